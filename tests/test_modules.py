@@ -11,7 +11,8 @@ from tests.support import environment, ran
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("docs", "evals", "loadtests", "service/toolscout", "tests")
 PARTS_OF_TESTS = {
-    f"tests.gateway.mcp.servers.{name}" for name in ("hostile", "library", "notes", "odd", "sums")
+    f"tests.gateway.mcp.servers.{name}"
+    for name in ("guarded", "hostile", "library", "notes", "odd", "sums")
 }
 
 

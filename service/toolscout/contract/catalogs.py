@@ -1,7 +1,7 @@
 """Registered catalogs and their tools."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -15,6 +15,8 @@ class CatalogPut(msgspec.Struct, frozen=True, kw_only=True):
 
     tools: msgspec.Raw
     ttl_s: Ttl | None = None
+    keep: Literal["whole", "postgres"] = "whole"
+    """Where its tools are kept: whole, or one by one in PostgreSQL, for very many."""
 
 
 class CatalogPatch(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.counts import FIELDS, TermCounts, fields_of
+from toolscout.index.counts import FIELDS, Corpus, TermCounts, fields_of, weighted_frequency
 from toolscout.text.tokens import word_terms
 from toolscout.text.typos import Vocabulary
 
@@ -80,6 +80,7 @@ class Postings:
     """
 
     __slots__ = (
+        "_found_in",
         "_idf",
         "_is_first",
         "_keys",
@@ -89,6 +90,7 @@ class Postings:
         "_starts",
         "_table",
         "_terms",
+        "_total",
         "_vocabulary",
         "fields",
         "idf_unseen",
@@ -97,9 +99,16 @@ class Postings:
         "weights",
     )
 
-    def __init__(self, tools: Sequence[TermCounts], weights: Bm25Weights | None = None) -> None:
+    def __init__(
+        self,
+        tools: Sequence[TermCounts],
+        weights: Bm25Weights | None = None,
+        corpus: Corpus | None = None,
+    ) -> None:
+        """Index tools; of a larger corpus if its frequencies tell how rare terms are."""
         weights = weights or Bm25Weights()
         self.size = len(tools)
+        self._total = self.size if corpus is None else corpus.size
         self._terms = [tool.terms for tool in tools]
         self._vocabulary: Vocabulary | None = None
         self._related: dict[str, tuple[str, ...]] = {}
@@ -124,15 +133,17 @@ class Postings:
         self._keys = _array("q", keys)
         frequency = np.diff(bounds)
         self._starts = _array("q", bounds)
-        idf = np.log((self.size - frequency + 0.5) / (frequency + 0.5) + 1.0)
+        found_in = frequency if corpus is None else corpus.found_in(keys, frequency)
+        self._found_in = None if corpus is None else _array("q", found_in)
+        idf = np.log((self._total - found_in + 0.5) / (found_in + 0.5) + 1.0)
         self._idf = _array("d", idf)
-        self.idf_unseen = float(np.log((self.size + 0.5) / 0.5 + 1.0))
+        self.idf_unseen = float(np.log((self._total + 0.5) / 0.5 + 1.0))
         del keys, bounds
         self.tools = np.repeat(np.arange(self.size, dtype=np.int32), sizes)[order]
         packed = np.frombuffer(b"".join([tool.counts for tool in tools]), np.uint16)
         counts = packed.reshape(-1, 4)[:, : len(FIELDS)]
         self.fields = fields_of(counts)[order]
-        tf = _weighted_frequency(counts, sizes, lengths, weights)[order]
+        tf = weighted_frequency(counts, sizes, lengths, weights.field, weights.b)[order]
         del packed, counts, order
         gain = np.repeat(idf, frequency)
         gain *= tf
@@ -166,6 +177,8 @@ class Postings:
         self._shift, self._table = _table(keys[order])
         self._keys, self._starts = _array("q", keys[order]), _array("q", bounds)
         self._idf = _array("d", np.array(self._idf)[order])
+        if self._found_in is not None:
+            self._found_in = _array("q", np.array(self._found_in)[order])
         self.tools, self.fields = self.tools[postings], self.fields[postings]
         self.weights = self.weights[postings]
         self._looked_up = {}
@@ -254,8 +267,8 @@ class Postings:
 
     def is_rare(self, word: str) -> bool:
         """Whether hardly any tool uses a word: one in a hundred, or two."""
-        found = self.posting(word_terms(word)[-1])
-        return found is None or found[1] <= rare_limit(self.size)
+        slot = self._slot(word_terms(word)[-1])
+        return slot is None or self._frequency(slot) <= rare_limit(self._total)
 
     def rows_named(self, term: str) -> NDArray[np.int32]:
         """Return the tools with a rare term in name or namespace; none for a common one."""
@@ -263,10 +276,15 @@ class Postings:
         if slot is None:
             return np.zeros(0, np.int32)
         start, end = self._starts[slot], self._starts[slot + 1]
-        if end - start > rare_limit(self.size):
+        if self._frequency(slot) > rare_limit(self._total):
             return np.zeros(0, np.int32)
         rows: NDArray[np.int32] = self.tools[start:end][self.fields[start:end] & _IN_NAME > 0]
         return rows
+
+    def _frequency(self, slot: int) -> int:
+        """Return how many tools have a term, of the whole corpus."""
+        found: int = self._starts[slot + 1] - self._starts[slot]
+        return found if self._found_in is None else int(self._found_in[slot])
 
     def find(self, term: str, tool: int) -> "Hit | None":
         """Where a tool has a term, or None."""
@@ -317,24 +335,3 @@ def _distinct(terms: Sequence[Sequence[str]], is_first: bytes) -> Iterator[str]:
     for found in terms:
         yield from compress(found, is_first[start : start + len(found)])
         start += len(found)
-
-
-def _weighted_frequency(
-    counts: NDArray[np.uint16],
-    sizes: NDArray[np.int64],
-    lengths: NDArray[np.float64],
-    weights: Bm25Weights,
-) -> NDArray[np.float64]:
-    """Field counts over their length discounts, summed: one frequency per posting.
-
-    `sizes` says how many postings each tool has, `lengths` its terms per field.
-    """
-    total = np.zeros(len(counts))
-    if not len(counts):
-        return total
-    for field, (weight, b) in enumerate(zip(weights.field, weights.b, strict=True)):
-        length = lengths[:, field]
-        average = max(float(length.mean()), 1e-9)
-        discount = weight / np.maximum(1.0 - b + b * length / average, 1e-9)
-        total += counts[:, field] * np.repeat(discount, sizes)
-    return total

@@ -4,7 +4,7 @@ A tool's own part (terms, spellings, vector) depends on nothing but its content,
 and reused: changing one tool of three hundred compiles one tool.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, InvalidJson, not_json
 from toolscout.index.bm25 import Bm25Weights, Postings
 from toolscout.index.catalog import Catalog, Embedded
-from toolscout.index.counts import TermCounts
+from toolscout.index.counts import Corpus, TermCounts
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Facets
 from toolscout.index.lines import TextLines, line
@@ -183,14 +183,21 @@ class Compiler:
         """Both steps at once."""
         return self.embed(*self.lexical(tools, store))
 
+    def of_corpus(self, tools: Mapping[str, CompiledTool], corpus: Corpus) -> Catalog:
+        """Return a catalog of embedded tools, by their names, of a corpus that is elsewhere."""
+        ordered = dict(sorted(tools.items()))
+        parts = list(ordered.values())
+        return self.embed(self._assemble("", tuple(ordered), parts, (), corpus), parts)
+
     def _assemble(
         self,
         digest: str,
         names: tuple[str, ...],
         compiled: Sequence[CompiledTool],
         skipped: tuple[str, ...],
+        corpus: Corpus | None = None,
     ) -> Catalog:
-        postings = Postings([tool.counts for tool in compiled], self._weights)
+        postings = Postings([tool.counts for tool in compiled], self._weights, corpus)
         spellings = NameIndex(tool.spellings for tool in compiled)
         lines = TextLines(tool.lines for tool in compiled)
         available = [tool.available for tool in compiled]

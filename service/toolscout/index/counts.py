@@ -1,7 +1,8 @@
 """How often a tool has each of its terms, in a form that indexes are joined from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from struct import pack
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,6 +13,20 @@ FIELDS = ("name", "description", "properties")
 
 _UNITS = (1, 1 << 16, 1 << 32)
 """One occurrence in each field, packed into one integer: 16 bits a field."""
+
+
+class Corpus(NamedTuple):
+    """The tools that an index has only some of."""
+
+    size: int
+    frequencies: Mapping[str, int]
+    """How many tools have a term, of the terms that a question asks for."""
+
+    def found_in(self, keys: NDArray[np.int64], frequency: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many tools have each term, by its hash; `frequency` is that of the index."""
+        known = {hash(term): count for term, count in self.frequencies.items()}
+        found = [known.get(key, 0) for key in keys.tolist()]
+        return np.maximum(frequency, np.array(found, np.int64))
 
 
 class TermCounts(msgspec.Struct, frozen=True, gc=False):
@@ -49,3 +64,25 @@ def fields_of(counts: NDArray[np.uint16]) -> NDArray[np.uint8]:
     for field in range(len(FIELDS)):
         found |= (counts[:, field] > 0).view(np.uint8) << field
     return found
+
+
+def weighted_frequency(
+    counts: NDArray[np.uint16],
+    sizes: NDArray[np.int64],
+    lengths: NDArray[np.float64],
+    weights: Sequence[float],
+    discounts: Sequence[float],
+) -> NDArray[np.float64]:
+    """Field counts over their length discounts, summed: one frequency per posting.
+
+    `sizes` says how many postings each tool has, `lengths` its terms per field.
+    """
+    total = np.zeros(len(counts))
+    if not len(counts):
+        return total
+    for field, (weight, b) in enumerate(zip(weights, discounts, strict=True)):
+        length = lengths[:, field]
+        average = max(float(length.mean()), 1e-9)
+        discount = weight / np.maximum(1.0 - b + b * length / average, 1e-9)
+        total += counts[:, field] * np.repeat(discount, sizes)
+    return total

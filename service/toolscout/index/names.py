@@ -169,12 +169,7 @@ def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
 
     Without an index no plain word is known to be rare.
     """
-    keys = [key(match.group()) for match in _UNITS.finditer(text)]
-    possible = {
-        "".join(keys[start : start + size])
-        for start in range(len(keys))
-        for size in range(1, min(MAX_RUN, len(keys) - start) + 1)
-    }
+    possible = set(possible_forms(text))
     unspaced = any(map(is_cjk, text))
     bare = [name if is_one_piece(name) else _PREFIXED.sub("", name) for name in names]
     rows = [
@@ -186,6 +181,16 @@ def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
     mentions = NameIndex(written.values()).mentions(text, lambda _: False)
     places = list(written)
     return [msgspec.structs.replace(mention, row=places[mention.row]) for mention in mentions]
+
+
+def possible_forms(text: str) -> list[str]:
+    """Return what tools may be called by in a text: its runs of words, each as one `key`."""
+    keys = [key(match.group()) for match in _UNITS.finditer(text)]
+    return [
+        "".join(keys[start : start + size])
+        for start in range(len(keys))
+        for size in range(1, min(MAX_RUN, len(keys) - start) + 1)
+    ]
 
 
 def with_whole_name(

@@ -39,16 +39,13 @@ _MADE_BY = ("common", "contract", "data", "index", "text", "tools")
 
 _encode = msgspec.msgpack.Encoder().encode
 _encode_tool = msgspec.json.Encoder().encode
+_decode_one = msgspec.msgpack.Decoder(CompiledTool).decode
 _decode = msgspec.msgpack.Decoder(dict[bytes, CompiledTool]).decode
 
 
 def seal(tools: Mapping[bytes, CompiledTool], key: str = "") -> bytes | None:
     """Pack embedded tools by their digests; None if they take more than `MAX_SEALED_BYTES`."""
-    bare = {
-        digest: replace(tool, wire=b"", counts=replace(tool.counts, hashes=b""))
-        for digest, tool in tools.items()
-    }
-    body = _encode(bare)
+    body = _encode({digest: _bare(tool) for digest, tool in tools.items()})
     return _mark(body, key) + body if len(body) <= MAX_SEALED_BYTES else None
 
 
@@ -65,15 +62,35 @@ def unseal(
         raise ValueError("the mark is not that of the content")
     known = _decode(body)
     return {
-        digest: _checked(known[digest], tool, embedder) for digest, tool in tools if digest in known
+        digest: _checked(known[digest], _encode_tool(tool), embedder)
+        for digest, tool in tools
+        if digest in known
     }
+
+
+def pack_tool(tool: CompiledTool) -> bytes:
+    """Pack one embedded tool for a database, without what was sent of it."""
+    return _encode(_bare(tool))
+
+
+def unpack_tool(packed: bytes, wire: bytes, embedder: Embedder) -> CompiledTool:
+    """Return a tool, given as it was sent in JSON and packed.
+
+    Raises:
+        ValueError, msgspec.MsgspecError: it is nothing that `pack_tool` returns.
+    """
+    return _checked(_decode_one(packed), wire, embedder)
+
+
+def _bare(tool: CompiledTool) -> CompiledTool:
+    return replace(tool, wire=b"", counts=replace(tool.counts, hashes=b""))
 
 
 def _mark(body: bytes | memoryview, key: str) -> bytes:
     return hmac.digest(key.encode(), body, "sha256")
 
 
-def _checked(found: CompiledTool, tool: Tool, embedder: Embedder) -> CompiledTool:
+def _checked(found: CompiledTool, wire: bytes, embedder: Embedder) -> CompiledTool:
     """Return a tool with what was left out.
 
     Raises:
@@ -97,7 +114,7 @@ def _checked(found: CompiledTool, tool: Tool, embedder: Embedder) -> CompiledToo
     for example in found.examples:
         patterns.unpack(example)
     hashes = pack(f"{len(counts.terms)}q", *map(hash, counts.terms))
-    return replace(found, wire=_encode_tool(tool), counts=replace(counts, hashes=hashes))
+    return replace(found, wire=wire, counts=replace(counts, hashes=hashes))
 
 
 @cache

@@ -38,7 +38,7 @@ class Decided:
     def keep(self, catalog: Catalog, ask: Ask, decision: Decision) -> None:
         """Remember a decision, without its catalog, which may be dropped meanwhile."""
         ranking = decision.ranking
-        if ranking.scan is not None:  # texts of one line each, as many as there are matches
+        if ranking.scan is not None or not catalog.digest:  # as many rows as match; or a part
             return
         size = _BASE_BYTES + _TOOL_BYTES * len(catalog) + _TERM_BYTES * len(ranking.query.terms)
         with suppress(TypeError):

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,8 +38,10 @@ from toolscout.serving.connections import Connections, Steps
 from toolscout.serving.tls import Certificate
 from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
+from toolscout.state.candidates import Candidates
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
+from toolscout.state.postgres import PostgresStore
 from toolscout.state.registry import Registry, SharedCatalogs
 from toolscout.state.store import StateStore, StoreUnavailable, key
 from toolscout.text.domains import Taxonomy
@@ -130,6 +132,8 @@ class Service:
         self.slow_patterns: Lru[tuple[str, bytes], float] = Lru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard)
+        self.candidates = _candidates(store, self.engine.embedder.dimension)
+        """The tools of catalogs that PostgreSQL keeps one by one."""
         self.learner = self._make_learner() if settings.learning_days else None
         keys = secret_file(settings, "api_keys")
         self.key_file = (
@@ -205,8 +209,12 @@ class Service:
     def _sealed_tools(self) -> SealedTools | None:
         if self.shared is None or not self.settings.share_compiled:
             return None
-        made_by = build(model_digest(self.settings.model or BUNDLED_MODEL), self.settings.domains)
-        return SealedTools(self.shared, made_by, self.metrics.tools_restored.inc)
+        return SealedTools(self.shared, self.build, self.metrics.tools_restored.inc)
+
+    @cached_property
+    def build(self) -> str:
+        """What decides how tools are compiled here."""
+        return build(model_digest(self.settings.model or BUNDLED_MODEL), self.settings.domains)
 
     def _compiled(self, space: str, catalog: Catalog) -> None:
         if self.shared is not None:
@@ -278,6 +286,10 @@ class Service:
         if self.certificate is not None and self.certificate.expires is not None:
             ends = metrics.certificate_expiry.labels(self.settings.tls_cert)
             ends.set(self.certificate.expires.timestamp())
+
+
+def _candidates(store: StateStore, dimension: int) -> Candidates | None:
+    return Candidates(store, dimension) if isinstance(store, PostgresStore) else None
 
 
 def open_tracing() -> "Tracing":

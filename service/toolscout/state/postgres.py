@@ -111,7 +111,7 @@ class PostgresStore:
                 for query in ("lock", "append", "trim"):
                     await _ask(connection, query, log=log, values=list(values), keep=keep)
 
-        await self._run(add)
+        await self.run(add)
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position."""
@@ -132,7 +132,7 @@ class PostgresStore:
 
     async def migrate(self, version: int = len(MIGRATIONS)) -> None:
         """Bring the schema to a version, up or down; 0 removes all tables but that of versions."""
-        await self._run(lambda connection: _migrate(connection, version), prepared=False)
+        await self.run(lambda connection: _migrate(connection, version), prepared=False)
         self._is_ready = version == len(MIGRATIONS)
 
     async def close(self) -> None:
@@ -144,15 +144,21 @@ class PostgresStore:
             found: list[Any] = await (await _ask(connection, query, **values)).fetchall()
             return found
 
-        return await self._run(rows)
+        return await self.run(rows)
 
     async def _count(self, query: str, **values: Any) -> int:
         async def count(connection: Any) -> int:
             return int((await _ask(connection, query, **values)).rowcount)
 
-        return await self._run(count)
+        return await self.run(count)
 
-    async def _run(self, action: Callable[[Any], Awaitable[T]], *, prepared: bool = True) -> T:
+    async def run(
+        self,
+        action: Callable[[Any], Awaitable[T]],
+        *,
+        prepared: bool = True,
+        within_s: float = READ_S,
+    ) -> T:
         """Run an action with a connection, in a task of its own.
 
         The driver waits for the server even when it is cancelled; whoever asked does not.
@@ -164,9 +170,9 @@ class PostgresStore:
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         try:
-            await asyncio.wait([task], timeout=READ_S)
+            await asyncio.wait([task], timeout=within_s)
             if not task.done():
-                raise StoreUnavailable(f"postgres: no answer within {READ_S:g} s")
+                raise StoreUnavailable(f"postgres: no answer within {within_s:g} s")
             return task.result()
         except StoreUnavailable:
             raise

@@ -39,6 +39,8 @@ class Record(msgspec.Struct, frozen=True):
     expires: float | None
     content: str
     """Name of the tools' key; unique for every write."""
+    external: bool = False
+    """Whether the tools are in tables of their own instead."""
 
 
 _decode = msgspec.json.Decoder(Record).decode
@@ -133,6 +135,28 @@ class Registry:
             await self._drop(tenant, name, fresh)
             raise
         if known is not None:
+            await self._drop(tenant, name, known)
+        return fresh
+
+    async def note(self, tenant: str, name: str, known: Record | None, tools: int) -> Record:
+        """Note a change of an external catalog, which has so many tools now.
+
+        Raises:
+            Changed: the record has changed since it was read.
+        """
+        now = self._clock()
+        fresh = Record(
+            digest=token_hex(32),  # nobody has seen all tools at once
+            tools=tools,
+            version=1 if known is None else known.version + 1,
+            created=now if known is None else known.created,
+            updated=now,
+            expires=None,
+            content="",
+            external=True,
+        )
+        await self._swap(tenant, name, known, fresh, None)
+        if known is not None and not known.external:
             await self._drop(tenant, name, known)
         return fresh
 

@@ -63,6 +63,21 @@ VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
 """For each facet of `Filters` the values of a tool."""
 
 
+def labels(tool: Tool, traits: Traits) -> list[str]:
+    """Return what filters look at, for an index elsewhere; see `labels_of`."""
+    found = [f"{facet}={value}" for facet, values in VALUES.items() for value in values(traits)]
+    unavailable = ["unavailable"] if tool.status == "unavailable" else []
+    return [*found, f"risk={traits.risk}", *unavailable]
+
+
+def labels_of(filters: Filters) -> list[list[str]]:
+    """Return the labels that tools need, of each list one; names are not among them."""
+    found = [[f"{facet}={value}" for value in wanted] for facet, wanted in wanted_of(filters)]
+    if filters.max_risk is not None:
+        found.append([f"risk={risk}" for risk in LEVELS[: LEVELS.index(filters.max_risk) + 1]])
+    return found
+
+
 def space_of(tenant: str, filters: Filters | None) -> str:
     """Return the part of a tenant's tools that a key with filters sees; without any, the tenant."""
     return tenant if filters is None else f"{tenant}\0{msgspec.json.encode(filters).decode()}"

@@ -110,8 +110,8 @@ def text_of(result: mcp_types.CallToolResult) -> str:
 
 
 def cache_in(folder: Path) -> dict[str, str]:
-    """Return the variable for a cache that no other test uses."""
-    return {"XDG_CACHE_HOME": str(folder / "cache")}
+    """Return the variables for lists and tokens that no other test uses."""
+    return {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state")}
 
 
 def stdio_server(script: str = "notes", **more: Any) -> dict[str, Any]:
@@ -201,12 +201,12 @@ def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -
 
     served: FastMCP[Any] = FastMCP(
         "toolscout",
-        middleware=[Requests(gateway)],
+        middleware=[Requests(gateway.view)],
         mask_error_details=True,
         dereference_schemas=False,
         lifespan=lifespan,
     )
-    for prompt in prompts(gateway):
+    for prompt in prompts(gateway.view):
         served.add_prompt(prompt)
     with logged(log), connected(served, log) as started:
         yield started

@@ -12,7 +12,8 @@ from tests.gateway.mcp.hosts import ROOT, write
 from toolscout.cli import main, parser
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.config import read_config
-from toolscout.gateway.mcp.servers import Config, HttpServer, StdioServer, prefix_of
+from toolscout.gateway.mcp.options import Config
+from toolscout.gateway.mcp.servers import HttpServer, StdioServer, prefix_of
 
 GOOD = {"command": "notes"}
 
@@ -49,6 +50,11 @@ GOOD = {"command": "notes"}
         (
             '{"mcpServers": {"a": {"command": "x"}}, "toolscout": {"max_risk": "hgih"}}',
             "toolscout.max_risk: expected one of read_only, write_local, write_remote, destructive",
+        ),
+        (
+            '{"mcpServers": {"a": {"url": "http://b", "auth": "oauth", "headers": '
+            '{"authorization": "x"}}}}',
+            "mcpServers.a: either auth or the header Authorization: give one",
         ),
         ('{"mcpServers": {"a": []}}', "mcpServers.a: expected an object"),
         ('{"mcpServers": {"a": {"command": "x", "env": {"K": []}}}}', "mcpServers.a.env"),
@@ -122,7 +128,12 @@ def test_all_that_hosts_write_is_read(tmp_path: Path):
             "timeout": 60_000,
             "description": "Repositories",
         },
-        "docs": {"type": "http", "url": "https://docs.example/mcp", "headers": {"X-Key": "k"}},
+        "docs": {
+            "type": "http",
+            "url": "https://docs.example/mcp",
+            "headers": {"X-Key": "k"},
+            "auth": "oauth",
+        },
         "old": {"transport": "sse", "url": "https://old.example/sse"},
         "off": {"command": "x", "disabled": True},
     }
@@ -136,6 +147,7 @@ def test_all_that_hosts_write_is_read(tmp_path: Path):
         timeout_s=60,
     )
     assert isinstance(config.servers["docs"], HttpServer)
+    assert config.servers["docs"].auth == "oauth"
     assert not config.warnings
 
 
@@ -194,7 +206,9 @@ def test_keys_of_hosts_mean_what_their_hosts_mean(tmp_path: Path, entry, same_as
     [
         (STDIO | {"dney": ["y"]}, ("mcpServers.a.dney: ignored: unknown key; did you mean deny?",)),
         (STDIO | {"startup": 1}, ("mcpServers.a.startup: ignored: unknown key",)),
-        (HTTP | {"oauth": {"clientId": "${NONE}"}}, ("mcpServers.a.oauth: ignored: the gateway",)),
+        (HTTP | {"oauth": {"clientId": "${NONE}"}}, ("mcpServers.a.oauth: ignored: of OAuth",)),
+        (HTTP | {"auth": {"token": "k"}}, ('mcpServers.a.auth: ignored: expected "oauth"',)),
+        (STDIO | {"auth": "oauth"}, ("mcpServers.a.auth: ignored: it has no url",)),
         (STDIO | {"timeout": 60}, ("mcpServers.a.timeout: read as 60 seconds; timeout_ms is",)),
     ],
 )
@@ -317,7 +331,7 @@ def test_every_configuration_in_the_documentation_is_one(tmp_path: Path):
     blocks = re.findall(
         r"^```json\n(.*?)^```", (ROOT / "docs" / "mcp.md").read_text("utf-8"), re.S | re.M
     )
-    whole, *hosts = map(json.loads, blocks)
+    whole, *hosts, shared = map(json.loads, blocks)
     (tmp_path / "mcp.json").write_text(json.dumps(whole), "utf-8")
     assert len(read_config(tmp_path / "mcp.json", {"DOCS_KEY": "k"}).servers) == 3
     assert len(hosts) == 4
@@ -325,6 +339,11 @@ def test_every_configuration_in_the_documentation_is_one(tmp_path: Path):
         (server,) = (content.get("mcpServers") or content["servers"]).values()
         assert server["command"].endswith("toolscout")
         assert parser().parse_args(server["args"]).config.name == "mcp.json"
+    (tmp_path / "mcp.json").write_text(json.dumps(shared), "utf-8")
+    keys = {f"{name}_KEY": f"key-of-{name}".ljust(32, "x") for name in ("FINANCE", "BUILDERS")}
+    read = read_config(tmp_path / "mcp.json", keys, has_keys=True)
+    assert list(read.of("finance").servers) == ["ledger"]
+    assert read.of("builders").options.pinned == ("git__git_status",)
 
 
 def test_the_example_is_a_configuration():

@@ -14,8 +14,6 @@ from fastmcp.client.transports import StreamableHttpTransport
 from tests.gateway.mcp.hosts import Host, connected, listening, stdio_server, text_of, write
 from tests.support import until
 from toolscout.gateway.mcp import web
-from toolscout.serving.bodies import Bodies
-from toolscout.serving.callers import CallerGuard
 
 pytestmark = pytest.mark.integration
 
@@ -154,8 +152,7 @@ async def test_sessions_are_bounded_and_the_one_used_longest_ago_ends_first(
 ):
     monkeypatch.setattr(web, "MAX_SESSIONS", 3)
     served = FastMCP("x").http_app(web.PATH, host_origin_protection=False)
-    callers = web.Callers(served, CallerGuard("127.0.0.1", None), None, Bodies(30))
-    transport = httpx2.ASGITransport(callers)
+    transport = httpx2.ASGITransport(web.Sessions(served))
 
     async def opened() -> str:
         answer = await client.post(web.PATH, json=HELLO)

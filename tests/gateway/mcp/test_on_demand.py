@@ -13,7 +13,7 @@ from tests.gateway.mcp.hosts import Host, inside, stdio_server, text_of
 from tests.support import until
 from toolscout.gateway.mcp import cache as lists
 from toolscout.gateway.mcp import connection
-from toolscout.gateway.mcp.cache import ListCache, cache_folder
+from toolscout.gateway.mcp.cache import ListCache, user_folder
 from toolscout.gateway.mcp.servers import StdioServer
 from toolscout.gateway.mcp.tool_pages import ToolPages
 
@@ -206,4 +206,4 @@ def test_the_oldest_lists_go_where_all_are_too_large(
     ],
 )
 def test_the_folder_is_where_caches_belong(environ: dict[str, str], folder: Path | None):
-    assert cache_folder(environ) == folder
+    assert user_folder(environ, "XDG_CACHE_HOME", ".cache") == folder

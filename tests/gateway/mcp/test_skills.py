@@ -301,7 +301,7 @@ def test_skills_are_registered_beside_tools(
 def test_an_import_of_nothing_is_refused(tmp_path: Path, load: Callable[..., tuple[int, str, str]]):
     status, _, wrong = load()
     assert status == 2
-    assert "expected --mcp FILE, --skills DIR, or both" in wrong
+    assert "expected --mcp FILE, --skills DIR or both" in wrong
     status, _, wrong = load("--skills", str(tmp_path / "none"))
     assert status == 2
     assert f"{tmp_path}/none: there is no such folder" in wrong

@@ -14,6 +14,7 @@ PYTHON_PACKAGES = ("mcp-server-git>=2026,<2027", "mcp-server-time>=2026,<2027")
 NODE_PACKAGES = (
     "@modelcontextprotocol/server-everything@^2026.8.31",
     "@modelcontextprotocol/server-filesystem@^2026.8.31",
+    "oidc-provider@^9.13.3",
 )
 
 

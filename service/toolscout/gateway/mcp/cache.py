@@ -143,12 +143,12 @@ class ListCache:
         return folder / f"{digest[:32]}.json"
 
 
-def cache_folder(environ: Mapping[str, str]) -> Path | None:
-    """Return where the lists are kept; None without a home folder."""
-    base = environ.get("XDG_CACHE_HOME") or ""
+def user_folder(environ: Mapping[str, str], variable: str, default: str) -> Path | None:
+    """Return a folder of the user for the gateway; None without a home folder."""
+    base = environ.get(variable) or ""
     if not Path(base).is_absolute():  # as the specification of these folders says
         home = environ.get("HOME")
         if not home:
             return None
-        base = f"{home}/.cache"
+        base = f"{home}/{default}"
     return Path(base) / "toolscout" / "mcp"

@@ -1,6 +1,7 @@
 """The commands `toolscout mcp` and `toolscout import`; what they need is loaded when they run."""
 
 import argparse
+import asyncio
 import os
 import sys
 from collections.abc import Iterable
@@ -12,7 +13,8 @@ import msgspec
 
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.servers import Config
+from toolscout.gateway.mcp.options import KEY, Config
+from toolscout.gateway.mcp.servers import HttpServer, prefix_of
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, painted
 
@@ -42,6 +44,16 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--pin-definitions", metavar="FILE", help=pins)
     accept = "accept tools as they are now, by SERVER__TOOL or a pattern such as git__*, and end"
     add("--accept", nargs="+", default=(), metavar="NAME", help=accept)
+    issuer = "take tokens of this authorization server, too, and tell hosts of it"
+    add("--authorization-server", metavar="URL", help=issuer)
+    resource = "address of this gateway in tokens, as hosts write it; by default that of --http"
+    add("--resource", metavar="URL", help=resource)
+    profile = "show only what this profile of the file has, over stdio"
+    add("--profile", metavar="NAME", help=profile)
+    check = "list the tools of all servers, print how many each profile has, and end"
+    add("--check", action="store_true", help=check)
+    login = "log in to a server with auth: oauth in a browser, keep its tokens, and end"
+    add("--login", metavar="SERVER", help=login)
     add("--no-cache", action="store_true", help="keep no lists of tools on disk")
     store = "keep what was learned: sqlite:PATH, or a store that replicas share, as of the service"
     add("--store", metavar="URL", default="memory", help=store)
@@ -52,6 +64,8 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     _add_file(parser, "--mcp")
     add = parser.add_argument
     add("--skills", nargs="+", type=Path, default=(), metavar="DIR", help=SKILLS)
+    about = "write very many tools, one in a line or a JSON array, one by one into PostgreSQL"
+    add("--tools", type=Path, metavar="FILE", help=about)
     add("--catalog", metavar="NAME", required=True, help="name of the catalog")
     add("--url", default="http://127.0.0.1:8080", help="address of the service")
 
@@ -67,21 +81,48 @@ def gateway(parsed: argparse.Namespace) -> int:
     _warn(parsed.config, config.warnings)
     _check_installed()
     from toolscout.gateway.mcp import importing, serving, web
-    from toolscout.gateway.mcp.cache import ListCache, cache_folder
+    from toolscout.gateway.mcp.cache import ListCache, user_folder
     from toolscout.gateway.mcp.gateway import Gateway
 
+    if parsed.login is not None:
+        print(_log_in(config, parsed.login))  # noqa: T201  # a command prints
+        return 0
     pins = _pins(parsed)
     if parsed.accept and pins is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
-    cache = ListCache(None if parsed.no_cache else cache_folder(os.environ))
+    cache = ListCache(
+        None if parsed.no_cache else user_folder(os.environ, "XDG_CACHE_HOME", ".cache")
+    )
     if pins is not None and parsed.accept:
         print(importing.accept(config, pins, cache))  # noqa: T201  # a command prints
         return 0
+    if parsed.check:
+        print(importing.check(config))  # noqa: T201  # a command prints
+        return 0
     http = None if parsed.http is None else web.read_address(parsed.http)
     settings = load_serving(vars(parsed))
-    key = os.environ.get(web.KEY)
+    key = os.environ.get(KEY)
     made = Gateway(config, parsed.store, pins, cache, file.changed)
-    return serving.serve(made, http, key, settings)
+    issuer = None
+    if parsed.authorization_server is not None:
+        if http is None:
+            raise ConfigurationError("authorization-server: expected --http, too")
+        resource = parsed.resource or f"http://{http[0]}:{http[1]}{web.PATH}"
+        issuer = parsed.authorization_server, resource
+    return serving.serve(made, http, key, settings, issuer)
+
+
+def _log_in(config: Config, server: str) -> str:
+    from toolscout.gateway.mcp.oauth import log_in
+
+    name = prefix_of(server)
+    found = config.servers.get(name)
+    if not isinstance(found, HttpServer) or found.auth is None:
+        raise ConfigurationError(f'login: no server {server} with a url and "auth": "oauth"')
+    try:
+        return asyncio.run(log_in(name, found))
+    except KeyboardInterrupt:
+        raise ConfigurationError("login: stopped before it was done") from None
 
 
 def _pins(parsed: argparse.Namespace) -> "Pins | None":
@@ -97,19 +138,27 @@ def _pins(parsed: argparse.Namespace) -> "Pins | None":
 
 
 def import_servers(parsed: argparse.Namespace) -> int:
-    """Register the tools of the servers, and skills, at a service; returns the exit status.
+    """Register tools of a file, or of servers and skills, at a service; returns the exit status.
 
     Raises:
         ConfigurationError: the file, a server, the service or the installation is at fault.
     """
+    from toolscout.gateway.bulk import write_file
     from toolscout.gateway.mcp.config import read_config
 
+    key = os.environ.get("TOOLSCOUT_API_KEY")
+    if parsed.tools is not None:
+        if parsed.mcp is not None or parsed.skills:
+            raise ConfigurationError("import: expected --tools FILE, or --mcp and --skills")
+        count = write_file(parsed.tools, parsed.catalog, parsed.url, key)
+        print(f"{parsed.catalog}: {count:,} tools")  # noqa: T201  # a command prints
+        return 0
     config = None
     if parsed.mcp is not None:
         config = read_config(parsed.mcp, os.environ)
         _warn(parsed.mcp, config.warnings)
     elif not parsed.skills:
-        raise ConfigurationError("import: expected --mcp FILE, --skills DIR, or both")
+        raise ConfigurationError("import: expected --mcp FILE, --skills DIR or both, or --tools")
     _check_installed()
     from toolscout.gateway.mcp import importing
     from toolscout.gateway.mcp.skills import Skills
@@ -119,7 +168,6 @@ def import_servers(parsed: argparse.Namespace) -> int:
     if parsed.skills and not skills.by_name:
         raise ConfigurationError("skills: there is none in these folders")
     documents = [one.document for one in skills.by_name.values()]
-    key = os.environ.get("TOOLSCOUT_API_KEY")
     report = importing.run(config, documents, parsed.catalog, parsed.url, key)
     print(report)  # noqa: T201  # a command prints
     return 0
@@ -142,18 +190,37 @@ class _Followed:
 
         parsed = self._parsed
         self._seen = self._state()
-        config = read_config(parsed.config, os.environ)
+        is_http = parsed.http is not None
+        has_keys = is_http or parsed.check
+        config = read_config(parsed.config, os.environ, has_keys=has_keys)
         given = config.options
-        folder = parsed.config.absolute().parent
-        named = [folder / Path(one).expanduser() for one in given.skills]
-        options = msgspec.structs.replace(
+        replace = msgspec.structs.replace
+        profiles = {
+            name: replace(one, skills=self._folders(one.skills) if one.skills else one.skills)
+            for name, one in given.profiles.items()
+        }
+        options = replace(
             given,
             max_risk=parsed.max_risk or given.max_risk,
             pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
-            skills=tuple(str(folder / one) for one in (*named, *parsed.skills)),
+            skills=(*self._folders(given.skills), *self._folders(map(str, parsed.skills))),
             all_meta_tools=parsed.all_meta_tools or given.all_meta_tools,
+            profiles=profiles,
         )
-        return msgspec.structs.replace(config, options=options)
+        config = replace(config, options=options)
+        if parsed.profile is None:
+            return config if has_keys else replace(config, options=replace(options, profiles={}))
+        if is_http:
+            raise ConfigurationError("profile: over HTTP the key of a host says which it has")
+        if parsed.profile not in profiles:
+            there = f"there are {', '.join(profiles)}" if profiles else "there are none"
+            raise ConfigurationError(f"profile: no {parsed.profile} in {parsed.config}; {there}")
+        return config.of(parsed.profile)
+
+    def _folders(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return folders as they are seen from the file."""
+        folder = self._parsed.config.absolute().parent
+        return tuple(str(folder / Path(one).expanduser()) for one in names)
 
     def changed(self) -> Config | None:
         """Return the configuration if the file is another than when it was read.

@@ -12,26 +12,27 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from glob import escape
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
 from toolscout.client.endpoint import is_web_address
 from toolscout.contract.fields import Risk
-from toolscout.errors import ConfigurationError, wrong_field
-from toolscout.gateway.mcp.json_file import expand, read_object, read_text, without_blanks
-from toolscout.gateway.mcp.servers import (
-    Config,
-    HttpServer,
-    Options,
-    Server,
-    StdioServer,
-    prefix_of,
+from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.json_file import (
+    converted,
+    expand,
+    keys_of,
+    read_object,
+    read_text,
+    unknown_keys,
+    without_blanks,
 )
+from toolscout.gateway.mcp.options import Config, read_options
+from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer, prefix_of
 
 SERVERS = ("mcpServers", "servers", "context_servers")
 """The keys under which hosts have their servers; those of VS Code and Zed are the last two."""
@@ -45,8 +46,8 @@ NOTHING_TO_DO = (
 )
 """Keys for a host alone: which calls it asks a person about, and how it shows a server."""
 
-OWN_FLOW = "the gateway takes no part in OAuth; give the server a header"
-UNSUPPORTED = {"oauth": OWN_FLOW, "auth": OWN_FLOW}
+OAUTH = "oauth"
+UNSUPPORTED = {OAUTH: 'of OAuth only "auth": "oauth" is read'}
 
 TRANSPORTS = {"stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http"}
 TRANSPORTS |= {"sse": "sse", "remote": "http"}
@@ -62,7 +63,6 @@ Duration = Annotated[float, msgspec.Meta(ge=0)]
 """0 stands for no limit of its own."""
 
 T = TypeVar("T")
-S = TypeVar("S", bound=msgspec.Struct)
 
 
 class _Request(msgspec.Struct, frozen=True):
@@ -87,6 +87,7 @@ class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
     env_http_headers: dict[str, str] = msgspec.field(default={}, name="env_http_headers")  # Codex
     bearer: str | None = msgspec.field(default=None, name="bearer_token_env_var")  # Codex
     request_init: _Request = _Request()
+    auth: Any = None
     type: str | None = None
     transport: str | None = None
     allow: tuple[str, ...] | None = None
@@ -109,8 +110,8 @@ class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
     enabled: bool = True
 
 
-def read_config(path: Path, environ: Mapping[str, str]) -> Config:
-    """Read a file.
+def read_config(path: Path, environ: Mapping[str, str], *, has_keys: bool = False) -> Config:
+    """Read a file; the keys of its profiles only where they are needed, as over HTTP.
 
     Raises:
         ConfigurationError: it cannot be read, or has an error; says where and which.
@@ -118,7 +119,7 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
     content = read_object(path)
     folder = path.absolute().parent
     try:
-        return _File(content, folder, environ).config()
+        return _File(content, folder, environ, has_keys).config()
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error.detail}") from None
 
@@ -126,8 +127,11 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
 class _File:
     """The content of a file; what is odd in it is noted while it is read."""
 
-    def __init__(self, content: dict[str, Any], folder: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, content: dict[str, Any], folder: Path, environ: Mapping[str, str], has_keys: bool
+    ) -> None:
         self._content = content
+        self._has_keys = has_keys
         self._folder = folder
         project = folder.parent if folder.name.startswith(".") else folder  # such as .vscode
         self._environ = {
@@ -159,12 +163,9 @@ class _File:
             raise ConfigurationError(f"{SERVERS[0]}: expected an object with at least one server")
         if not servers:
             raise ConfigurationError("every server is disabled")
-        options = self._content.get(OPTIONS, {})
-        known = _keys(Options)
-        for key, hint in _unknown(options, known):
-            hint = hint or f"; known are {', '.join(known)}"
-            raise ConfigurationError(f"{OPTIONS}.{key}: unknown key{hint}")
-        return Config(servers, _converted(options, Options, OPTIONS), tuple(self._warnings))
+        written = self._content.get(OPTIONS, {})
+        options = read_options(written, OPTIONS, self._environ, named, has_keys=self._has_keys)
+        return Config(servers, options, tuple(self._warnings))
 
     def _entries(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """Yield where each server is, its name and its value."""
@@ -190,10 +191,10 @@ class _File:
             command, *args = value["command"] or [None]
             value = value | {"command": command, "args": [*args, *(value.get("args") or ())]}
         value = without_blanks(value)
-        known = _keys(_Entry)
+        known = keys_of(_Entry)
         unknown = self._note_unknown(value, (*known, *NOTHING_TO_DO), place)
         value = {key: one for key, one in value.items() if key in known}
-        entry = _converted(expand(value, self._environ, place), _Entry, place)
+        entry = converted(expand(value, self._environ, place), _Entry, place)
         urls = {"url": entry.url, "serverUrl": entry.server_url, "httpUrl": entry.http_url}
         url = _only(urls, place)
         if (entry.command is None) == (url is None):
@@ -216,6 +217,8 @@ class _File:
         if entry.start_s:
             common["start_s"] = entry.start_s
         if entry.command is not None:
+            if entry.auth is not None:
+                self._warnings.append(f"{place}.auth: ignored: it has no url")
             _transport(entry, place, ("stdio",))
             env = self._variables(entry, place)
             args, cwd = tuple(map(_text, entry.args)), entry.cwd
@@ -226,7 +229,18 @@ class _File:
         if entry.http_url and transport is None:
             transport = "http"
         headers = self._headers(entry, place)
-        return HttpServer(url=url, headers=headers, transport=transport, **common)
+        auth = self._auth(entry, headers, place)
+        return HttpServer(url=url, headers=headers, transport=transport, auth=auth, **common)
+
+    def _auth(self, entry: _Entry, headers: dict[str, str], place: str) -> Literal["oauth"] | None:
+        if entry.auth is None:
+            return None
+        if entry.auth != OAUTH:
+            self._warnings.append(f'{place}.auth: ignored: expected "oauth"')
+            return None
+        if "authorization" in map(str.lower, headers):
+            raise ConfigurationError(f"{place}: either auth or the header Authorization: give one")
+        return "oauth"
 
     def _headers(self, entry: _Entry, place: str) -> dict[str, str]:
         """Return the headers of a server, Codex's from variables, too."""
@@ -268,7 +282,7 @@ class _File:
         self, value: dict[str, Any], known: Sequence[str], place: str
     ) -> Sequence[str]:
         """Note keys that are ignored, and return them."""
-        unknown = dict(_unknown(value, known))
+        unknown = dict(unknown_keys(value, known))
         for key, hint in unknown.items():
             why = UNSUPPORTED.get(key, f"unknown key{hint}")
             self._warnings.append(f"{place}{'.' if place else ''}{key}: ignored: {why}")
@@ -309,34 +323,3 @@ def _transport(entry: _Entry, place: str, possible: Sequence[str]) -> Any:
         if kind:
             return kind
     return None
-
-
-def _converted(value: Any, kind: type[S], place: str) -> S:
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        wrong = wrong_field(place, error)
-        of_field = {field.name: field.type for field in msgspec.structs.fields(kind)}
-        choices = _choices(of_field.get(wrong.path.rpartition(".")[2]))
-        is_choice = wrong.message == "Invalid enum value" and choices
-        message = f"expected one of {', '.join(choices)}" if is_choice else wrong.message
-        raise ConfigurationError(f"{wrong.path}: {message}") from None
-
-
-def _choices(kind: Any) -> list[str]:
-    """Return the texts that a `Literal` permits, on its own or in a union."""
-    parts = get_args(kind)
-    return [one for part in parts for one in ([part] if isinstance(part, str) else _choices(part))]
-
-
-def _keys(kind: type[msgspec.Struct]) -> list[str]:
-    """Return the keys of a struct in JSON."""
-    return [field.encode_name for field in msgspec.structs.fields(kind)]
-
-
-def _unknown(value: Any, known: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each unknown key of an object, with a hint."""
-    for key in value if isinstance(value, dict) else ():
-        if key not in known:
-            near = get_close_matches(key, [one for one in known if not key.startswith(one)], 1, 0.7)
-            yield key, f"; did you mean {near[0]}?" if near else ""

@@ -9,9 +9,8 @@ from fastmcp.prompts import Prompt
 from fastmcp.prompts.base import PromptArgument
 from fastmcp.tools import Tool
 
-from toolscout.gateway.mcp.gateway import Gateway, Session, Status
 from toolscout.gateway.mcp.listing import Offered
-from toolscout.gateway.mcp.servers import Config
+from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.tools import (
     CALL,
     CALL_WRITE,
@@ -22,6 +21,7 @@ from toolscout.gateway.mcp.tools import (
     ReadSkill,
     ServerTools,
 )
+from toolscout.gateway.mcp.view import Session, Status, View
 from toolscout.metatools.answers import find_tool
 from toolscout.metatools.arguments import CallError, schema_of
 from toolscout.metatools.table import MetaTool
@@ -145,7 +145,8 @@ def instructions(config: Config) -> str:
     """Return what a host tells its model of the gateway; `search_tools` has the rest."""
     names = list(config.servers)
     servers = ""
-    if not _of_servers(META_TOOLS["search_tools"].description, names).endswith(f" {names[-1]}."):
+    named = _of_servers(META_TOOLS["search_tools"].description, names)
+    if names and not named.endswith(f" {names[-1]}."):
         more = ", …" if len(names) > MAX_NAMED_SERVERS else ""
         servers = f"search_tools finds the tools of {', '.join(names[:MAX_NAMED_SERVERS])}{more}. "
     return (
@@ -154,21 +155,19 @@ def instructions(config: Config) -> str:
     )
 
 
-def prompts(gateway: Gateway) -> list[Prompt]:
+def prompts(view: View) -> list[Prompt]:
     """Return the prompts to offer: find a tool for a task, and see which servers answer."""
 
     async def best(arguments: Mapping[str, Any]) -> str:
-        await gateway.ready()
+        await view.ready()
         try:
-            return await find_tool(
-                ServerTools(gateway, Session()), arguments.get("task"), HOW_TO_CALL
-            )
+            return await find_tool(ServerTools(view, Session()), arguments.get("task"), HOW_TO_CALL)
         except CallError as error:
             raise PromptError(str(error)) from None
 
     async def status(_: Mapping[str, Any]) -> str:
-        await gateway.ready()
-        return "\n".join(map(_line, gateway.status()))
+        await view.ready()
+        return "\n".join(map(_line, view.status()))
 
     task = PromptArgument(name="task", description="What you want to do", required=True)
     return [

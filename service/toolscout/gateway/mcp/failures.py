@@ -41,6 +41,13 @@ class Unavailable(CallFailed):
     """The server cannot be reached."""
 
 
+class LoginNeeded(Exception):  # noqa: N818 - named for what is missing
+    """A server asks for a token, and there is none that can be used or renewed."""
+
+    def __str__(self) -> str:
+        return f"needs login: toolscout mcp --login {self.args[0]}"
+
+
 def is_lost(error: MCPError) -> bool:
     """Whether an error tells of the connection, not of the request."""
     return error.error.message in LOST
@@ -57,7 +64,7 @@ def explained(error: BaseException, server: Server) -> str:
 
     Messages of libraries are left out, for they may repeat a URL with a key, or a header.
     """
-    known = next(filter(None, map(_known, _causes(error))), None)
+    known = next(filter(None, map(_known, causes(error))), None)
     if known is not None:
         return known
     if isinstance(server, StdioServer):
@@ -74,6 +81,13 @@ def redacted(text: str, secrets: tuple[str, ...]) -> str:
     return text
 
 
+def printable(text: str) -> str:
+    """Return a text with everything escaped that a terminal would obey or not show."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
 def redacted_data(data: Any, secrets: tuple[str, ...]) -> Any:
     """Return JSON without the values of secrets, in keys and numbers neither."""
     if isinstance(data, dict):
@@ -88,6 +102,8 @@ def redacted_data(data: Any, secrets: tuple[str, ...]) -> Any:
 
 
 def _known(error: BaseException) -> str | None:
+    if isinstance(error, LoginNeeded):
+        return str(error)
     if isinstance(error, httpx2.HTTPStatusError):
         return f"it answers with status {error.response.status_code}"
     if isinstance(error, MCPError):
@@ -97,7 +113,7 @@ def _known(error: BaseException) -> str | None:
     return next((text for kinds, text in _KNOWN if isinstance(error, kinds)), None)
 
 
-def _causes(error: BaseException) -> list[BaseException]:
+def causes(error: BaseException) -> list[BaseException]:
     """Return an error, those of its group, and what they were raised from."""
     found: list[BaseException] = []
     waiting = [error]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 from msgspec.structs import replace
 
@@ -28,30 +29,52 @@ MAX_SKILLS = 2
 """Skills that a search finds beside tools, a line each."""
 
 
-class Finder:
-    """Finds tools of the latest list that was given to `use`.
+class Memory:
+    """What calls have taught: of a tool it counts for all who see it as it was.
 
     Args:
-        store: where what was learned is kept: `memory`, or `sqlite:PATH`.
+        store: where it is kept: `memory`, or `sqlite:PATH`.
 
     Raises:
         ConfigurationError: there is no such store.
     """
 
     def __init__(self, store: str = "memory") -> None:
-        self._engine = Engine()
-        self._catalog: Catalog = self._engine.catalog
-        self._resolver = Resolver(self._catalog)
-        self._has_skills = False
         opened = open_store(store)
+        self.finders: WeakSet[Finder] = WeakSet()
         self._guard = Guard(opened)
-        self._learner = Learner(
+        self.learner = Learner(
             self._guard,
-            self._engine.embedder,
-            lambda _, digest: self._catalog if digest == self._catalog.digest else None,
+            Engine().embedder,
+            self._catalog,
             model=__version__,
             lasting=not isinstance(opened, MemoryStore),
         )
+
+    def _catalog(self, _: str, digest: str) -> Catalog | None:
+        catalogs = (one.catalog for one in self.finders)
+        return next((one for one in catalogs if one.digest == digest), None)
+
+    async def follow(self) -> None:
+        """Read what was learned before, and by others that share the store, until cancelled."""
+        await self.learner.follow([TENANT], lambda _: None)
+
+    async def close(self) -> None:
+        """Close the store."""
+        with suppress(StoreUnavailable):
+            await self._guard.store.close()
+
+
+class Finder:
+    """Finds tools of the latest list that was given to `use`."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._engine = Engine()
+        self.catalog: Catalog = self._engine.catalog
+        self._resolver = Resolver(self.catalog)
+        self._has_skills = False
+        self._learner = memory.learner
+        memory.finders.add(self)
 
     def use(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Compile the tools to search from now on; may be called in a thread, one at a time.
@@ -61,12 +84,12 @@ class Finder:
         """
         names = {tool["name"] for tool in tools}
         self._has_skills = any(tool.get("kind") == "skill" for tool in tools)
-        self._engine.remove([name for name in self._catalog.names if name not in names])
+        self._engine.remove([name for name in self.catalog.names if name not in names])
         self._engine.add(tools)
         catalog = self._engine.catalog
         if self._has_skills:
             catalog.facets.prepare()  # which tell kinds apart
-        self._catalog, self._resolver = catalog, Resolver(catalog)
+        self.catalog, self._resolver = catalog, Resolver(catalog)
 
     async def prepare(self, query: str) -> None:
         """Load what a query in another language needs, in a thread."""
@@ -78,12 +101,12 @@ class Finder:
         if self._has_skills:
             by_kind: dict[Kind, int] = {"tool": count, "skill": MAX_SKILLS}
             ask = replace(ask, top_k=count + MAX_SKILLS, top_k_by_kind=by_kind)
-        prior = self._learner.prior(TENANT, self._catalog)
-        return self._engine.decide(self._catalog, ask, prior=prior)
+        prior = self._learner.prior(TENANT, self.catalog)
+        return self._engine.decide(self.catalog, ask, prior=prior)
 
     def names(self, filters: Filters) -> list[str]:
         """Return the names of the tools that pass, sorted."""
-        return pages.names(self._catalog, filters)
+        return pages.names(self.catalog, filters)
 
     def resolve(self, name: str) -> Resolution:
         """Return the tool that a written name means, or similar names."""
@@ -91,15 +114,6 @@ class Finder:
 
     async def learn(self, query: str, tool: str, success: bool, search: str) -> None:
         """Learn that a tool that a search found was called; equal reports of it count once."""
-        seen = Observation(query, tool, success, catalog=self._catalog.digest, turn=search)
+        seen = Observation(query, tool, success, catalog=self.catalog.digest, turn=search)
         with suppress(StoreUnavailable):  # a call that worked must not fail for it
             await self._learner.record(TENANT, [seen])
-
-    async def follow(self) -> None:
-        """Read what was learned before, and by others that share the store, until cancelled."""
-        await self._learner.follow([TENANT], lambda _: None)
-
-    async def close(self) -> None:
-        """Close the store."""
-        with suppress(StoreUnavailable):
-            await self._guard.store.close()

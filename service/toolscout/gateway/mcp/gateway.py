@@ -1,28 +1,21 @@
-"""The gateway: connections to all servers, one list of their tools, searches and calls."""
+"""The gateway: connections to all servers, one list of their tools, and the views of it."""
 
 import asyncio
 import logging
-import os
-from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
 
 import mcp_types
 
-from toolscout.contract.fields import Outcome
-from toolscout.contract.requests import Filters
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
-from toolscout.gateway.mcp.connection import Connection, Progress, ended
-from toolscout.gateway.mcp.finder import Finder
-from toolscout.gateway.mcp.listing import Listing, Offered
+from toolscout.gateway.mcp.connection import Connection, ended
+from toolscout.gateway.mcp.finder import Memory
+from toolscout.gateway.mcp.listing import Listing
+from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
-from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.skills import Skills
-from toolscout.gateway.mcp.texts import Texts, renamed
-from toolscout.index.tool_list import MAX_TOOLS
-from toolscout.metatools.gate import RiskGate
+from toolscout.gateway.mcp.view import View
 
 START_S = 5.0
 """Seconds after the start that the first questions of a host wait for servers that are slow."""
@@ -30,56 +23,10 @@ START_S = 5.0
 FOLLOW_S = 1.0
 """Seconds between two looks at the file of the configuration."""
 
-MAX_SEARCHES = 16
-"""Latest searches of a session that a call may belong to."""
-
 MAX_LOGGED = 20
 """Changed tools, and skills that cannot be read, that are logged each."""
 
 logger = logging.getLogger("toolscout.mcp")
-
-
-class Search(NamedTuple):
-    """A search and what it found."""
-
-    id: str
-    query: str
-    names: tuple[str, ...]
-
-
-class Session:
-    """What is remembered of one host's session; a gateway over stdio has one."""
-
-    def __init__(self) -> None:
-        self.peer: Any = None
-        """The library's session, for notifications; None before its first list."""
-        self.is_remembered = True
-        """Whether all requests of this state are of one host."""
-        self.read: set[str] = set()
-        """The tokens of the definitions that were shown to it."""
-        self._searches: deque[Search] = deque(maxlen=MAX_SEARCHES)
-
-    def note_search(self, query: str, names: list[str]) -> None:
-        """Remember what a search found."""
-        self._searches.append(Search(os.urandom(8).hex(), query, tuple(names)))
-
-    def search_for(self, name: str) -> Search | None:
-        """Return the latest search that found a tool."""
-        return next((one for one in reversed(self._searches) if name in one.names), None)
-
-
-class Status(NamedTuple):
-    """The state of a server."""
-
-    name: str
-    tools: int
-    """How many of its tools are offered."""
-    left_out: str | None
-    """Which are left out, and why."""
-    reason: str | None
-    """Why it is unavailable; None if it is not."""
-    is_asleep: bool
-    """Whether it starts when it is called."""
 
 
 class Gateway:
@@ -105,118 +52,37 @@ class Gateway:
         changed: Callable[[], Config | None] = lambda: None,
     ) -> None:
         self.config = config
-        self.gate = RiskGate()
-        self.listing = Listing()
-        self.listeners: list[Any] = []
-        """Called when what hosts list has changed."""
-        self.text_listeners: list[Any] = []
-        """Called when resources or prompts have changed."""
-        self.log_listeners: list[Any] = []
-        """Called with what a server logs."""
-        self.finder = Finder(store)
-        self.skills = Skills()
+        self._memory = Memory(store)
+        self._listing = Listing()
         self._known = Known(pins)
         self._cache = cache
         self._changed = changed
         self._connections = [self._connection(name) for name in config.servers]
-        self.texts = Texts(lambda: self._connections)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         """Those of the connections, by the names of their servers."""
         self._lock = asyncio.Lock()
         self._is_stale = False
-        self._told: tuple[object, object] = (([], False), [])
-        """What of tools, and of resources and prompts, hosts list."""
         self._ready = asyncio.Event()
+        self._skills: dict[tuple[str, ...], Skills] = {}
+        """Those of some folders, which several views may have."""
+        self.view = self._view(config)
+        """What a host sees that has no profile."""
+        self.profiles: dict[str, View] = {}
+        """What the hosts of each profile see."""
+        self._show(config)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep the servers connected."""
         self._run(self._connections)
-        coroutines = [self.finder.follow(), self._start(), self._follow()]
+        coroutines = [self._memory.follow(), self._start(), self._follow()]
         tasks = [asyncio.create_task(one) for one in coroutines]
         try:
             yield
         finally:
             await asyncio.gather(*map(ended, tasks))
             await asyncio.gather(*map(ended, self._tasks.values()))
-            await self.finder.close()
-
-    async def ready(self) -> Listing:
-        """Return the tools, as soon as every server was tried or the start has taken too long."""
-        await self._ready.wait()
-        return self.listing
-
-    def pinned(self) -> Sequence[Offered]:
-        """Return the tools to list as themselves, in the configured order."""
-        tools = self.listing.tools
-        return [tools[name] for name in self.config.options.pinned if name in tools]
-
-    async def search(
-        self, session: Session, query: str, count: int, filters: Filters | None
-    ) -> tuple[list[str], Outcome]:
-        """Return the names of tools and skills for a query, best first, and how well they fit."""
-        await self.finder.prepare(query)
-        found = self.finder.search(query, count, filters)
-        # A tool may have gone since the search began.
-        names = [
-            name
-            for name in found.names
-            if name in self.listing.tools or name in self.skills.by_name
-        ]
-        session.note_search(query, names)
-        return names, found.outcome
-
-    def status(self) -> list[Status]:
-        """Return the state of each server."""
-        counts = Counter(one.connection.name for one in self.listing.tools.values())
-        left_out = self.listing.left_out
-        return [
-            Status(one.name, counts[one.name], left_out.get(one.name), one.reason, one.is_asleep)
-            for one in self._connections
-        ]
-
-    def unavailable(self, namespace: object = None) -> dict[str, str]:
-        """Return why servers are unavailable, by their names; of all, or of one in any case."""
-        wanted = namespace.casefold() if isinstance(namespace, str) and namespace else None
-        return {
-            one.name: one.reason
-            for one in self._connections
-            if one.reason is not None and wanted in (None, one.name.casefold())
-        }
-
-    async def wake(self, name: str) -> None:
-        """Start the server of a tool, if it does not run; its tools may be others then."""
-        await self.listing.tools[name].connection.wake()
-
-    async def call(
-        self, session: Session, name: str, arguments: dict[str, Any], progress: Progress
-    ) -> mcp_types.CallToolResult:
-        """Call a tool by its whole name.
-
-        Raises:
-            CallFailed: its server cannot be reached.
-            MCPError: its server refused the call.
-        """
-        offered = self.listing.tools[name]
-        connection = offered.connection
-        result = await connection.call(offered.tool.name, arguments, progress)
-        result = renamed(connection.name, result)
-        search = session.search_for(name)
-        if search is not None:
-            await self.finder.learn(search.query, name, not result.is_error, search.id)
-        return result
-
-    async def read_skill(self, session: Session, name: str, path: str) -> str:
-        """Return the text of a file of a skill.
-
-        Raises:
-            SkillError: there is no such skill, or no such file in its folder.
-        """
-        text = await asyncio.to_thread(self.skills.read, name, path)
-        search = session.search_for(name)
-        if search is not None:
-            await self.finder.learn(search.query, name, True, search.id)
-        return text
+            await self._memory.close()
 
     async def _start(self) -> None:
         if starting := [one.name for one in self._connections if one.reason is not None]:
@@ -229,8 +95,9 @@ class Gateway:
                 task.cancel()
         await self._note_change()
         self._ready.set()
-        for name in self.config.options.pinned:
-            if name not in self.listing.tools:
+        pinned = (name for view in self._views() for name in view.config.options.pinned)
+        for name in dict.fromkeys(pinned):
+            if name not in self._listing.tools:
                 logger.warning("pinned: there is no tool %s now", name)
 
     async def _follow(self) -> None:
@@ -244,7 +111,7 @@ class Gateway:
                 continue
             if config is not None:
                 await self._use(config)
-            elif await asyncio.to_thread(self.skills.has_changed, self.config.options.skills):
+            elif await asyncio.to_thread(self._have_skills_changed):
                 await self._note_change()
 
     async def _use(self, config: Config) -> None:
@@ -252,6 +119,7 @@ class Gateway:
         before = {one.name: one for one in self._connections}
         kept = {name: one for name, one in before.items() if config.servers.get(name) == one.server}
         self.config, self._connections = config, list(kept.values())
+        self._show(config)
         await self._note_change()  # nobody finds what is about to end
         gone = [name for name in before if name not in kept]
         for name in gone:
@@ -268,7 +136,26 @@ class Gateway:
         lines = {"started": list(new), "ended": gone}
         what = "; ".join(f"{how}: {', '.join(names)}" for how, names in lines.items() if names)
         logger.info("the configuration has changed%s", f"; {what}" if what else "")
-        await self._tell()  # search_tools names the servers
+
+    def _views(self) -> list[View]:
+        return [self.view, *self.profiles.values()]
+
+    def _view(self, config: Config) -> View:
+        return View(config, lambda: self._connections, self._memory, self._ready, self._skills)
+
+    def _show(self, config: Config) -> None:
+        """Show to all hosts what a configuration permits them of the latest lists, and no more."""
+        names = config.options.profiles
+        for name in [name for name in self.profiles if name not in names]:
+            self.profiles.pop(name).ended.set()
+        for name in names:
+            if name not in self.profiles:
+                self.profiles[name] = self._view(config.of(name))
+            self.profiles[name].use(config.of(name), self._listing)
+        self.view.use(config, self._listing)
+
+    def _have_skills_changed(self) -> bool:
+        return any(view.skills.has_changed(view.config.options.skills) for view in self._views())
 
     def _connection(self, name: str) -> Connection:
         server = self.config.servers[name]
@@ -277,12 +164,8 @@ class Gateway:
     def _run(self, connections: Iterable[Connection]) -> None:
         self._tasks |= {one.name: asyncio.create_task(one.run()) for one in connections}
 
-    async def _tell(self) -> None:
-        for listener in self.listeners:
-            await listener()
-
     async def _log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
-        for listener in self.log_listeners:
+        for listener in self.view.log_listeners:
             await listener(message)
 
     async def _note_change(self) -> None:
@@ -295,22 +178,17 @@ class Gateway:
             try:
                 listed = asyncio.ensure_future(asyncio.to_thread(self._listed))
                 try:
-                    self.listing = await asyncio.shield(listed)
+                    self._listing = await asyncio.shield(listed)
                 except asyncio.CancelledError:  # the thread goes on, and must be the only one
-                    self.listing = await listed
+                    self._listing = await listed
                     raise
             except Exception as error:  # one server's tools must not end the others' connections
                 detail = getattr(error, "detail", type(error).__name__)
                 logger.error("the tools are left as they were: %s", detail)
                 return
-        texts = self.texts.listed
-        tools = [one.shown for one in self.pinned()], bool(self.skills.by_name)
-        told, self._told = self._told, (tools, texts)
-        if tools != told[0]:
-            await self._tell()
-        if texts != told[1]:
-            for listener in self.text_listeners:
-                await listener()
+        self._show(self.config)
+        for view in self._views():
+            await view.tell()
 
     def _listed(self) -> Listing:
         """Read the lists of all servers and compile them, in a thread."""
@@ -320,14 +198,10 @@ class Gateway:
         listing = Listing(self._connections, self.config.options.max_risk, self._known)
         _log_some(listing.changes, "more tools have changed")
         for name, why in listing.left_out.items():
-            if why != self.listing.left_out.get(name):
+            if why != self._listing.left_out.get(name):
                 logger.warning("%s: left out: %s", name, why)
-        _log_some(self.skills.use(self.config.options.skills), "more skills are left out")
-        skills = [one.document for one in self.skills.by_name.values()]
-        room = MAX_TOOLS - len(listing.tools)
-        if len(skills) > room:
-            logger.warning("skills: only the first %d are found", room)
-        self.finder.use([*listing.offer.everything, *skills[:room]])
+        problems = [line for view in self._views() for line in view.compile(listing)]
+        _log_some(list(dict.fromkeys(problems)), "more skills are left out")
         if pins is not None:
             try:
                 for line in pins.save():

@@ -14,8 +14,9 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing
+from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
-from toolscout.gateway.mcp.servers import Config
+from toolscout.gateway.mcp.view import permitted
 
 PAGE = 1_000
 """Tools of one page of the catalog that is there already."""
@@ -77,6 +78,24 @@ def accept(config: Config, pins: Pins, cache: ListCache) -> str:
     return "\n".join(
         [*lines, *(f"{name}: left out: {why}" for name, why in listing.left_out.items())]
     )
+
+
+def check(config: Config) -> str:
+    """Return how many tools everybody has, and each profile, a line each.
+
+    Raises:
+        ConfigurationError: a server cannot be reached, or a pinned tool is not there.
+    """
+    listing = asyncio.run(_listed(config))
+    parts = {"all": config}
+    parts |= {f"profile {name}": config.of(name) for name in config.options.profiles}
+    lines = []
+    for name, part in parts.items():
+        tools = permitted(part, listing)
+        if missing := [pin for pin in part.options.pinned if pin not in tools]:
+            raise ConfigurationError(f"{name}: pinned: there is no tool {', '.join(missing)}")
+        lines.append(f"{name}: {len(tools)} tools of {', '.join(part.servers)}")
+    return "\n".join(lines)
 
 
 async def _listed(

@@ -5,11 +5,14 @@ A key that is given twice is an error, not silently overwritten.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args
 
-from toolscout.errors import ConfigurationError
+import msgspec
+
+from toolscout.errors import ConfigurationError, wrong_field
 
 _TEXT = r'"(?:\\.|[^"\\])*"'
 _COMMENT = re.compile(rf"({_TEXT})|//[^\n]*|/\*.*?\*/", re.S)
@@ -25,6 +28,8 @@ VS Code, whose `${input:NAME}` is asked of a person."""
 
 MAPS = {"env", "headers", "http_headers"}
 """Keys whose values are objects in which a null stands for nothing."""
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class _Object(dict[str, Any]):
@@ -128,3 +133,39 @@ def _repeated(value: Any, place: str) -> str | None:
         inner = enumerate(value)
     found = (_repeated(one, f"{place}{key}.") for key, one in inner)
     return next(filter(None, found), None)
+
+
+def converted(value: Any, kind: type[S], place: str) -> S:
+    """Convert an object to a struct.
+
+    Raises:
+        ConfigurationError: it is none; says where and why.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        wrong = wrong_field(place, error)
+        of_field = {field.name: field.type for field in msgspec.structs.fields(kind)}
+        choices = _choices(of_field.get(wrong.path.rpartition(".")[2]))
+        is_choice = wrong.message == "Invalid enum value" and choices
+        message = f"expected one of {', '.join(choices)}" if is_choice else wrong.message
+        raise ConfigurationError(f"{wrong.path}: {message}") from None
+
+
+def _choices(kind: Any) -> list[str]:
+    """Return the texts that a `Literal` permits, on its own or in a union."""
+    parts = get_args(kind)
+    return [one for part in parts for one in ([part] if isinstance(part, str) else _choices(part))]
+
+
+def keys_of(kind: type[msgspec.Struct]) -> list[str]:
+    """Return the keys of a struct in JSON."""
+    return [field.encode_name for field in msgspec.structs.fields(kind)]
+
+
+def unknown_keys(value: Any, known: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each unknown key of an object, with a hint."""
+    for key in value if isinstance(value, dict) else ():
+        if key not in known:
+            near = get_close_matches(key, [one for one in known if not key.startswith(one)], 1, 0.7)
+            yield key, f"; did you mean {near[0]}?" if near else ""

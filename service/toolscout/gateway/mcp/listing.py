@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 import mcp_types
@@ -12,7 +11,7 @@ from toolscout.contract.fields import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.pins import Known
-from toolscout.gateway.mcp.servers import SEPARATOR, Server
+from toolscout.gateway.mcp.servers import SEPARATOR, permits
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.risk import LEVELS, risk
@@ -123,7 +122,8 @@ def _usable(connection: Connection, why: Counter[str]) -> list[mcp_types.Tool]:
         why[CANNOT_BE_READ] += connection.listed.unreadable
     by_name: dict[str, list[mcp_types.Tool]] = {}
     for tool in connection.listed.tools:
-        if not permits(connection.server, tool.name):
+        server = connection.server
+        if not permits(tool.name, server.allow, server.deny):
             continue
         if not tool.name.strip() or not tool.name.isprintable():
             why["without a name that can be shown"] += 1
@@ -147,10 +147,3 @@ def _share(sizes: list[int]) -> int:
             return share
         room -= size
     return MAX_TOOLS
-
-
-def permits(server: Server, tool: str) -> bool:
-    """Whether the configuration of a server lets a tool be offered."""
-    if any(fnmatchcase(tool, pattern) for pattern in server.deny):
-        return False
-    return server.allow is None or any(fnmatchcase(tool, pattern) for pattern in server.allow)

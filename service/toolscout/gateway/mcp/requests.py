@@ -18,10 +18,9 @@ from toolscout.common.lru import Lru
 from toolscout.gateway.mcp.connection import Progress
 from toolscout.gateway.mcp.definitions import own_tools, pinned_tools
 from toolscout.gateway.mcp.failures import CallFailed
-from toolscout.gateway.mcp.gateway import Gateway, Session
 from toolscout.gateway.mcp.servers import SEPARATOR
 from toolscout.gateway.mcp.skills import SkillError
-from toolscout.gateway.mcp.texts import whole_name, whole_uri
+from toolscout.gateway.mcp.texts import PROMPTS, RESOURCES, TEMPLATES
 from toolscout.gateway.mcp.tools import (
     CALLS,
     META_TOOLS,
@@ -30,6 +29,7 @@ from toolscout.gateway.mcp.tools import (
     ReadSkill,
     ServerTools,
 )
+from toolscout.gateway.mcp.view import Session, View
 from toolscout.metatools.answers import resolved
 from toolscout.metatools.arguments import CallError, read_arguments
 
@@ -45,46 +45,46 @@ logger = logging.getLogger("toolscout.mcp")
 class Requests(Middleware):
     """Answers `tools/list` and `tools/call` in place of the library."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
+    def __init__(self, view: View) -> None:
+        self._view = view
         self._sessions: Lru[str, Session] = Lru(MAX_SESSIONS)
         self._stdio: Session | None = None
         """The session of the only host, over stdio."""
-        gateway.listeners.append(self._notify)
-        gateway.text_listeners.append(self._notify_texts)
-        gateway.log_listeners.append(self._log)
+        view.listeners.append(self._notify)
+        view.text_listeners.append(self._notify_texts)
+        view.log_listeners.append(self._log)
 
     async def on_list_tools(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Sequence[Tool]]
     ) -> Sequence[Tool]:
         """List the gateway's own tools and the pinned ones."""
-        if self._gateway.config.options.pinned or self._gateway.config.options.skills:
-            await self._gateway.ready()
+        if self._view.config.options.pinned or self._view.config.options.skills:
+            await self._view.ready()
         self._session(context.fastmcp_context)  # to tell it of changes
-        pinned = self._gateway.pinned()
+        pinned = self._view.pinned()
         for one in pinned:
-            self._gateway.gate.note_read(one.shown)  # hosts have its schema
-        has_skills = bool(self._gateway.skills.by_name)
-        return [*own_tools(self._gateway.config, has_skills), *pinned_tools(pinned)]
+            self._view.gate.note_read(one.shown)  # hosts have its schema
+        has_skills = bool(self._view.skills.by_name)
+        return [*own_tools(self._view.config, has_skills), *pinned_tools(pinned)]
 
     async def on_list_resources(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
         """List the resources of all servers."""
-        return await self._texts(context, "resources", "uri", whole_uri)
+        return await self._texts(context, *RESOURCES)
 
     async def on_list_resource_templates(
         self, context: MiddlewareContext[Any], call_next: Any
     ) -> Any:
         """List the templates of resources of all servers."""
-        return await self._texts(context, "templates", "uri_template", whole_uri)
+        return await self._texts(context, *TEMPLATES)
 
     async def on_list_prompts(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
         """List the gateway's own prompts and those of all servers."""
         own = await call_next(context)
-        return [*own, *await self._texts(context, "prompts", "name", whole_name)]
+        return [*own, *await self._texts(context, *PROMPTS)]
 
     async def on_read_resource(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
         """Read a resource of a server."""
-        found = await self._asked(self._gateway.texts.read(context.message.uri))
+        found = await self._asked(self._view.texts.read(context.message.uri))
         if found is None:
             raise NotFoundError("there is no such resource")
         return found
@@ -94,15 +94,15 @@ class Requests(Middleware):
         name = context.message.name
         if SEPARATOR not in name:
             return await call_next(context)
-        found = await self._asked(self._gateway.texts.prompt(name, context.message.arguments))
+        found = await self._asked(self._view.texts.prompt(name, context.message.arguments))
         if found is None:
             raise NotFoundError("there is no such prompt")
         return found
 
     async def _texts(self, context: MiddlewareContext[Any], *how: Any) -> list[Any]:
-        await self._gateway.ready()
+        await self._view.ready()
         self._session(context.fastmcp_context)  # to tell it of changes
-        return self._gateway.texts.entries(*how)
+        return self._view.texts.entries(*how)
 
     @staticmethod
     async def _asked(request: Awaitable[Any]) -> Any:
@@ -127,9 +127,9 @@ class Requests(Middleware):
         """
         name, arguments = context.message.name, context.message.arguments or {}
         try:
-            await self._gateway.ready()
+            await self._view.ready()
             session = self._session(context.fastmcp_context)
-            tools = ServerTools(self._gateway, session)
+            tools = ServerTools(self._view, session)
             if name in META_TOOLS or name == READ_SKILL:
                 return _text(await self._own(tools, session, name, arguments))
             token, caller = None, None
@@ -140,14 +140,14 @@ class Requests(Middleware):
             refusal = tools.refusal(name, token, caller)
             if refusal is not None:
                 return _text(refusal, is_error=True)
-            await self._gateway.wake(name)
-            if name not in self._gateway.listing.tools:  # as its server lists them now
+            await self._view.wake(name)
+            if name not in self._view.tools:  # as its server lists them now
                 name = await resolved(tools, name)
             refusal = tools.refusal(name, token, caller)
             if refusal is not None:
                 return _text(refusal, is_error=True)
             progress = _progress(context.fastmcp_context)
-            return await self._gateway.call(session, name, arguments, progress)
+            return await self._view.call(session, name, arguments, progress)
         except (CallFailed, CallError, SkillError) as error:
             return _text(str(error), is_error=True)
         except MCPError:
@@ -162,7 +162,7 @@ class Requests(Middleware):
         """Answer a tool of the gateway that calls no server."""
         if name == READ_SKILL:
             asked = read_arguments(ReadSkill, arguments)
-            return await self._gateway.read_skill(session, asked.name, asked.path)
+            return await self._view.read_skill(session, asked.name, asked.path)
         answer = await META_TOOLS[name].call(tools, arguments)
         return msgspec.json.encode(answer).decode()
 

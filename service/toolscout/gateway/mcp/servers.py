@@ -1,6 +1,8 @@
-"""What a configuration consists of: servers of either transport, and options for all of them."""
+"""The servers of a configuration, of either transport."""
 
 import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -60,6 +62,14 @@ class HttpServer(_Server, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     transport: Literal["http", "sse"] | None = None
     """Decided by the URL if absent."""
+    auth: Literal["oauth"] | None = None
+    """Whether it asks for a token that a person gets by `toolscout mcp --login`."""
+
+    @property
+    def is_sse(self) -> bool:
+        """Return whether it is reached over SSE, by the URL where nothing says so."""
+        ends_in_sse = self.url.partition("?")[0].rstrip("/").endswith("/sse")
+        return self.transport == "sse" or (self.transport is None and ends_in_sse)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -77,26 +87,11 @@ class HttpServer(_Server, frozen=True, kw_only=True):
 Server = StdioServer | HttpServer
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the gateway does with all servers."""
-
-    max_risk: Risk = "destructive"
-    """Tools of a higher risk are not offered."""
-    pinned: tuple[str, ...] = ()
-    """Tools to list as themselves, as `server__tool`."""
-    skills: tuple[str, ...] = ()
-    """Folders with skills, which are found beside tools."""
-    all_meta_tools: bool = False
-    """Whether to list the meta-tools that are rarely used, too."""
-
-
-class Config(msgspec.Struct, frozen=True):
-    """A whole file; servers are named by the prefix of their tools."""
-
-    servers: dict[str, Server]
-    options: Options
-    warnings: tuple[str, ...] = ()
-    """What was ignored, or read otherwise than some host would, a line each."""
+def permits(name: str, allow: Iterable[str] | None, deny: Iterable[str]) -> bool:
+    """Whether patterns, as of file names, let a name through."""
+    if any(fnmatchcase(name, pattern) for pattern in deny):
+        return False
+    return allow is None or any(fnmatchcase(name, pattern) for pattern in allow)
 
 
 def prefix_of(name: str) -> str:

@@ -12,11 +12,15 @@ import fastmcp
 from fastmcp import FastMCP
 
 from toolscout import __version__
-from toolscout.common.addresses import listen
+from toolscout.common.addresses import is_loopback, listen
+from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.authorization import Authorization
 from toolscout.gateway.mcp.definitions import instructions, prompts
 from toolscout.gateway.mcp.gateway import Gateway
+from toolscout.gateway.mcp.options import KEY
 from toolscout.gateway.mcp.requests import Requests
-from toolscout.gateway.mcp.web import KEY, serve_http
+from toolscout.gateway.mcp.view import View
+from toolscout.gateway.mcp.web import Served, serve_http
 from toolscout.serving.callers import check_key
 from toolscout.settings import Settings
 
@@ -27,52 +31,60 @@ logger = logging.getLogger("toolscout.mcp")
 
 
 def serve(
-    gateway: Gateway, http: tuple[str, int] | None, key: str | None, settings: Settings
+    gateway: Gateway,
+    http: tuple[str, int] | None,
+    key: str | None,
+    settings: Settings,
+    issuer: tuple[str, str] | None = None,
 ) -> int:
     """Serve until the host closes standard input, or a signal; returns the exit status.
+
+    Args:
+        gateway: what to serve.
+        http: host and port; None for stdio.
+        key: that of hosts that see everything.
+        settings: limits.
+        issuer: an authorization server, and the address that its tokens have to be for.
 
     Raises:
         ConfigurationError: an address that others can reach has no key, or the key is short.
     """
     _log_to_stderr()
-    listener = None
-    if http is not None:
+    if http is None:
+        return asyncio.run(_serve(gateway, settings))
+    profiles = gateway.config.options.profiles
+    has_keys = issuer is not None or any(one.keys for one in profiles.values())
+    if profiles and not has_keys and key is None:
+        raise ConfigurationError(f"profiles: none has a key, so give one, or set {KEY}")
+    if key is not None or not has_keys:
         check_key(http[0], KEY, key, insecure=settings.insecure)
-        try:
-            listener = listen(*http)
-        except OSError as error:
-            logger.error("%s", error)
-            return 1
-    return asyncio.run(_serve(gateway, listener, key, settings))
+    is_open = issuer is None and (settings.insecure or is_loopback(http[0]))
+    authorization = None if issuer is None else Authorization(*issuer)
+    served = Served(gateway, server_of, key, is_open, authorization)
+    try:
+        listener = listen(*http)
+    except OSError as error:
+        logger.error("%s", error)
+        return 1
+    return asyncio.run(_serve(gateway, settings, served, listener))
 
 
 async def _serve(
-    gateway: Gateway, listener: socket.socket | None, key: str | None, settings: Settings
+    gateway: Gateway,
+    settings: Settings,
+    served: Served | None = None,
+    listener: socket.socket | None = None,
 ) -> int:
-    server: FastMCP[None] = FastMCP(
-        "toolscout",
-        instructions(gateway.config),
-        version=__version__,
-        middleware=[Requests(gateway)],
-        mask_error_details=True,
-        dereference_schemas=False,
-    )
-    for prompt in prompts(gateway):
-        server.add_prompt(prompt)
-
-    async def instruct() -> None:
-        server.instructions = instructions(gateway.config)
-
-    gateway.listeners.append(instruct)
     gc.collect()
     gc.freeze()  # a collection would walk all that was loaded, and hold every call up meanwhile
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with gateway.running():
-        if listener is not None:
-            await serve_http(server, listener, stop, key, settings)
+        if served is not None and listener is not None:
+            await serve_http(served, listener, stop, settings)
             return 0
+        server = server_of(gateway.view)
         main = asyncio.ensure_future(server.run_stdio_async(show_banner=False))
         stopped = asyncio.ensure_future(stop.wait())
         await asyncio.wait((main, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -80,6 +92,26 @@ async def _serve(
         os._exit(0)  # nothing ends the thread that reads standard input
     stopped.cancel()
     return 0
+
+
+def server_of(view: View) -> "FastMCP[None]":
+    """Return the server that shows a view to hosts."""
+    server: FastMCP[None] = FastMCP(
+        "toolscout",
+        instructions(view.config),
+        version=__version__,
+        middleware=[Requests(view)],
+        mask_error_details=True,
+        dereference_schemas=False,
+    )
+    for prompt in prompts(view):
+        server.add_prompt(prompt)
+
+    async def instruct() -> None:
+        server.instructions = instructions(view.config)
+
+    view.listeners.append(instruct)
+    return server
 
 
 def _log_to_stderr() -> None:

@@ -4,7 +4,8 @@
 What a result refers to is renamed likewise, so that it can be read through the gateway.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import unquote
@@ -12,9 +13,17 @@ from urllib.parse import unquote
 import mcp_types
 
 from toolscout.gateway.mcp.connection import Connection
-from toolscout.gateway.mcp.servers import SEPARATOR, Server
+from toolscout.gateway.mcp.options import Profile
+from toolscout.gateway.mcp.servers import SEPARATOR
 
 SCHEME = "toolscout://"
+
+_DOTS = re.compile(r"(?<![^/\\])\.{1,2}(?![^/\\])")
+"""Segments of a path that lead elsewhere."""
+
+
+Whole = Callable[[str, str], str]
+"""Names what a server has in the gateway."""
 
 
 class Passed:
@@ -53,14 +62,21 @@ class Passed:
     to_mcp_prompt_result = sent
 
 
-def may_read(server: Server, name: str) -> bool:
-    """Whether the configuration of a server lets a resource or a prompt be read.
+def may_read(name: str, deny: Sequence[str], allow: Sequence[str] | None = None) -> bool:
+    """Whether patterns let a resource or a prompt be read.
 
-    A URI has many spellings, so neither case nor escapes lead around a pattern.
+    A URI has many spellings, so neither case nor escapes nor dots lead around a pattern.
     """
+    if not deny and allow is None:
+        return True
     spellings = (name.casefold(), unquote(name).casefold())
-    patterns = [pattern.casefold() for pattern in server.deny]
-    return not any(fnmatchcase(one, pattern) for one in spellings for pattern in patterns)
+
+    def is_named(spelling: str, patterns: Sequence[str]) -> bool:
+        return any(fnmatchcase(spelling, pattern.casefold()) for pattern in patterns)
+
+    if _DOTS.search(spellings[-1]) or any(is_named(one, deny) for one in spellings):
+        return False
+    return allow is None or all(is_named(one, allow) for one in spellings)
 
 
 def whole_uri(server: str, uri: str) -> str:
@@ -71,6 +87,12 @@ def whole_uri(server: str, uri: str) -> str:
 def whole_name(server: str, name: str) -> str:
     """Return the name of a server's prompt in the gateway."""
     return f"{server}{SEPARATOR}{name}"
+
+
+RESOURCES = "resources", "uri", whole_uri
+TEMPLATES = "templates", "uri_template", whole_uri
+PROMPTS = "prompts", "name", whole_name
+"""Fields of a list, the keys of their entries, and how these are named here."""
 
 
 def renamed(server: str, result: Any) -> Any:
@@ -94,29 +116,46 @@ def _renamed(server: str, part: Any) -> Any:
 
 
 class Texts:
-    """The resources and prompts of all servers.
+    """The resources and prompts of servers.
 
     Args:
         connections: returns the servers as they are configured now.
+        profile: returns what of them may be read; None for all.
     """
 
-    def __init__(self, connections: Callable[[], Sequence[Connection]]) -> None:
+    def __init__(
+        self,
+        connections: Callable[[], Sequence[Connection]],
+        profile: Callable[[], Profile | None],
+    ) -> None:
         self._connections = connections
+        self._profile = profile
 
     @property
     def listed(self) -> object:
-        """Return all lists, to tell whether they have changed."""
-        lists = [one.listed for one in self._connections()]
-        return [(one.resources, one.templates, one.prompts) for one in lists]
+        """Return all that is listed, to tell whether it has changed."""
+        kinds = (RESOURCES, TEMPLATES, PROMPTS)
+        return [[(one.name, entry) for one, entry in self._permitted(*kind)] for kind in kinds]
 
-    def entries(self, field: str, key: str, whole: Callable[[str, str], str]) -> list[Passed]:
+    def entries(self, field: str, key: str, whole: Whole) -> list[Passed]:
         """Return the resources, templates or prompts of all servers, under their whole names."""
         return [
             Passed(entry.model_copy(update={key: whole(one.name, getattr(entry, key))}))
-            for one in self._connections()
-            for entry in getattr(one.listed, field)
-            if may_read(one.server, getattr(entry, key))
+            for one, entry in self._permitted(field, key, whole)
         ]
+
+    def _permitted(self, field: str, key: str, whole: Whole) -> Iterator[tuple[Connection, Any]]:
+        for one in self._connections():
+            for entry in getattr(one.listed, field):
+                if self._permits(one, getattr(entry, key), whole):
+                    yield one, entry
+
+    def _permits(self, connection: Connection, own: str, whole: Whole) -> bool:
+        profile = self._profile()
+        is_permitted = may_read(own, connection.server.deny)
+        if profile is None or not is_permitted:
+            return is_permitted
+        return may_read(whole(connection.name, own), profile.deny, profile.allow)
 
     async def read(self, uri: str) -> Passed | None:
         """Read a resource; None if it names no server, or may not be read.
@@ -133,16 +172,22 @@ class Texts:
         names = [one.name for one in self._connections()]
         if written not in names:
             written = next((one for one in names if one.casefold() == written.casefold()), "")
-        return await self._ask(written, own, lambda client: client.session.read_resource(own))
+        return await self._ask(
+            written, own, whole_uri, lambda client: client.session.read_resource(own)
+        )
 
     async def prompt(self, name: str, arguments: dict[str, Any] | None) -> Passed | None:
         """Get a prompt by its whole name; None and errors as of `read`."""
         server, _, own = name.partition(SEPARATOR)
-        return await self._ask(server, own, lambda client: client.get_prompt_mcp(own, arguments))
+        return await self._ask(
+            server, own, whole_name, lambda client: client.get_prompt_mcp(own, arguments)
+        )
 
-    async def _ask(self, server: str, own: str, ask: Callable[[Any], Any]) -> Passed | None:
+    async def _ask(
+        self, server: str, own: str, whole: Whole, ask: Callable[[Any], Any]
+    ) -> Passed | None:
         connection = next((one for one in self._connections() if one.name == server), None)
-        if connection is None or not own or not may_read(connection.server, own):
+        if connection is None or not own or not self._permits(connection, own, whole):
             return None
         await connection.wake()
         return Passed(renamed(server, await connection.request(ask)))

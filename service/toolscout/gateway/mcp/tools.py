@@ -14,9 +14,9 @@ from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
-from toolscout.gateway.mcp.gateway import Gateway, Session
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.skills import FILE
+from toolscout.gateway.mcp.view import Session, View
 from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, show
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
 from toolscout.metatools.finds import without_titles
@@ -79,21 +79,21 @@ class ReadSkill(Arguments, frozen=True, kw_only=True):
 class ServerTools:
     """The tools of all servers, as the meta-tools of one session look into them."""
 
-    def __init__(self, gateway: Gateway, session: Session) -> None:
-        self._gateway = gateway
+    def __init__(self, view: View, session: Session) -> None:
+        self._view = view
         self._session = session
 
     @property
     def _offered(self) -> Mapping[str, Offered]:
-        return self._gateway.listing.tools
+        return self._view.tools
 
     async def search(self, wanted: SearchTools) -> ToolsFound:
         """Search the tools of the servers that answer, and name the others."""
-        space, servers = wanted.namespace or "", list(self._gateway.config.servers)
+        space, servers = wanted.namespace or "", list(self._view.config.servers)
         if space and space.casefold() not in map(str.casefold, servers):
             raise CallError(f"namespace: there is no such server; there are {', '.join(servers)}")
         try:
-            names, outcome = await self._gateway.search(
+            names, outcome = await self._view.search(
                 self._session, wanted.query, wanted.top_k, wanted.filters
             )
         except ToolscoutError as error:
@@ -105,14 +105,14 @@ class ServerTools:
             shown = await self.show(tools, wanted.detail)
             found = ToolsFound(shown, outcome, skills=skills or None)
         # The tool that would fit best may be one of theirs.
-        missing = self._gateway.unavailable(space)
+        missing = self._view.unavailable(space)
         return msgspec.structs.replace(found, unavailable=missing or None)
 
     async def names(self, filters: Filters | None) -> list[str]:
         """Return the names of the tools that pass, sorted."""
         if filters is None:
             return sorted(self._offered)
-        names = await asyncio.to_thread(self._gateway.finder.names, filters)
+        names = await asyncio.to_thread(self._view.finder.names, filters)
         return [name for name in names if name in self._offered]
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
@@ -178,24 +178,33 @@ class ServerTools:
     def _is_read(self, offered: Offered, expected: str, token: object) -> bool:
         """Return whether the definition was shown, here or as the token says."""
         is_here = self._session.is_remembered and expected in self._session.read
-        return is_here or not self._gateway.gate.refuses(offered.shown, token)
+        return is_here or not self._view.gate.refuses(offered.shown, token)
 
     def _token(self, offered: Offered) -> str | None:
         """Return what a call of a tool has to repeat; None if it may be called as it is."""
         is_gated = offered.is_changed or needs_schema(offered.shown["risk"])
-        return self._gateway.gate.token(offered.shown) if is_gated else None
+        return self._view.gate.token(offered.shown) if is_gated else None
 
     def _resolution(self, written: str) -> Resolution:
-        found = self._gateway.finder.resolve(written)
+        found = self._view.finder.resolve(written)
         offered = self._offered.get(found.name or "")
         if offered is not None and key(written) in (key(found.name or ""), key(offered.tool.name)):
             return found
-        skills = self._gateway.skills.by_name
+        skills = self._view.skills.by_name
         if found.name in skills:
             return Resolution(written, suggestions=[f"{READ_SKILL} {found.name}"])
-        return Resolution(written, ambiguous=found.ambiguous, suggestions=found.suggestions)
+        return Resolution(
+            written,
+            ambiguous=self._seen(found.ambiguous),
+            suggestions=self._seen(found.suggestions),
+        )
+
+    def _seen(self, names: Sequence[str] | None) -> list[str] | None:
+        """Return those of some names that this host may see, for the index may be a moment old."""
+        skills = self._view.skills.by_name
+        return [name for name in names or () if name in self._offered or name in skills] or None
 
     def _skill(self, name: str) -> str:
         """Return a skill in a line."""
-        sentence = first_sentence(self._gateway.skills.by_name[name].description, SKILL_CHARS)
+        sentence = first_sentence(self._view.skills.by_name[name].description, SKILL_CHARS)
         return f"{READ_SKILL} {name}: {sentence}"

@@ -28,7 +28,8 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from toolscout.gateway.mcp.failures import UNREADABLE, redacted
+from toolscout.gateway.mcp.failures import UNREADABLE, printable, redacted
+from toolscout.gateway.mcp.oauth import Tokens
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
 from toolscout.gateway.mcp.tool_pages import ListTransport
 from toolscout.index.values import count_values_outside_texts
@@ -67,7 +68,7 @@ def transport_to(name: str, server: Server) -> Iterator[ClientTransport]:
     goes to the log.
     """
     if not isinstance(server, StdioServer):
-        yield _over_http(server)
+        yield _over_http(name, server)
         return
     with _logged(name, server.secrets) as stderr:
         transport = _Subprocess(server, stderr)
@@ -86,10 +87,9 @@ class _Http(ListTransport, StreamableHttpTransport):
     pass
 
 
-def _over_http(server: HttpServer) -> ClientTransport:
-    ends_in_sse = server.url.partition("?")[0].rstrip("/").endswith("/sse")
-    is_sse = server.transport == "sse" or (server.transport is None and ends_in_sse)
-    return (_Sse if is_sse else _Http)(server.url, headers=server.headers)
+def _over_http(name: str, server: HttpServer) -> ClientTransport:
+    auth = None if server.auth is None else Tokens(name, server.url)
+    return (_Sse if server.is_sse else _Http)(server.url, headers=server.headers, auth=auth)
 
 
 class _Process(ClientTransport):
@@ -262,10 +262,3 @@ def _relay(name: str, source: int, secrets: tuple[str, ...]) -> None:
             if is_cut:
                 text = text[: max(0, len(text) - longest)]  # it may end within a secret
             logger.info("%s: %s", name, printable(text[:MAX_LINE_CHARS]))
-
-
-def printable(text: str) -> str:
-    """Return a text with everything escaped that a terminal would obey or not show."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
-    )

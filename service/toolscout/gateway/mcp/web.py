@@ -1,10 +1,11 @@
-"""The gateway over streamable HTTP: its address, its key, and a server that others may stop."""
+"""The gateway over streamable HTTP: its address, its keys, and a server that others may stop."""
 
 import asyncio
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from hmac import compare_digest
 from http import HTTPStatus
 from typing import Any
@@ -13,13 +14,14 @@ from fastmcp import FastMCP
 from starlette.responses import JSONResponse
 
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.authorization import METADATA, Authorization
+from toolscout.gateway.mcp.connection import ended
+from toolscout.gateway.mcp.gateway import Gateway
+from toolscout.gateway.mcp.view import View
 from toolscout.serving.bodies import Bodies, BodyRefused, replay
 from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
-from toolscout.serving.server import LimitedServer
+from toolscout.serving.server import Application, LimitedServer
 from toolscout.settings import Settings
-
-KEY = "TOOLSCOUT_MCP_KEY"
-"""The variable with the key that hosts send."""
 
 PATH = "/mcp"
 
@@ -35,69 +37,83 @@ SESSION = b"mcp-session-id"
 
 
 class Callers:
-    """An ASGI application that lets in who may call, and bounds the sessions behind it.
+    """An ASGI application that lets in who may call.
 
     Args:
-        application: the gateway.
+        served: the applications behind it.
         guard: knows the names of this server.
-        key: what hosts send as `Authorization: Bearer` or `X-API-Key`; None lets all in.
         bodies: reads what they send.
     """
 
-    def __init__(
-        self, application: Any, guard: CallerGuard, key: str | None, bodies: Bodies
-    ) -> None:
-        self._application = application
+    def __init__(self, served: "Served", guard: CallerGuard, bodies: Bodies) -> None:
+        self._served = served
         self._guard = guard
         self._bodies = bodies
-        self._key = key.encode() if key else None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Handle one request of ASGI."""
+        listed = scope["headers"]
+        headers = dict(listed)
+        is_keyless = await self._served.application(None) is not None  # and so nobody needs one
+        foreign = self._guard.refusal(
+            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=is_keyless
+        )
+        if foreign is not None:
+            code, detail = foreign
+            await _refuse(FOREIGN_STATUS[code], detail)(scope, receive, send)
+            return
+        authorization, challenge = self._served.authorization, "Bearer"
+        if authorization is not None:
+            challenge = authorization.challenge
+            if scope["path"].startswith(METADATA):
+                await JSONResponse(authorization.metadata)(scope, receive, send)
+                return
+        application = await self._served.application(_key(listed))
+        if application is None:
+            detail = "send the key of this gateway, as Authorization: Bearer or X-API-Key"
+            refusal = _refuse(HTTPStatus.UNAUTHORIZED, detail, {"WWW-Authenticate": challenge})
+            await refusal(scope, receive, send)
+        elif scope["method"] != "POST":
+            await application(scope, receive, send)
+        else:
+            await self._read(application, scope, receive, send)
+
+    async def _read(self, application: Application, scope: Any, receive: Any, send: Any) -> None:
+        """Read the body of a request within its limits, and pass it on."""
+        try:
+            body = await self._bodies.read(receive)
+        except BodyRefused as refused:
+            answer = _refuse(refused.status, refused.detail, {"Connection": "close"})
+            await answer(scope, receive, send)
+            return
+        try:
+            await application(scope, replay(body, receive), send)
+        finally:
+            self._bodies.release(body)
+
+
+def _key(headers: list[tuple[bytes, bytes]]) -> bytes | None:
+    """Return the key that a request shows; nobody's if it shows several."""
+    shown = {value.strip() for name, value in headers if name == b"x-api-key"}
+    for name, value in headers:
+        if name == b"authorization" and value[:7].lower() == b"bearer ":
+            shown.add(value[7:].strip())
+    return shown.pop() if len(shown) == 1 else b"" if shown else None
+
+
+def _refuse(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": detail}, status, headers)
+
+
+class Sessions:
+    """An ASGI application that bounds the sessions of the gateway behind it."""
+
+    def __init__(self, application: Any) -> None:
+        self._application = application
         self._sessions: dict[bytes, int] = {}
         """Requests in flight of each session, the one used longest ago first."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Handle one connection of ASGI."""
-        if scope["type"] != "http":
-            await self._application(scope, receive, send)
-        elif (refusal := self._refusal(scope["headers"])) is not None:
-            await refusal(scope, receive, send)
-        else:
-            await self._read(scope, receive, send)
-
-    async def _read(self, scope: Any, receive: Any, send: Any) -> None:
-        """Read the body of a request within its limits, and pass it on."""
-        if scope["method"] != "POST":
-            await self._pass(scope, receive, send)
-            return
-        try:
-            body = await self._bodies.read(receive)
-        except BodyRefused as refused:
-            headers = {"Connection": "close"}
-            answer = JSONResponse({"error": refused.detail}, refused.status, headers)
-            await answer(scope, receive, send)
-            return
-        try:
-            await self._pass(scope, replay(body, receive), send)
-        finally:
-            self._bodies.release(body)
-
-    def _refusal(self, listed: list[tuple[bytes, bytes]]) -> JSONResponse | None:
-        headers = dict(listed)
-        foreign = self._guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=self._key is None
-        )
-        if foreign is not None:
-            code, detail = foreign
-            return JSONResponse({"error": detail}, FOREIGN_STATUS[code])
-        shown = {value.strip() for name, value in listed if name == b"x-api-key"}
-        for name, value in listed:
-            if name == b"authorization" and value[:7].lower() == b"bearer ":
-                shown.add(value[7:].strip())
-        if self._key and not (len(shown) == 1 and compare_digest(shown.pop(), self._key)):
-            detail = "send the key of this gateway, as Authorization: Bearer or X-API-Key"
-            return JSONResponse({"error": detail}, 401, {"WWW-Authenticate": "Bearer"})
-        return None
-
-    async def _pass(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on, and remember its session while it is answered and afterwards."""
         session = dict(scope["headers"]).get(SESSION)
 
@@ -135,6 +151,84 @@ class Callers:
         await self._application(ending, nothing, nothing)
 
 
+class Served:
+    """The applications of the gateway's views, each with sessions of its own, by their keys.
+
+    Args:
+        gateway: has the views.
+        server_of: makes the server that shows a view.
+        key: that of hosts that see everything.
+        is_open: whether hosts without a key see everything, where nobody has one.
+        authorization: verifies what is no key.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        server_of: Callable[[View], "FastMCP[None]"],
+        key: str | None,
+        is_open: bool,
+        authorization: Authorization | None = None,
+    ) -> None:
+        self.authorization = authorization
+        self._gateway = gateway
+        self._server_of = server_of
+        self._key = key
+        self._is_open = is_open
+        self._tasks: dict[View, asyncio.Task[None]] = {}
+        self._started: dict[View, asyncio.Future[Sessions]] = {}
+
+    async def application(self, key: bytes | None) -> Sessions | None:
+        """Return the application for a key, or for hosts without one; None if it is nobody's."""
+        view = self._view(key)
+        if view is None and self.authorization is not None:
+            view = self._view_of(await self.authorization.scopes(key))
+        if view is None:
+            return None
+        if view not in self._started:
+            self._started[view] = asyncio.get_running_loop().create_future()
+            self._tasks[view] = asyncio.create_task(self._run(view))
+        return await asyncio.shield(self._started[view])
+
+    async def close(self) -> None:
+        """End all sessions."""
+        await asyncio.gather(*map(ended, self._tasks.values()))
+
+    def _view(self, key: bytes | None) -> View | None:
+        profiles = self._gateway.config.options.profiles
+        if self._is_open and not self._key and not profiles:
+            return self._gateway.view
+        owners = [(self._key, self._gateway.view)] if self._key else []
+        for name, profile in profiles.items():
+            owners += [(one, self._gateway.profiles[name]) for one in profile.keys]
+        found, shown = None, sha256(key or b"").digest()
+        for one, view in owners:  # all of them, so that the time tells nothing
+            if compare_digest(sha256(one.encode()).digest(), shown):
+                found = view
+        return found
+
+    def _view_of(self, scopes: list[str] | None) -> View | None:
+        """Return the first profile that is among the scopes of a token; without any, everything."""
+        profiles = self._gateway.config.options.profiles
+        if scopes is None or not profiles:
+            return None if scopes is None else self._gateway.view
+        name = next((name for name in profiles if name in scopes), "")
+        return self._gateway.profiles.get(name)
+
+    async def _run(self, view: View) -> None:
+        """Keep the application of a view until its profile is gone; then its sessions end."""
+        served = self._server_of(view).http_app(
+            PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
+        )
+        try:
+            async with served.router.lifespan_context(served):
+                self._started[view].set_result(Sessions(served))
+                await view.ended.wait()
+        finally:
+            self._started.pop(view).cancel()  # if it could not start, nobody waits for it
+            del self._tasks[view]
+
+
 def read_address(text: str) -> tuple[str, int]:
     """Return host and port of `HOST:PORT` or `PORT`.
 
@@ -148,24 +242,13 @@ def read_address(text: str) -> tuple[str, int]:
 
 
 async def serve_http(
-    server: "FastMCP[None]",
-    listener: socket.socket,
-    stop: asyncio.Event,
-    key: str | None,
-    settings: Settings,
+    served: Served, listener: socket.socket, stop: asyncio.Event, settings: Settings
 ) -> None:
     """Serve until the event is set, and then until open calls are over."""
-    application = server.http_app(
-        PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
-    )
     guard = CallerGuard(listener.getsockname()[0], settings.allowed_hosts)
     logger = logging.getLogger("toolscout.mcp")
-    web = _Web(
-        Callers(application, guard, key, Bodies(settings.caller_timeout_s)),
-        settings,
-        logger,
-        GRACE_S,
-    )
+    callers = Callers(served, guard, Bodies(settings.caller_timeout_s))
+    web = _Web(callers, settings, logger, GRACE_S, lifespan="off")
 
     async def end() -> None:
         await stop.wait()
@@ -174,6 +257,7 @@ async def serve_http(
     ending = asyncio.ensure_future(end())
     await web.serve([listener])
     ending.cancel()
+    await served.close()
 
 
 class _Web(LimitedServer):

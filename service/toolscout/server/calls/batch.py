@@ -16,7 +16,7 @@ from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.requests import BatchRequest, FilterRequest, ResolveRequest
 from toolscout.contract.tools import Tool
 from toolscout.ranking.resolve import Resolver
-from toolscout.server.calls import answers, envelope
+from toolscout.server.calls import answers, envelope, external
 from toolscout.server.calls.envelope import Read
 from toolscout.server.calls.lookup import with_shared
 from toolscout.server.calls.search import (
@@ -55,6 +55,8 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     sent = read.request
     envelope.need_tools(sent)
     asks = envelope.to_asks(sent, service.settings)
+    if read.external is not None:
+        asks = list(map(external.asked, asks))
     deadline = deadline_of(service, request.arrived, sent.latency_budget_ms)
     trace.top_k = asks[0].top_k
     questions = [(ask, trace.part(ask.pattern)) for ask in asks]
@@ -86,7 +88,7 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
     read = await read_call(service, request, trace, _resolve)
     envelope.need_tools(read.request)
     names = read.request.names
-    catalog = await find_compiled(service, request, read, trace)
+    catalog = await find_compiled(service, request, read, trace, names=names)
     began = perf_counter()
     resolver, size = Resolver(catalog, Deadline()), len(names) * len(catalog)
     results = await run_inline_or_in_thread(
@@ -109,7 +111,10 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     # Without the fast path for known tools, because a catalog does not keep their order.
     sent = envelope.decode(body, _filter)
     envelope.need_tools(sent)
-    sent = (await with_shared(service, trace.space, Read(sent, None, b""))).request
+    read = await with_shared(service, trace.space, Read(sent, None, b""))
+    if read.external is not None:
+        raise external.too_large_for("a filter by shared words")
+    sent = read.request
     min_tools = envelope.whole("min_tools", sent.min_tools)
     max_tools = envelope.whole("max_tools", sent.max_tools)
     raw, sent = sent.tools, msgspec.structs.replace(sent, tools=ABSENT)

@@ -1,6 +1,6 @@
 """Read a catalog: pages, single tools, batches, completion, index, overview."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
 from toolscout.ranking.resolve import Resolver
-from toolscout.server.calls import lookup
+from toolscout.server.calls import external, lookup
 from toolscout.server.calls.envelope import decode, decoder
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
@@ -64,11 +64,10 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
         raise invalid(
             "tool", f"at most {MAX_NAME_CHARS} characters, got {len(request.parameters['tool'])}"
         )
-    catalog = await lookup.find(service, trace, request.parameters["id"])
+    tool = request.parameters["tool"]
+    catalog = await _with_tools(service, request, trace, [tool])
     resolve = Resolver(catalog).resolve
-    found = await run_inline_or_in_thread(
-        len(catalog), AT_ONCE, resolve, request.parameters["tool"]
-    )
+    found = await run_inline_or_in_thread(len(catalog), AT_ONCE, resolve, tool)
     if found.name is None:
         near = found.ambiguous or found.suggestions or []
         what = "several tools answer to that name" if found.ambiguous else "no tool has that name"
@@ -82,7 +81,7 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
 async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
     """Return several whole tools, and suggestions for unknown names."""
     names = decode(await request.json_body(service.settings), _schemas).names
-    catalog = await lookup.find(service, trace, request.parameters["id"])
+    catalog = await _with_tools(service, request, trace, names)
     size = len(names) * len(catalog)
     found = await run_inline_or_in_thread(size, AT_ONCE, found_schemas, catalog, names)
     return answer_json(found, tag_headers(catalog.digest))
@@ -127,6 +126,17 @@ def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
         elif answer.name not in found:
             found[answer.name] = _shown(catalog, answer.name, "full")
     return SchemasAnswer(list(found.values()), errors, len(found))
+
+
+async def _with_tools(
+    service: Service, request: Request, trace: Trace, names: Sequence[str]
+) -> Catalog:
+    """Return the catalog of a path; of one that is not held here only the tools of these names."""
+    name = request.parameters["id"]
+    try:
+        return await lookup.find(service, trace, name)
+    except lookup.IsExternal as found:
+        return await external.near(service, trace, name, found.record, names=names)
 
 
 async def _read(

@@ -19,7 +19,7 @@ from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, FieldError, TooManyTools
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
-from toolscout.server.calls import lookup
+from toolscout.server.calls import external, lookup
 from toolscout.server.calls.envelope import decode, decoder
 from toolscout.server.compiling.worker import Worker
 from toolscout.server.http.answer import Answer, answer_json, names_tag, not_modified, tag_headers
@@ -40,6 +40,8 @@ WAIT_MS = 20
 longest wait between them.
 """
 
+_NO_TTL = "a catalog that PostgreSQL keeps stays until it is deleted"
+
 _encode = msgspec.json.Encoder().encode
 _put = decoder(CatalogPut)
 _patch = decoder(CatalogPatch)
@@ -54,6 +56,8 @@ async def put_catalog(service: Service, request: Request, trace: Trace) -> Answe
     """
     name = _new_name(request)
     sent = decode(await request.json_body(service.settings), _put)
+    if sent.keep == "postgres":
+        return await _put_external(service, request, trace, name, sent)
     catalog = await lookup.compiled(service, trace, bytes(sent.tools))
 
     async def change() -> tuple[int, Record]:
@@ -62,6 +66,29 @@ async def put_catalog(service: Service, request: Request, trace: Trace) -> Answe
         if known is None:
             await _check_room(service, trace)
         record = await _write(service, trace, name, known, catalog, sent.ttl_s)
+        return 201 if known is None else 200, record
+
+    status, record = await _alone(change)
+    return answer_json(_info(name, record), tag_headers(record.digest), status)
+
+
+async def _put_external(
+    service: Service, request: Request, trace: Trace, name: str, sent: CatalogPut
+) -> Answer:
+    """Register tools that PostgreSQL keeps one by one, in place of all that were there."""
+    if sent.ttl_s is not None:
+        raise invalid("ttl_s", _NO_TTL)
+
+    async def change() -> tuple[int, Record]:
+        known = await service.registry.record(trace.tenant, name)
+        _check_conditions(request, known)
+        if known is None:
+            await _check_room(service, trace)
+        await external.make(service)
+        count = await external.change(
+            service, trace, name, CatalogPatch(upsert=sent.tools), anew=True
+        )
+        record = await service.registry.note(trace.tenant, name, known, count)
         return 201 if known is None else 200, record
 
     status, record = await _alone(change)
@@ -79,6 +106,11 @@ async def patch_catalog(service: Service, request: Request, trace: Trace) -> Ans
 
     async def change() -> Record:
         known = await _registered(service, request, trace)
+        if known.external:
+            if sent.ttl_s is not None:
+                raise invalid("ttl_s", _NO_TTL)
+            count = await external.change(service, trace, name, sent)
+            return await service.registry.note(trace.tenant, name, known, count)
         raw = await service.registry.tools(trace.tenant, name, known)
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
@@ -125,6 +157,8 @@ async def delete_catalog(service: Service, request: Request, trace: Trace) -> An
     async def change() -> None:
         known = await _registered(service, request, trace)
         await service.registry.delete(trace.tenant, request.parameters["id"], known)
+        if known.external:
+            await external.drop(service, trace, request.parameters["id"])
         service.named.put((trace.tenant, request.parameters["id"]), lookup.NOWHERE, 1)
 
     await _alone(change)
@@ -178,6 +212,8 @@ async def _write(
     expires = None if ttl_s is None else time() + ttl_s
     tools = list(catalog.wires)
     record = await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
+    if known is not None and known.external:
+        await external.drop(service, trace, name)
     # A search of this name does without the store, should that be slow.
     service.named.put((trace.tenant, name), (record.digest, record.digest), 1)
     return record

@@ -34,6 +34,7 @@ from toolscout.ranking.ask import Ask, total
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.refusals import Refused, blank, decode_error, invalid
 from toolscout.settings import Settings
+from toolscout.state.registry import Record
 from toolscout.text import conversation
 
 T = TypeVar("T")
@@ -86,6 +87,8 @@ class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
     request: R
     known: Known | None
     raw_hash: bytes
+    external: Record | None = None
+    """The record of a catalog whose tools are not held here."""
 
 
 async def read(decoder: Decode[R], body: bytes, cache: CatalogCache, tenant: str) -> Read[R]:

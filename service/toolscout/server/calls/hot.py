@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 
+import msgspec
+
 from toolscout.contract.answers import HotAnswer, Tiers, TierTokens
 from toolscout.contract.fields import Detail
 from toolscout.contract.requests import HotRequest
@@ -100,9 +102,12 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
     envelope.need_tools(sent)
     given = envelope.whole("token_budget", sent.token_budget)
     budget = TOKEN_BUDGET if given is None else given
-    catalog = await find_compiled(service, request, read, trace)
+    asks = _asks(service.settings, sent)
+    used = [use.name for use in (sent.session.recent or ())] if sent.session else []
+    named = [*(sent.tier0 or ()), *used]
+    catalog = await find_compiled(service, request, read, trace, asks, named)
     began = perf_counter()
-    rows = await _ranked(service, trace, catalog, sent)
+    rows = await _ranked(service, trace, catalog, asks, sent)
     successes: Mapping[str, int] = {}
     if service.learner is not None and not (sent.message or "").strip():
         successes = _successes(service.learner.experience(trace.tenant))
@@ -111,17 +116,21 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
     found = await run_inline_or_in_thread(
         size, AT_ONCE, _tiers, catalog, sent, budget, rows, degraded, successes
     )
+    if read.external is not None:
+        others = found.tiers.deferred_count + trace.unique - len(catalog)
+        tiers = msgspec.structs.replace(found.tiers, deferred_count=others)
+        found = msgspec.structs.replace(found, tiers=tiers)
     trace.phases["rank"] = perf_counter() - began
     trace.tiers = found.tokens
     return answer_json(found, answers.common_headers(trace))
 
 
 async def _ranked(
-    service: Service, trace: Trace, catalog: Catalog, sent: HotRequest
+    service: Service, trace: Trace, catalog: Catalog, asks: Iterable[Ask], sent: HotRequest
 ) -> Sequence[int]:
     """Rank the tools for the message; if nothing matches, for the words of the context."""
     deadline = deadline_of(service, perf_counter())
-    for ask in _asks(service.settings, sent):
+    for ask in asks:
         part = trace.part(ask.pattern)
         chained = ask.pattern is sent.message
         decision = await decide(service, part, catalog, ask, deadline, chained=chained)

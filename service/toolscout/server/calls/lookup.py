@@ -18,6 +18,7 @@ from toolscout.server.compiling.worker import Listing
 from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
+from toolscout.state.registry import Record
 from toolscout.state.store import StoreUnavailable
 from toolscout.tools.filters import tenant_of
 
@@ -36,6 +37,14 @@ NOWHERE = "", ""
 """The digests of a name that nothing is registered under."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class IsExternal(Refused):
+    """The tools of a registered catalog are not held here, and all of them are needed."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__("catalog_too_large_for", "this needs all tools of a catalog at once")
+        self.record = record
 
 
 def is_digest(name: str) -> bool:
@@ -76,6 +85,8 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     remembered = _remembered(service, space, named)
     is_new = remembered is None and not is_digest(named)
     await asyncio.wait([loading], timeout=_budget_s(service, read) if is_new else WAIT_S)
+    if loading.done() and isinstance(external := loading.exception(), IsExternal):
+        return Read(read.request, None, b"", external.record)
     # What takes longer goes on; the next request may find what this one could not wait for.
     if is_new and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")
@@ -157,6 +168,9 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     if record is None:
         service.named.put((space, name), NOWHERE, 1)
         return None, None
+    if record.external:
+        service.named.pop((space, name))
+        raise IsExternal(record)
     if space == tenant:
         service.named.put((space, name), (record.digest, record.digest), 1)
     whole, seen = service.named.get((space, name)) or NOWHERE

@@ -20,9 +20,10 @@ from toolscout.index.cold import ColdCatalog
 from toolscout.index.source import Source
 from toolscout.index.vectors import Embedder
 from toolscout.ranking import ladder
-from toolscout.ranking.ask import Ask, DecideOptions, Decision
+from toolscout.ranking.ask import Ask, DecideOptions, Decision, Prior
+from toolscout.ranking.choose import Chain
 from toolscout.ranking.pipeline import is_for_encoder, regex_of
-from toolscout.server.calls import envelope
+from toolscout.server.calls import envelope, external
 from toolscout.server.calls.answers import Showing, encode, headers
 from toolscout.server.calls.envelope import Decode, R, Read
 from toolscout.server.calls.lookup import compiled, soon, with_shared
@@ -35,6 +36,7 @@ from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
+from toolscout.state.store import StoreUnavailable
 from toolscout.tools.filters import tenant_of
 
 ENCODE_RESERVE_MS = 2.0
@@ -70,6 +72,8 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     if sent.query is not None or sent.max_tools is not None:
         request.newer_contract = True
     ask = envelope.to_ask(sent, service.settings)
+    if read.external is not None:
+        ask = external.asked(ask)
     deadline = deadline_of(service, request.arrived, sent.latency_budget_ms)
     trace.pattern, trace.top_k = ask.pattern, ask.top_k
     source = await find(service, request, read, trace, deadline, [(ask, trace)])
@@ -134,6 +138,16 @@ async def find(
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
             Overloaded: the process is busy with other tools for longer than the budget.
     """
+    if read.external is not None and read.request.catalog is not None:
+        asks = [ask for ask, _ in questions]
+        trace.phases["decode"] = perf_counter() - request.arrived
+        try:
+            async with asyncio.timeout(max(0.0, deadline - perf_counter())):
+                return await external.near(
+                    service, trace, read.request.catalog, read.external, asks
+                )
+        except TimeoutError:
+            raise StoreUnavailable("the database did not answer within the budget") from None
     if read.known is not None or is_absent(read.request.tools):
         return _known(service, request, read, trace)
     trace.cache = "miss"
@@ -146,12 +160,24 @@ async def find(
     return source
 
 
-async def find_compiled(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
+async def find_compiled(  # what a part of a catalog depends on
+    service: Service,
+    request: Request,
+    read: Read[R],
+    trace: Trace,
+    asks: Sequence[Ask] = (),
+    names: Sequence[str] = (),
+) -> Catalog:
     """Return the catalog of a request, with at least its words compiled.
+
+    Of one that is not held here only the tools for the questions, and those of the names.
 
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
     """
+    if read.external is not None and read.request.catalog is not None:
+        named = read.request.catalog
+        return await external.near(service, trace, named, read.external, asks, names)
     if read.known is not None or is_absent(read.request.tools):
         return _known(service, request, read, trace)
     trace.cache = "miss"
@@ -203,14 +229,7 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
             left = min(encoder_s, deadline - began - reserve)
             encoder_vector = await service.encoding.query(trace.tenant, ask.ranking_part, left)
     ranking = perf_counter()
-    learner = service.learner
-    if learner is None:
-        prior = service.engine.examples.of(catalog, trace.tenant)
-    else:
-        prior = learner.prior(trace.tenant, catalog)
-    chain = None
-    if chained and learner is not None:
-        chain = learner.chain(trace.tenant, ask.ranking_part, catalog)
+    prior, chain = _experience(service, trace, catalog, ask, chained=chained)
     options: DecideOptions = {"degraded": step, "prior": prior, "chain": chain, "scan": found}
     options["encoder_vector"] = encoder_vector
     decision = service.engine.recall(catalog, ask, **options)
@@ -224,6 +243,19 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     trace.decision, trace.source = decision, catalog
     trace.phases["rank"] = perf_counter() - began
     return decision
+
+
+def _experience(
+    service: Service, trace: Trace, catalog: Catalog, ask: Ask, *, chained: bool
+) -> tuple[Prior | None, Chain | None]:
+    """Return what was learned of a catalog's tools, and the chain for a question if asked for."""
+    if trace.cache == external.EXTERNAL:
+        return None, None  # it is looked up by whole catalogs
+    learner = service.learner
+    if learner is None:
+        return service.engine.examples.of(catalog, trace.tenant), None
+    chain = learner.chain(trace.tenant, ask.ranking_part, catalog) if chained else None
+    return learner.prior(trace.tenant, catalog), chain
 
 
 def _is_lost_by_words(catalog: Catalog, ask: Ask, embedder: Embedder) -> bool:

@@ -1,0 +1,85 @@
+"""Write very many tools of a file into a catalog that PostgreSQL keeps tool by tool.
+
+A thousand at a time, so that it can be stopped and begun again: what is there already is not
+compiled or written anew.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import msgspec
+
+from toolscout.client.endpoint import is_web_address, without_secrets
+from toolscout.errors import NOT_JSON, ConfigurationError
+
+AT_A_TIME = 1_000
+"""Tools of one request."""
+
+PATIENCE_S = 120.0
+"""Seconds for one answer."""
+
+
+def write_file(path: Path, catalog: str, url: str, key: str | None) -> int:
+    """Write the tools of a file, one in each line or as a JSON array; returns how many there are.
+
+    Progress goes to standard error.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or the service refuses or is not there; says
+            how many tools were written before.
+    """
+    if not is_web_address(url):
+        raise ConfigurationError("url: expected an http:// or https:// URL")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    sent, total = 0, 0
+    try:
+        with httpx2.Client(base_url=url, headers=headers, timeout=PATIENCE_S) as client:
+            tools = iter(_tools(path))
+            while some := list(islice(tools, AT_A_TIME)):
+                total = _write(client, f"/v1/catalogs/{catalog}", some)
+                sent += len(some)
+                sys.stderr.write(f"{catalog}: {sent:,} tools written\n")
+    except httpx2.HTTPStatusError as error:
+        text = error.response.text[:500]
+        raise ConfigurationError(f"after {sent:,} tools the service refused: {text}") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        what = f"{without_secrets(url)} does not answer ({type(error).__name__})"
+        raise ConfigurationError(f"after {sent:,} tools {what}; begin again") from None
+    return total
+
+
+def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]]) -> int:
+    """Add tools to a catalog, which is made where there is none; returns how many it has then."""
+    answer = client.patch(path, json={"upsert": tools})
+    if answer.status_code == httpx2.codes.NOT_FOUND:
+        answer = client.put(path, json={"tools": tools, "keep": "postgres"})
+    return int(answer.raise_for_status().json()["tools"])
+
+
+def _tools(path: Path) -> Iterator[Any]:
+    """Yield the tools of a file, line by line where it has one in each."""
+    number = 0
+    try:
+        with path.open("rb") as file:
+            if file.read(1) == b"[":
+                yield from _list(path.read_bytes())
+                return
+            file.seek(0)
+            for line in file:
+                number += 1
+                if line.strip():
+                    yield msgspec.json.decode(line)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}") from None
+    except NOT_JSON as error:
+        where = f", line {number}" if number else ""
+        raise ConfigurationError(f"{path}{where}: not JSON: {error}") from None
+
+
+def _list(text: bytes) -> Iterable[Any]:
+    found: list[Any] = msgspec.json.decode(text, type=list[Any])
+    return found

@@ -1,0 +1,236 @@
+"""Tokens for servers that ask for OAuth: a person gets them once, the gateway keeps them fresh.
+
+`log_in` runs fastmcp's own client in front of a person. The gateway itself opens no browser and
+registers nothing: with a token that can neither be used nor renewed it says that one is needed.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+import webbrowser
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, nullcontext, suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
+from hashlib import sha256
+from http import HTTPStatus
+from typing import IO, Any, cast
+
+import httpx2
+import msgspec
+from fastmcp import Client
+from fastmcp.client.auth import OAuth
+from fastmcp.client.transports import SSETransport, StreamableHttpTransport
+from mcp.client.auth import OAuthFlowError
+from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
+
+from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.cache import user_folder
+from toolscout.gateway.mcp.failures import LoginNeeded, causes, explained, printable
+from toolscout.gateway.mcp.servers import HttpServer
+
+CLIENT = "Toolscout"
+"""The name under which the gateway registers at an authorization server."""
+
+SERVERS = "servers"
+"""Where a file has what was found out about the servers at the login."""
+
+LONG_AGO = 1.0
+"""A time at which a token ran out, in seconds since 1970."""
+
+LOCK_PAUSE_S = 0.02
+"""Seconds between two looks whether another process has renewed a token."""
+
+Content = dict[str, dict[str, Any]]
+
+
+class TokenFile:
+    """What fastmcp keeps of one server, in a file that its owner alone can read.
+
+    Args:
+        url: that of the server; the file's name is a digest of it.
+        is_new: whether what is there is neither used nor replaced before `save`.
+
+    Raises:
+        ConfigurationError: there is no folder for it.
+    """
+
+    def __init__(self, url: str, *, is_new: bool = False) -> None:
+        folder = user_folder(os.environ, "XDG_STATE_HOME", ".local/state")
+        if folder is None:
+            raise ConfigurationError("login: neither XDG_STATE_HOME nor HOME is set")
+        self._path = folder / f"{sha256(url.encode()).hexdigest()[:32]}.json"
+        self._unsaved: Content | None = {} if is_new else None
+
+    async def get(self, key: str, *, collection: str | None = None) -> dict[str, Any] | None:
+        """Return a value, if it is there."""
+        found: dict[str, Any] | None = self._read().get(collection or "", {}).get(key)
+        return found
+
+    async def put(
+        self, key: str, value: Mapping[str, Any], *, collection: str | None = None, ttl: object = 0
+    ) -> None:
+        """Keep a value."""
+        content = self._read()
+        content.setdefault(collection or "", {})[key] = dict(value)
+        self._write(content)
+
+    async def delete(self, key: str, *, collection: str | None = None) -> bool:
+        """Forget a value; return whether it was there."""
+        content = self._read()
+        is_there = content.get(collection or "", {}).pop(key, None) is not None
+        self._write(content)
+        return is_there
+
+    async def lock(self) -> IO[bytes]:
+        """Return a file that no other process has locked meanwhile; closing it unlocks it."""
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = self._path.with_suffix(".lock").open("ab")
+        while True:
+            with suppress(BlockingIOError):
+                flock(file, LOCK_EX | LOCK_NB)
+                return file
+            await asyncio.sleep(LOCK_PAUSE_S)
+
+    def _read(self) -> Content:
+        """Return the content, for another process may have written it."""
+        if self._unsaved is not None:
+            return self._unsaved
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=Content)
+        except (OSError, msgspec.MsgspecError):
+            return {}
+
+    def save(self) -> None:
+        """Replace what is there."""
+        content, self._unsaved = self._read(), None
+        self._write(content)
+
+    def _write(self, content: Content) -> None:
+        if self._unsaved is not None:
+            return
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        written = self._path.with_suffix(f".{os.getpid()}")
+        with suppress(FileNotFoundError):
+            written.unlink()
+        descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(content))
+        written.replace(self._path)
+
+
+class Tokens(OAuth):
+    """Sends the token of a server, and renews it; never asks a person.
+
+    Args:
+        name: that of the server, for errors.
+        url: its address.
+    """
+
+    def __init__(self, name: str, url: str) -> None:
+        self._name = name
+        self._file = TokenFile(url)
+        self._refused = ""
+        """The token that the server has refused last, whatever the clock says."""
+        super().__init__(url, client_name=CLIENT, token_storage=cast("Any", self._file))
+
+    async def _initialize(self) -> None:
+        """Load the tokens, and who renews them, which the library finds out at a login alone."""
+        await super()._initialize()
+        if self._token() == self._refused:
+            self.context.token_expiry_time = LONG_AGO
+        known = await self._file.get(SERVERS)
+        if known is not None:
+            self.context.auth_server_url = known["issuer"]
+            self.context.oauth_metadata = OAuthMetadata.model_validate(known["authorization"])
+            if known["resource"] is not None:
+                found = ProtectedResourceMetadata.model_validate(known["resource"])
+                self.context.protected_resource_metadata = found
+
+    def _token(self) -> str | None:
+        tokens = self.context.current_tokens
+        return None if tokens is None else tokens.access_token
+
+    async def redirect_handler(self, authorization_url: str) -> None:
+        """Refuse to open a browser."""
+        raise LoginNeeded(self._name)
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Send a request with a token; one that is refused is renewed once.
+
+        Raises:
+            LoginNeeded: there is no token that can be used or renewed.
+        """
+        for is_last in (False, True):
+            # Most servers let a token renew once: one process does it, and others read the new one.
+            lock = None if self.context.is_token_valid() else await self._file.lock()
+            with lock or nullcontext():
+                if lock is not None:
+                    self._initialized = False
+                async with aclosing(super().async_auth_flow(request)) as flow:
+                    sent = await anext(flow)
+                    while True:
+                        if sent is request and lock is not None:
+                            lock.close()
+                        response = yield sent
+                        if sent is request and response.status_code == HTTPStatus.UNAUTHORIZED:
+                            break
+                        if sent is not request and response.is_server_error:
+                            response.raise_for_status()
+                        try:
+                            sent = await flow.asend(response)
+                        except StopAsyncIteration:
+                            return
+            if is_last or not self.context.can_refresh_token():
+                raise LoginNeeded(self._name)
+            self._refused = self._token() or ""
+            self.context.token_expiry_time = LONG_AGO
+
+
+class _Login(OAuth):
+    """Asks the person at the terminal."""
+
+    async def redirect_handler(self, authorization_url: str) -> None:
+        """Show the address to open, and open it where there is a terminal."""
+        print(f"Open this address to log in:\n{authorization_url}", flush=True)  # noqa: T201
+        if sys.stdout.isatty():
+            webbrowser.open(authorization_url)
+
+
+async def log_in(name: str, server: HttpServer) -> str:
+    """Have a person authorize the gateway at a server, keep the tokens, and say so.
+
+    Raises:
+        ConfigurationError: it has come to nothing.
+    """
+    logging.disable(logging.CRITICAL)  # libraries log addresses and stack traces
+    file = TokenFile(server.url, is_new=True)
+    login = _Login(server.url, client_name=CLIENT, token_storage=cast("Any", file))
+    try:
+        transport = SSETransport if server.is_sse else StreamableHttpTransport
+        async with Client(transport(server.url, server.headers, auth=login)) as client:
+            await client.list_tools()
+    except Exception as error:
+        # The library tells of a refusal by a bare error; the outermost says that there was none.
+        kinds = (OAuthFlowError, RuntimeError)
+        refused = (str(one) for one in causes(error)[1:] if isinstance(one, kinds))
+        why = printable(next(refused, explained(error, server)))
+        raise ConfigurationError(f"{name}: no login: {why}") from None
+    finally:
+        logging.disable(logging.NOTSET)
+    context = login.context
+    if context.current_tokens is None or context.oauth_metadata is None:
+        raise ConfigurationError(f"{name}: no login: the server does not ask for one")
+    resource = context.protected_resource_metadata
+    await file.put(
+        SERVERS,
+        {
+            "issuer": context.auth_server_url,
+            "authorization": context.oauth_metadata.model_dump(mode="json", exclude_none=True),
+            "resource": None if resource is None else resource.model_dump(mode="json"),
+        },
+    )
+    file.save()
+    return f"{name}: logged in"

@@ -1,0 +1,238 @@
+"""What hosts see of the gateway: all of it, or the part that a profile has.
+
+Each view has an index of its own, so nothing that it finds, suggests or counts is of another.
+"""
+
+import asyncio
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import mcp_types
+
+from toolscout.contract.fields import Outcome
+from toolscout.contract.requests import Filters
+from toolscout.gateway.mcp.connection import Connection, Progress
+from toolscout.gateway.mcp.finder import Finder, Memory
+from toolscout.gateway.mcp.listing import Listing, Offered
+from toolscout.gateway.mcp.options import Config
+from toolscout.gateway.mcp.skills import Skills
+from toolscout.gateway.mcp.texts import Texts, renamed
+from toolscout.index.tool_list import MAX_TOOLS
+from toolscout.metatools.gate import RiskGate
+from toolscout.tools.risk import LEVELS
+
+MAX_SEARCHES = 16
+"""Latest searches of a session that a call may belong to."""
+
+
+class Search(NamedTuple):
+    """A search and what it found."""
+
+    id: str
+    query: str
+    names: tuple[str, ...]
+
+
+class Session:
+    """What is remembered of one host's session; a gateway over stdio has one."""
+
+    def __init__(self) -> None:
+        self.peer: Any = None
+        """The library's session, for notifications; None before its first list."""
+        self.is_remembered = True
+        """Whether all requests of this state are of one host."""
+        self.read: set[str] = set()
+        """The tokens of the definitions that were shown to it."""
+        self._searches: deque[Search] = deque(maxlen=MAX_SEARCHES)
+
+    def note_search(self, query: str, names: list[str]) -> None:
+        """Remember what a search found."""
+        self._searches.append(Search(os.urandom(8).hex(), query, tuple(names)))
+
+    def search_for(self, name: str) -> Search | None:
+        """Return the latest search that found a tool."""
+        return next((one for one in reversed(self._searches) if name in one.names), None)
+
+
+class Status(NamedTuple):
+    """The state of a server."""
+
+    name: str
+    tools: int
+    """How many of its tools are offered."""
+    left_out: str | None
+    """Which are left out, and why."""
+    reason: str | None
+    """Why it is unavailable; None if it is not."""
+    is_asleep: bool
+    """Whether it starts when it is called."""
+
+
+class View:
+    """What hosts with one key see.
+
+    Args:
+        config: which servers it has, and which of their tools.
+        connections: returns those to all servers of the gateway.
+        memory: what calls have taught.
+        is_ready: set as soon as every server was tried, or the start has taken too long.
+        all_skills: those of some folders, which other views may have, too.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        connections: Callable[[], Sequence[Connection]],
+        memory: Memory,
+        is_ready: asyncio.Event,
+        all_skills: dict[tuple[str, ...], Skills],
+    ) -> None:
+        self.config = config
+        self.tools: dict[str, Offered] = {}
+        self.gate = RiskGate()
+        self.finder = Finder(memory)
+        self.skills = Skills()
+        self._all_skills = all_skills
+        self.texts = Texts(lambda: self.connections, lambda: self.config.profile)
+        self.listeners: list[Any] = []
+        """Called when what hosts list has changed."""
+        self.text_listeners: list[Any] = []
+        """Called when resources or prompts have changed."""
+        self.log_listeners: list[Any] = []
+        """Called with what a server logs."""
+        self.ended = asyncio.Event()
+        """Set when its profile is taken out of the configuration."""
+        self._left_out: dict[str, str] = {}
+        self._all_connections = connections
+        self._is_ready = is_ready
+        self._told = self._listed()
+
+    @property
+    def connections(self) -> list[Connection]:
+        """Return those to its servers."""
+        return [one for one in self._all_connections() if one.name in self.config.servers]
+
+    async def ready(self) -> None:
+        """Wait until every server was tried, or the start has taken too long."""
+        await self._is_ready.wait()
+
+    def pinned(self) -> Sequence[Offered]:
+        """Return the tools to list as themselves, in the configured order."""
+        pinned = self.config.options.pinned
+        return [self.tools[name] for name in pinned if name in self.tools]
+
+    async def search(
+        self, session: Session, query: str, count: int, filters: Filters | None
+    ) -> tuple[list[str], Outcome]:
+        """Return the names of tools and skills for a query, best first, and how well they fit."""
+        await self.finder.prepare(query)
+        found = self.finder.search(query, count, filters)
+        # A tool may have gone since the search began.
+        names = [name for name in found.names if name in self.tools or name in self.skills.by_name]
+        session.note_search(query, names)
+        return names, found.outcome
+
+    def status(self) -> list[Status]:
+        """Return the state of each server."""
+        counts = Counter(one.connection.name for one in self.tools.values())
+        return [
+            Status(
+                one.name, counts[one.name], self._left_out.get(one.name), one.reason, one.is_asleep
+            )
+            for one in self.connections
+        ]
+
+    def unavailable(self, namespace: object = None) -> dict[str, str]:
+        """Return why servers are unavailable, by their names; of all, or of one in any case."""
+        wanted = namespace.casefold() if isinstance(namespace, str) and namespace else None
+        return {
+            one.name: one.reason
+            for one in self.connections
+            if one.reason is not None and wanted in (None, one.name.casefold())
+        }
+
+    async def wake(self, name: str) -> None:
+        """Start the server of a tool, if it does not run; its tools may be others then."""
+        await self.tools[name].connection.wake()
+
+    async def call(
+        self, session: Session, name: str, arguments: dict[str, Any], progress: Progress
+    ) -> mcp_types.CallToolResult:
+        """Call a tool by its whole name.
+
+        Raises:
+            CallFailed: its server cannot be reached.
+            MCPError: its server refused the call.
+        """
+        offered = self.tools[name]
+        connection = offered.connection
+        result = await connection.call(offered.tool.name, arguments, progress)
+        result = renamed(connection.name, result)
+        search = session.search_for(name)
+        if search is not None:
+            await self.finder.learn(search.query, name, not result.is_error, search.id)
+        return result
+
+    async def read_skill(self, session: Session, name: str, path: str) -> str:
+        """Return the text of a file of a skill.
+
+        Raises:
+            SkillError: there is no such skill, or no such file in its folder.
+        """
+        text = await asyncio.to_thread(self.skills.read, name, path)
+        search = session.search_for(name)
+        if search is not None:
+            await self.finder.learn(search.query, name, True, search.id)
+        return text
+
+    def use(self, config: Config, listing: Listing) -> None:
+        """See what a configuration permits of a listing from now on."""
+        self.config = config
+        self.tools = permitted(self.config, listing)
+        self.skills = self._all_skills.setdefault(config.options.skills, Skills())
+        # Which of a server's tools are left out is for who sees all of them.
+        self._left_out = {} if config.profile else listing.left_out
+
+    def compile(self, listing: Listing) -> list[str]:
+        """Read the skills and compile the index, in a thread; return what is wrong with some."""
+        problems = self.skills.use(self.config.options.skills)
+        skills = [one.document for one in self.skills.by_name.values()]
+        tools = [one.shown for one in permitted(self.config, listing).values()]
+        room = MAX_TOOLS - len(tools)
+        if len(skills) > room:
+            problems.append(f"skills: only the first {room} are found")
+        self.finder.use([*tools, *skills[:room]])
+        return problems
+
+    async def tell(self) -> None:
+        """Tell hosts if what they list has changed."""
+        told, self._told = self._told, self._listed()
+        for listeners, before, now in zip(
+            (self.listeners, self.text_listeners), told, self._told, strict=True
+        ):
+            if before != now:
+                for listener in listeners:
+                    await listener()
+
+    def _listed(self) -> tuple[object, object]:
+        """Return what hosts list, of tools, and of resources and prompts."""
+        options = self.config.options
+        tools = (
+            *(list(self.config.servers), options.max_risk, options.all_meta_tools),
+            *([one.shown for one in self.pinned()], bool(self.skills.by_name)),
+        )
+        return tools, self.texts.listed
+
+
+def permitted(config: Config, listing: Listing) -> dict[str, Offered]:
+    """Return the tools of a listing that a configuration permits, by their whole names."""
+    profile, highest = config.profile, LEVELS.index(config.options.max_risk)
+    if profile is None:
+        return listing.tools
+    return {
+        name: one
+        for name, one in listing.tools.items()
+        if profile.permits(name) and LEVELS.index(one.shown["risk"]) <= highest
+    }

@@ -1,0 +1,219 @@
+"""Catalogs that PostgreSQL keeps tool by tool answer like others, as far as they can."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ACME_OLD, ZENITH
+from tests.in_process import serving
+from tests.postgres_server import PostgresServer
+from tests.support import SEARCH, TOOLS, Server, crowd, problem_of
+
+pytestmark = pytest.mark.integration
+
+LIMITED = "acme-limited-0123456789abcdef0123456789abcdef"
+RELEASED = {"name": "publish_release", "description": "Publish a new release of a project"}
+GIT = {"namespace": "git", "tags": ["code"], "risk": "read_only"}
+DIFF = {"name": "git.show_diff", "description": "Show the differences of two commits", **GIT}
+
+
+@pytest.fixture(scope="module")
+def servers(
+    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Server, Server]]:
+    """Yield two services on one database."""
+    postgres_server.empty()
+    keys = f"acme={ACME_OLD},acme={LIMITED};tags=code,zenith={ZENITH}"
+    settings: dict[str, Any] = {"store": postgres_server.url, "api_keys": keys}
+    settings["latency_budget_ms"] = 10_000
+    folders = [tmp_path_factory.mktemp("external") for _ in range(2)]
+    with serving(folders[0], **settings) as one, serving(folders[1], **settings) as two:
+        assert change(one, "PUT", {"tools": [*TOOLS, *crowd(300), DIFF], "keep": "postgres"}) == 201
+        yield one, two
+
+
+def change(server: Server, method: str, body: Any, name: str = "all", key: str = ACME_OLD) -> int:
+    answer = server.client.request(
+        method, f"/v1/catalogs/{name}", json=body, headers={"x-api-key": key}
+    )
+    return int(answer.status_code)
+
+
+def ask(server: Server, pattern: str, key: str = ACME_OLD, **fields: Any) -> Any:
+    return server.post({"pattern": pattern, "catalog": "all", **fields}, headers={"x-api-key": key})
+
+
+def names(server: Server, pattern: str, **fields: Any) -> list[str]:
+    answer = ask(server, pattern, **fields)
+    assert answer.status_code == 200, answer.text
+    found: list[str] = answer.json()["selected_names"]
+    return found
+
+
+def get(server: Server, path: str, key: str = ACME_OLD) -> Any:
+    return server.client.get(f"/v1/catalogs/all{path}", headers={"x-api-key": key})
+
+
+@pytest.mark.parametrize(
+    "pattern", ["read a file", "spin gadget 7", "gadget_12_spin", "show the diff", "zzz qqq xxyy"]
+)
+def test_the_best_tools_are_those_of_the_whole_list(servers: tuple[Server, Server], pattern: str):
+    whole = (
+        servers[0]
+        .search(pattern, [*TOOLS, *crowd(300), DIFF], headers={"x-api-key": ACME_OLD})
+        .json()["selected_names"]
+    )
+    for server in servers:
+        assert names(server, pattern)[:1] == whole[:1]
+
+
+def test_what_one_process_changes_the_other_finds_at_once(servers: tuple[Server, Server]):
+    one, two = servers
+    assert "publish_release" not in names(two, "publish a release")
+    assert change(one, "PATCH", {"upsert": [RELEASED]}) == 200
+    assert names(two, "publish a release")[0] == "publish_release"
+    assert get(two, "").json()["tools"] == len(TOOLS) + 302
+    renamed = {**RELEASED, "description": "Announce what is new to everybody"}
+    assert change(two, "PATCH", {"upsert": [renamed]}) == 200
+    assert names(one, "announce news to everybody")[0] == "publish_release"
+    assert change(one, "PATCH", {"status": {"publish_release": "unavailable"}}) == 200
+    assert "publish_release" not in names(two, "publish_release")
+    assert change(one, "PATCH", {"status": {"publish_release": "available"}}) == 200
+    assert names(two, "publish_release")[0] == "publish_release"
+    assert change(one, "PATCH", {"remove": ["publish_release"]}) == 200
+    assert "publish_release" not in names(two, "publish a release")
+    assert get(two, "").json()["tools"] == len(TOOLS) + 301
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"namespaces": ["GIT"]}, ["git.show_diff"]),
+        ({"tags": ["code"]}, ["git.show_diff"]),
+        ({"only": ["read_file"]}, ["read_file"]),
+        ({"exclude": ["read_file"], "only": ["read_file"]}, []),
+        ({"tags": ["nothing"]}, []),
+    ],
+)
+def test_filters_hold_for_what_is_brought(
+    servers: tuple[Server, Server], filters: dict[str, Any], expected: list[str]
+):
+    found = names(servers[0], "read a file or show a diff", filters=filters, no_match_below=0)
+    assert found == expected
+
+
+def test_pins_and_explanations_are_there(servers: tuple[Server, Server]):
+    answer = ask(servers[1], "read a file", always_keep=["git.show_diff"], explain=True).json()
+    assert "git.show_diff" in answer["selected_names"]
+    assert answer["counts"]["unique"] == len(TOOLS) + 301
+    assert answer["matches"][0]["reasons"]
+
+
+def test_a_turn_can_be_reported(servers: tuple[Server, Server]):
+    assert ask(servers[0], "read a file", turn="t1").status_code == 200
+    report = {"turn": "t1", "tool": "read_file", "success": True}
+    head = {"x-api-key": ACME_OLD}
+    assert servers[0].post(report, "/v1/tool-discovery/feedback", head).status_code == 202
+    assert names(servers[0], "read a file")[0] == "read_file"
+
+
+def test_a_key_sees_only_its_part(servers: tuple[Server, Server]):
+    assert names(servers[0], "read a file or show a diff", key=LIMITED, no_match_below=0) == [
+        "git.show_diff"
+    ]
+    assert get(servers[0], "/tools/read_file", LIMITED).status_code == 404
+    problem_of(ask(servers[0], "read a file", ZENITH), 404, "catalog_unknown")
+
+
+def test_batches_tiers_and_names_are_answered(servers: tuple[Server, Server]):
+    head = {"x-api-key": ACME_OLD}
+    batch = servers[0].post(
+        {"patterns": ["read a file", "show the diff"], "catalog": "all"},
+        f"{SEARCH}:batch",
+        head,
+    )
+    firsts = [result["selected_names"][0] for result in batch.json()["results"]]
+    assert firsts == ["read_file", "git.show_diff"]
+    hot = servers[0].post(
+        {"message": "show the diff", "tier0": ["read_file"], "catalog": "all"},
+        "/v1/tool-discovery/hot",
+        head,
+    )
+    assert [tool["name"] for tool in hot.json()["tiers"]["tier0"]] == ["read_file"]
+    assert hot.json()["tiers"]["tier1"][0]["name"] == "git.show_diff"
+    shown = sum(len(hot.json()["tiers"][tier]) for tier in ("tier0", "tier1"))
+    assert hot.json()["tiers"]["deferred_count"] == len(TOOLS) + 301 - shown
+    resolved = servers[0].post(
+        {"names": ["readFile", "show_diff"], "catalog": "all"}, "/v1/tool-discovery/resolve", head
+    )
+    assert [one["name"] for one in resolved.json()["results"]] == ["read_file", "git.show_diff"]
+    assert get(servers[0], "/tools/read-file").json()["name"] == "read_file"
+
+
+@pytest.mark.parametrize("path", ["/tools", "/index", "/tools:complete?prefix=re", "/overview"])
+def test_what_needs_all_tools_is_refused_by_name(servers: tuple[Server, Server], path: str):
+    problem_of(get(servers[0], path), 422, "catalog_too_large_for")
+
+
+def test_regular_expressions_and_filters_by_words_are_refused(servers: tuple[Server, Server]):
+    problem_of(ask(servers[0], "read.*", ranker="regex"), 422, "catalog_too_large_for")
+    assert names(servers[0], "read|write file")  # read as words
+    body = {"query": "read a file", "catalog": "all"}
+    answer = servers[0].post(body, "/v1/tool-discovery/filter", {"x-api-key": ACME_OLD})
+    problem_of(answer, 422, "catalog_too_large_for")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"tools": TOOLS, "keep": "postgres", "ttl_s": 5}, "ttl_s"),
+        ({"tools": TOOLS, "keep": "elsewhere"}, "keep"),
+        ({"tools": crowd(1_001), "keep": "postgres"}, "tools"),
+        ({"tools": [{"name": 5}], "keep": "postgres"}, "tools[0].name"),
+    ],
+)
+def test_a_bad_catalog_is_refused_and_nothing_is_written(
+    servers: tuple[Server, Server], body: dict[str, Any], field: str
+):
+    answer = servers[0].client.put("/v1/catalogs/bad", json=body, headers={"x-api-key": ACME_OLD})
+    assert answer.status_code == 422
+    assert field in answer.text
+    assert (
+        servers[0].client.get("/v1/catalogs/bad", headers={"x-api-key": ACME_OLD}).status_code
+        == 404
+    )
+
+
+def test_a_deleted_catalog_is_gone_and_its_name_free(servers: tuple[Server, Server]):
+    one, two = servers
+    body = {"tools": TOOLS, "keep": "postgres"}
+    assert change(one, "PUT", body, "short") == 201
+    assert change(two, "PUT", {"tools": TOOLS[:1]}, "short") == 200  # whole, from now on
+    assert get(one, "").status_code == 200
+    assert change(two, "DELETE", None, "short") == 204
+    asked = {"pattern": "read a file", "catalog": "short"}
+    problem_of(one.post(asked, headers={"x-api-key": ACME_OLD}), 404, "catalog_unknown")
+
+
+def test_without_the_database_searches_of_it_say_so(
+    servers: tuple[Server, Server], postgres_server: PostgresServer
+):
+    with postgres_server.hanging():
+        problem_of(ask(servers[0], "read a file", latency_budget_ms=500), 503, "store_unavailable")
+    assert names(servers[1], "read a file")
+
+
+def test_tools_of_another_build_are_compiled_anew(
+    servers: tuple[Server, Server], postgres_server: PostgresServer, tmp_path: Path
+):
+    postgres_server.ask("UPDATE toolscout.tools SET build = 'older', compiled = '';")
+    settings: dict[str, Any] = {"store": postgres_server.url, "api_keys": f"acme={ACME_OLD}"}
+    with serving(tmp_path, **settings, latency_budget_ms=10_000) as server:
+        assert names(server, "read a file")[0] == "read_file"
+
+
+def test_another_store_refuses_to_keep_tools_one_by_one(tmp_path: Path):
+    with serving(tmp_path, api_keys=f"acme={ACME_OLD}") as server:
+        assert change(server, "PUT", {"tools": TOOLS, "keep": "postgres"}) == 422
