@@ -9,7 +9,7 @@ asked as well: experience must not make a match of them.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -26,9 +26,9 @@ from evals.rankers import Ours
 from evals.sets import DEV, Question, ToolSet, load_set
 from toolscout.contract.tools import Tool
 from toolscout.index.catalog import Catalog
+from toolscout.learning.examples import ExamplePriors
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
-from toolscout.learning.prior import ExamplePriors
 from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.pipeline import decide
 from toolscout.state.guarded import Guard
@@ -73,6 +73,16 @@ REPLAYS = (
     Replay("30 % wrong", wrong=0.3),
     Replay("all failures", success=False),
 )
+
+
+def reported(
+    question: Question, names: Sequence[str], replay: Replay, random: Random
+) -> Iterator[tuple[str, bool]]:
+    """Yield the tools that are reported of a question, and whether they are said to have worked."""
+    for gold in sorted(question.gold):
+        wrong, other = random.random() < replay.wrong, random.random() < 0.5
+        tool = random.choice(names) if wrong and other else gold
+        yield tool, replay.success and (other or not wrong)
 
 
 EXAMPLES = "as examples"
@@ -234,18 +244,14 @@ class User:
         uses: dict[str, int] = {}
         for question in told:
             reports = []
-            for gold in sorted(question.gold):
-                wrong, other = random.random() < replay.wrong, random.random() < 0.5
-                tool = random.choice(self._catalog.names) if wrong and other else gold
-                success = replay.success and (other or not wrong)
+            for tool, success in reported(question, self._catalog.names, replay, random):
                 if replay.uses is None or uses.get(tool, 0) < replay.uses:
                     uses[tool] = uses.get(tool, 0) + 1
                     digest = self._catalog.digest
                     reports.append(Observation(question.text, tool, success, catalog=digest))
             await self._learner.record(TENANT, reports)
-        while self._prior is None:
-            self._prior = self._learner.prior(TENANT, self._catalog)
-            await asyncio.sleep(0.05)  # a thread makes the index of a large catalog
+            while self._learner.prior(TENANT, self._catalog) is None:
+                await asyncio.sleep(0.01)  # a thread makes the index of a large catalog
         self._prior = self._learner.prior(TENANT, self._catalog)
 
     def figures(

@@ -22,6 +22,7 @@ from toolscout.index.encoder import SentenceEncoder, ToolEncodings, load_encoder
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder
+from toolscout.learning.examples import judged
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide, is_for_encoder
 
@@ -92,6 +93,7 @@ class Ours:
         """Return a catalog of its own: nothing is kept from an earlier set or variant."""
         unlimited = ToolList.of(tools, limit=len(tools))
         compiled = self._compiler.compile(unlimited, CatalogCache().tools("evals"))
+        compiled = judged(compiled, self.embedder)
         if self._encodings is None:
             return compiled
         return compiled.with_encoded(self._encodings.of("evals", unlimited.tools))

@@ -29,7 +29,7 @@ from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder
-from toolscout.learning.prior import ExamplePriors
+from toolscout.learning.examples import ExamplePriors, judged
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions, total
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
@@ -136,7 +136,7 @@ class Engine:
     def catalog(self) -> Catalog:
         """Return the compiled tools; compile them on first use after a change."""
         tools = ToolList.of(self._tools.values())
-        compiled = self.compiler.compile(tools, self._store)
+        compiled = judged(self.compiler.compile(tools, self._store), self.embedder)
         if self._encodings is None or len(compiled) > MAX_ENCODED:
             return compiled
         return compiled.with_encoded(self._encodings.of(_TENANT, tools.tools))

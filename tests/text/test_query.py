@@ -25,6 +25,45 @@ def test_a_query_of_filler_alone_is_taken_at_its_word(pattern: str):
     assert max(weights(pattern).values()) == 1.0
 
 
+FORGE = [
+    {"name": name, "description": description}
+    for name, description in (
+        ("create_issue", "Open a new issue in a repository"),
+        ("list_issues", "List the issues of a repository"),
+        ("create_pull_request", "Open a pull request in a repository"),
+        ("fork_repository", "Fork a repository"),
+        ("sync_calendar", "Synchronise calendars with an account"),
+        ("list_emails", "List emails of the inbox"),
+        ("convert_pdf", "Convert a document to PDF"),
+        ("get_weather", "Current weather forecast of a city"),
+        ("files/read", "Read a file from disk"),
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("open an issue in acme/calendar-sync", "create_issue"),
+        ("list the issues of acme/email-client", "list_issues"),
+        ("open a pull request in acme/weather-forecast that fixes the city", "create_pull_request"),
+        ("fork the repo acme/pdf-converter", "fork_repository"),
+        ("acme/calendar-sync", "sync_calendar"),
+        ("sync acme/calendar-sync", "sync_calendar"),
+        ("use files/read on it", "files/read"),
+        ("weather/forecast for berlin", "get_weather"),
+    ],
+)
+def test_a_slug_names_what_is_meant_and_does_not_ask(pattern: str, name: str):
+    assert select(FORGE, pattern).names[0] == name
+
+
+def test_the_words_of_a_slug_weigh_in_full_where_they_stand_elsewhere_too():
+    found = weights("open an issue about the calendar in acme/calendar-sync")
+    assert found["calendar"] == found["issu"] == 1.0
+    assert 0 < found["sync"] < 0.5
+
+
 def test_repeating_a_word_changes_nothing():
     assert analyse("weather weather weather").terms == analyse("weather").terms
 

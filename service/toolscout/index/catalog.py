@@ -36,6 +36,8 @@ class Embedded(NamedTuple):
     names: NameVectors
     examples: tuple[tuple[int, bytes], ...]
     """Requests that tools say they serve, as packed patterns, each with the row of its tool."""
+    examples_gain: float = 0.0
+    """By how much these raise 1/rank of their tools, over all of them."""
 
 
 class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
@@ -71,6 +73,8 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """As long as there are no vectors, None."""
     examples: tuple[tuple[int, bytes], ...] = ()
     """Of the tools, with their rows; empty as long as there are no vectors."""
+    examples_gain: float = 0.0
+    """By how much the examples raise 1/rank of their tools, when each is asked and left out."""
     encoded: EncodedTools | None = None
     """As long as its tools are not encoded, None."""
     only_ranker: None = None
@@ -155,7 +159,12 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
         made, names, examples = embedded.vectors, embedded.names, embedded.examples
         nbytes = self.nbytes + made.nbytes + names.nbytes + EXAMPLE_BYTES * len(examples)
         return msgspec.structs.replace(
-            self, vectors=made, name_vectors=names, examples=examples, nbytes=nbytes
+            self,
+            vectors=made,
+            name_vectors=names,
+            examples=examples,
+            examples_gain=embedded.examples_gain,
+            nbytes=nbytes,
         )
 
     def with_encoded(self, vectors: Floats) -> "Catalog":

@@ -287,11 +287,11 @@ def compile_tool(tool: Tool, path: str, taxonomy: Taxonomy) -> CompiledTool:
         available=tool.status != "unavailable",
         needs=tuple(dict.fromkeys(filter(None, map(needed_noun, document.required)))),
         wire=_encode(tool),
-        example_texts=_example_texts(tool),
+        example_texts=example_texts(tool),
     )
 
 
-def _example_texts(tool: Tool) -> tuple[str, ...]:
+def example_texts(tool: Tool) -> tuple[str, ...]:
     """Return the requests that a tool says it serves."""
     listed = tool.examples if isinstance(tool.examples, list | tuple) else ()
     texts = (each.strip() for each in listed if isinstance(each, str))

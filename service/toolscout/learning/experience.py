@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 import msgspec
@@ -74,6 +74,10 @@ class Slot:
     successes: float
     failures: float
     seen: float
+    since: float
+    """When it was reported first."""
+    worked: float
+    """When it worked last."""
 
 
 @dataclass(slots=True)
@@ -102,7 +106,8 @@ class ToolExperience:
             self.duration_ms = spent if known is None else 0.8 * known + 0.2 * spent
         nearest, cosine = self._nearest(vector)
         if nearest is None or (cosine < ALIKE and len(self.slots) < SLOTS):
-            slot = Slot(keep(vector), float(worked), float(not worked), observation.time)
+            time, success = observation.time, float(worked)
+            slot = Slot(keep(vector), success, 1 - success, time, time, time if worked else -inf)
             self.slots.append(slot)
             return
         count = nearest.successes + nearest.failures
@@ -111,6 +116,8 @@ class ToolExperience:
         nearest.successes += worked
         nearest.failures += not worked
         nearest.seen = max(nearest.seen, observation.time)
+        if worked:
+            nearest.worked = max(nearest.worked, observation.time)
 
     def _nearest(self, vector: Floats) -> tuple[Slot | None, float]:
         if not self.slots:
@@ -148,6 +155,7 @@ class Experience:
         self._forgotten = 0
         """Changes that are no longer listed."""
         self.observations = 0
+        self.failures = 0
 
     def learn(self, observation: Observation, vector: Floats) -> None:
         """Learn from one observation; `vector` is that of its pattern."""
@@ -158,6 +166,7 @@ class Experience:
         self._tools.move_to_end(key)
         tool.learn(vector, observation)
         self.observations += 1
+        self.failures += not observation.success
         self._note(key)
         self.bound(self._limit)
 

@@ -16,14 +16,15 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.patterns import LAYOUT, pack_text, read_pattern, unpack
 from toolscout.index.vectors import Embedder
 from toolscout.learning.chains import Insight
+from toolscout.learning.examples import ExamplePriors
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.log import DAY_S, KEPT_S, Log, Report, Seen, Slices
-from toolscout.learning.prior import HALF_LIFE_S, ExamplePriors, prior_of
+from toolscout.learning.prior import HALF_LIFE_S, prior_of
 from toolscout.learning.tenants import Contents, Tenant, Tenants, content_digest
 from toolscout.learning.turns import TURN_S, Turn, digest, report_of, source_of
 from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.choose import Chain
-from toolscout.ranking.pipeline import decide
+from toolscout.ranking.pipeline import rank
 from toolscout.ranking.scorers import learning_gains
 from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreUnavailable
@@ -331,8 +332,8 @@ class Learner:
             prior = self.prior(tenant, catalog)
         if prior is None:
             return 0.0
-        decision = decide(catalog, Ask(pattern=seen.pattern), self._embedder, prior=prior)
-        return learning_gains(decision.ranking).get(seen.tool, 0.0)
+        ranking = rank(catalog, Ask(pattern=seen.pattern), self._embedder, prior=prior)
+        return learning_gains(ranking).get(seen.tool, 0.0)
 
     async def prepare(self, text: str) -> None:
         """Load what the text of another language needs, without holding up the event loop."""

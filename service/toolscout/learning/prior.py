@@ -6,13 +6,13 @@ Dirichlet prior, so evidence that is spread over many tools, as among near-dupli
 them much, and few or old uses count less.
 """
 
+import sys
 from collections.abc import Sequence
-from math import exp
+from math import exp, inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.common.lru import Lru
 from toolscout.index.catalog import Catalog
 from toolscout.index.patterns import (
     MEANING,
@@ -27,6 +27,7 @@ from toolscout.index.patterns import (
 from toolscout.learning.experience import SLOTS, Experience, Key
 from toolscout.learning.turns import REPORTS_PER_SOURCE
 from toolscout.ranking.ask import Learned, Prior
+from toolscout.ranking.scorers import NEARLY_SAME
 
 Floats = NDArray[np.float32]
 
@@ -71,16 +72,34 @@ MOST_USES = 8.0
 EXAMPLE_USES = PROVEN + 1
 """Successes that an example of a tool counts as: its author knows, so it is proven."""
 
+ALWAYS = (-inf, sys.float_info.max)
+"""When an example was reported first, and when it worked last."""
+
 STRENGTH = 2.1
 CAP = 1.5
 """Score added for the whole vote, and its maximum, in units of the best score without experience.
 Chosen on the development sets: more helps the hardest and hurts among near-duplicates.
 """
 
-SLACK = 0.2
-"""Reciprocal ranks that experience may have lost over all reports of a catalog's tools before it no
-longer orders them: less than a first place. Of -.3, 0, .2 and 1 the best on the development sets.
+EARNED, SLACK = 0.3, 0.2
+"""Reciprocal ranks that experience must have gained over all reports of a catalog's tools before it
+orders them, and what it may have lost where a past query is nearly this one. Both are less than a
+second place made a first one. Compared turn by turn with -.2, 0, .6 and 1 for both, and with one
+and 1.5 standard errors.
 """
+
+SAY = 0.25
+"""Reciprocal ranks that one tool counts as having gained or lost at most, less than `EARNED`: false
+reports of one tool raise it for one another, and would prove themselves.
+"""
+
+TRUSTED = EARNED + SLACK
+"""Reciprocal ranks that examples have gained beforehand: their authors know, unless asking shows
+harm.
+"""
+
+USUAL_USES = 20.0
+"""Reports after which half of the failures count as everybody's, if all have failed."""
 
 LEAST = 0.05
 """Additions below this are noise, which must not turn a query without a match into one."""
@@ -99,10 +118,7 @@ ROUND = 127
 """Words are compared by weights in steps of one `ROUND`th, which take a quarter of the memory."""
 
 INDEXES = 8
-"""Maximum number of catalogs, of a tenant or without experience, with a cached index."""
-
-INDEXES_OF_EXAMPLES = 64
-"""The same by examples alone, of all tenants; each takes some 20 ms to make."""
+"""Maximum number of catalogs of a tenant with a cached index."""
 
 AT_ONCE = 100
 """Changed tools that are written to the index while a search waits: some 9 ms."""
@@ -119,7 +135,7 @@ class LearnedIndex:
 
     Args:
         keys: name and content digest of each tool, in the order of the catalog.
-        examples: packed patterns with the rows of their tools; they never fade.
+        catalog: what has examples, which never fade; None where there are none.
     """
 
     def __init__(
@@ -127,7 +143,7 @@ class LearnedIndex:
         keys: Sequence[Key],
         experience: Experience,
         now: float,
-        examples: Sequence[tuple[int, bytes]] = (),
+        catalog: Catalog | None = None,
     ) -> None:
         self._experience = experience
         self._row_of: dict[Key, int] = {}
@@ -149,14 +165,16 @@ class LearnedIndex:
         self._gains: list[float] = []
         """By pattern: successes less failures, at most `MOST_USES` together, old ones faded."""
         self._uses: list[float] = []
-        self._gained = 0.0
+        self._times: list[tuple[float, float]] = []
+        """When each pattern was reported first, and when it worked last."""
+        examples = () if catalog is None else catalog.examples[:MAX_ROWS]
+        self._gained = 0.0 if catalog is None or not examples else TRUSTED + catalog.examples_gain
         """By how much experience raised 1/rank of the tools that worked, over all reports."""
         self._gains_of: dict[Key, float] = {}
-        examples = examples[:MAX_ROWS]
         self._reserve(len(examples) + len(known) * self._slots)
         for row, packed in examples:
             place = self._rows_for(row, 1)
-            self._write(place, keep(unpack(packed)), EXAMPLE_USES, EXAMPLE_USES)
+            self._write(place, keep(unpack(packed)), EXAMPLE_USES, EXAMPLE_USES, ALWAYS)
         self._examples = self._used
         for key in known:
             self._take(key, now)
@@ -177,19 +195,24 @@ class LearnedIndex:
             self._seen = experience.changes
         return True
 
-    @property
-    def helps(self) -> bool:
-        """Whether the reports so far show no harm by experience to the order of these tools."""
-        return self._gained > -SLACK
+    def helps(self, likeness: float) -> bool:
+        """Whether the reports so far show that experience improves the order of these tools.
 
-    def prior(self, pattern: Pattern) -> Learned | None:
-        """Return the experience for a pattern; None without relevant experience."""
+        Where the nearest past query is nearly this one, it is enough that they show no harm.
+        """
+        return self._gained > (EARNED if likeness < NEARLY_SAME else -SLACK)
+
+    def prior(self, pattern: Pattern, *, left_out: bool = False) -> Learned | None:
+        """Return the experience for a pattern; None without relevant experience.
+
+        With `left_out` the pattern itself is none of the past ones.
+        """
         if not self._used:
             return None
-        nearest = sorted(self._nearest(pattern), reverse=True)
-        closest = last = nearest[0][0]
-        if closest <= 0:
+        nearest = self._voters(pattern, left_out=left_out)
+        if not nearest or nearest[0][0] <= 0:
             return None
+        closest = last = nearest[0][0]
         uses, least, different = 0.0, max(closest - REACH, 0.0), 1
         gains: dict[int, float] = {}
         raised, exemplary = set[int](), set[int]()
@@ -211,12 +234,31 @@ class LearnedIndex:
                 if place < self._examples:
                     exemplary.add(row)
         whole = STRENGTH * _trust(closest, pattern) / (uses + THIN)
+        # Where everything fails, a failure says nothing of its tool.
+        blamed = 1 - self._experience.failures / (self._experience.observations + USUAL_USES)
         added = np.zeros(self._size, np.float32)
         for row, gain in gains.items():
-            more = whole * gain
+            more = whole * gain if gain > 0 else whole * gain * blamed
             if abs(more) >= LEAST and (more < 0 or row in raised):
                 added[row] = max(-CAP, min(CAP, more))
-        return Learned(added, closest, proven, self.helps, exemplary)
+        return Learned(added, closest, proven, self.helps(closest), exemplary)
+
+    def _voters(self, pattern: Pattern, *, left_out: bool) -> list[tuple[float, int]]:
+        """Return the past patterns that may vote, the nearest first, as cosines and places.
+
+        What worked for this very query, but not since another tool began that has worked for it
+        often enough, has been replaced.
+        """
+        nearest = sorted(self._nearest(pattern), reverse=True)
+        same = [place for cosine, place in nearest if cosine > 1 - SAME_QUERY]
+        if not same:
+            return nearest
+        began = [self._times[place][0] for place in same if self._gains[place] >= PROVEN]
+        renewed = inf if left_out else max(began, default=-inf)
+        silent = {
+            place for place in same if self._times[place][1] < renewed and self._gains[place] > 0
+        }
+        return [(cosine, place) for cosine, place in nearest if place not in silent]
 
     def _nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
         """Return the nearest past patterns, each as its cosine and its place."""
@@ -234,7 +276,7 @@ class LearnedIndex:
     def _take(self, key: Key, now: float) -> None:
         """Write the patterns of a tool to its rows."""
         tool = self._experience.of(key)
-        gain = 0.0 if tool is None else tool.gain
+        gain = 0.0 if tool is None else max(-SAY, min(tool.gain, SAY))
         self._gained += gain - self._gains_of.get(key, 0.0)
         self._gains_of[key] = gain
         start = self._place.get(key)
@@ -251,7 +293,7 @@ class LearnedIndex:
             uses = slot.successes + slot.failures
             counted = fading * min(1.0, MOST_USES / max(uses, 1.0))
             gains = (slot.successes - slot.failures) * counted
-            self._write(row, slot.point, gains, uses * counted)
+            self._write(row, slot.point, gains, uses * counted, (slot.since, slot.worked))
 
     def _rows_for(self, owner: int, count: int) -> int:
         """Take rows for patterns of one tool; returns the first."""
@@ -262,13 +304,16 @@ class LearnedIndex:
         self._owners += [owner] * count
         self._gains += [0.0] * count
         self._uses += [0.0] * count
+        self._times += [ALWAYS] * count
         return start
 
-    def _write(self, row: int, point: Kept, gains: float, uses: float) -> None:
+    def _write(
+        self, row: int, point: Kept, gains: float, uses: float, times: tuple[float, float]
+    ) -> None:
         self._leading[row] = point.meaning[:LEADING]
         self._rest[row] = point.meaning[LEADING:]
         self._words[point.places, row] = np.rint(point.weights * ROUND)
-        self._gains[row], self._uses[row] = gains, uses
+        self._gains[row], self._uses[row], self._times[row] = gains, uses, times
 
     def _reserve(self, rows: int) -> None:
         """Allocate rows for patterns."""
@@ -276,24 +321,6 @@ class LearnedIndex:
         self._leading = np.pad(self._leading, ((0, more), (0, 0)))
         self._rest = np.pad(self._rest, ((0, more), (0, 0)))
         self._words = np.pad(self._words, ((0, 0), (0, more)))
-
-
-class ExamplePriors:
-    """The priors of catalogs by their tools' examples alone, where nothing is learned from use."""
-
-    def __init__(self) -> None:
-        self._indexes: Lru[tuple[str, str], LearnedIndex] = Lru(INDEXES_OF_EXAMPLES)
-
-    def of(self, catalog: Catalog, tenant: str = "") -> Prior | None:
-        """Return a function that scores a catalog's tools by examples; None without any."""
-        if not catalog.examples:
-            return None
-        index = self._indexes.get((tenant, catalog.digest))
-        if index is None:
-            keys = [(name, "") for name in catalog.names]
-            index = LearnedIndex(keys, Experience(), 0.0, catalog.examples)
-            self._indexes.put((tenant, catalog.digest), index)
-        return prior_of(index)
 
 
 def prior_of(index: LearnedIndex) -> Prior:

@@ -132,7 +132,7 @@ class Tenant:
 
     def _make(self, catalog: Catalog, now: float) -> LearnedIndex:
         keys = list(zip(catalog.names, self._contents.of(catalog), strict=True))
-        return LearnedIndex(keys, self.experience, now, catalog.examples)
+        return LearnedIndex(keys, self.experience, now, catalog)
 
     async def _make_beside(self, catalog: Catalog, now: float) -> None:
         try:

@@ -35,7 +35,7 @@ class Learned(NamedTuple):
     proven: Sequence[int] = ()
     """Rows of tools that worked often for this very query."""
     helps: bool = True
-    """Whether the reports so far show no harm by experience to the order of these tools."""
+    """Whether the reports so far show that experience improves the order of these tools."""
     exemplary: Collection[int] = ()
     """Rows of tools that say by an example that they serve a similar query."""
 

@@ -19,6 +19,11 @@ UNSPACED_WEIGHT = 0.6
 bigrams of characters find tools of the same language well.
 """
 
+ONE_WORD_WEIGHT = 0.5
+"""The same for a request of one word: a tool that has it, or a synonym of it, is not passed by one
+that is only somewhat alike.
+"""
+
 STATIC_WEIGHT, ENCODER_WEIGHT = 0.4, 0.4
 """Shares of the two cosines where the encoder is asked too; chosen on the development sets."""
 
@@ -34,8 +39,10 @@ RRF_DEPTH = 30
 """Minimum number of ranks of each list that count; for longer answers it is `top_k`."""
 
 
-def semantic_weight(unspaced: float) -> float:
+def semantic_weight(unspaced: float, *, is_one_word: bool = False) -> float:
     """Return the share of the cosine for a query, by its share of unspaced scripts."""
+    if is_one_word:
+        return ONE_WORD_WEIGHT
     return SEMANTIC_WEIGHT + unspaced * (UNSPACED_WEIGHT - SEMANTIC_WEIGHT)
 
 

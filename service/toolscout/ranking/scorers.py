@@ -22,13 +22,14 @@ NEAR_BEST = 0.95
 BELOW_BEST = 1e-3
 """Width of the band below the best score, as a share of it."""
 
-ALIKE = 0.9
+NEARLY_SAME = 0.9
 """Cosine of the nearest past query from which it is nearly this one, and is evidence enough."""
 
 SOME_SCORE = 0.5
 """Share of the best score from which votes of less similar queries count in full; below, they count
-less, and for a tool without any evidence nothing. So false reports of one tool bring it to few
-questions, and honest ones gain .001 less (docs/learning.md).
+less, and for a tool without any evidence nothing. Before a weak answer they count in full, but do
+not bring such a tool to the first place. So false reports of one tool bring it to few questions,
+and honest ones gain .001 less (docs/learning.md).
 """
 
 GAINS_DEPTH = 10
@@ -60,7 +61,9 @@ def by_both(ranking: Ranking) -> Floats:
         return by_words(ranking)
     if ranking.encoder_cosine is not None:
         return _by_three(ranking, lexical.bm25, cosine, ranking.encoder_cosine)
-    weight = fuse.semantic_weight(ranking.query.unspaced) * ranking.familiarity
+    query = ranking.query
+    is_one_word = all(term.via is not None for term in query.terms[1:])
+    weight = fuse.semantic_weight(query.unspaced, is_one_word=is_one_word) * ranking.familiarity
     fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
@@ -198,29 +201,31 @@ def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
 
     The nearest past queries of a catalog of near-duplicates differ by just the word that tells its
     tools apart, and a false report would put any tool first. A tool that worked often for this very
-    query may.
+    query may, and before a weak answer what worked for nearly this one.
     """
     added = np.maximum(learned.added, np.float32(0))
     best_row = int(scores.argmax())
-    if is_match and learned.likeness < ALIKE:
+    is_same = learned.likeness >= NEARLY_SAME
+    if is_match and not is_same:
         trusted = np.minimum(scores / np.float32(SOME_SCORE * scores[best_row]), np.float32(1))
         trusted[[*learned.proven, *learned.exemplary]] = 1
         added = added * trusted
     moved: Floats = scores + added
+    if is_same and not is_match:
+        return moved
+    free = list(learned.proven)
+    if is_match and not learned.helps:
+        kept = scores.copy()
+        kept[free] = moved[free]
+        return kept
     if not is_match:
-        return moved
-    if learned.helps:
-        limit = moved[best_row]
-        over = (scores < NEAR_BEST * scores[best_row]) & (moved >= limit)
-        if over.any():  # they keep their order, in a narrow band below the best
-            band = limit * (1 - BELOW_BEST / (1 + moved - limit))
-            over[list(learned.proven)] = False
-            moved = np.where(over, band, moved)
-        return moved
-    proven = list(learned.proven)
-    kept = scores.copy()
-    kept[proven] = moved[proven]
-    return kept
+        free += learned.exemplary
+    limit = moved[best_row]
+    over = (scores < (NEAR_BEST if is_match else SOME_SCORE) * scores[best_row]) & (moved >= limit)
+    over[free] = False
+    # They keep their order, in a narrow band below the best.
+    moved[over] = limit * (1 - BELOW_BEST / (1 + moved[over] - limit))
+    return moved
 
 
 def boosted(ranking: Ranking, factors: Floats) -> Floats:

@@ -21,6 +21,12 @@ SENTENCE_CHARS = 13
 MAX_SENTENCES = 16
 """Maximum number of sentences that are embedded separately."""
 
+_SLUG = re.compile(r"(?<![\w./@:~-])\w*[a-z]\w*/\w+(?:-\w+)+(?![\w/-]|\.\w)")
+"""What is named OWNER/SOME-NAME: not a/b of two plain words, which may be alternatives."""
+
+TELLING_OTHERS = 2
+"""Words that tell, beside a slug, from which the slug only names something."""
+
 _PLACEHOLDERS = re.compile(r"<[^<>]*>")
 _STOPS = re.compile(r"[.!?。！？\n]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|\n+(?=\S)|(?<=[。！？])(?=\S)")
@@ -107,7 +113,7 @@ def _analyse(pattern: str) -> Query:
             known = terms.get(term.term)
             if known is None or known.weight < term.weight:
                 terms[term.term] = term
-    resolved, meanings = senses.read(text, terms)
+    resolved, meanings = senses.read(_without_slugs(text, terms) if "/" in text else text, terms)
     if resolved != text:
         found = words(resolved)
     return Query(
@@ -118,6 +124,23 @@ def _analyse(pattern: str) -> Query:
         resolved,
         meanings,
     )
+
+
+def _without_slugs(text: str, terms: dict[str, QueryTerm]) -> str:
+    """Return a text without slugs, whose terms then weigh little: they name what is meant.
+
+    Where the text has fewer than `TELLING_OTHERS` other words that tell, the slug may be what asks.
+    """
+    rest = _SLUG.sub(" ", text)
+    if rest == text:
+        return text
+    others = {term for word in words(rest) for term in word_terms(word)}
+    if sum(terms[term].weight >= 1.0 for term in others if term in terms) < TELLING_OTHERS:
+        return text
+    for term in terms.keys() - others:
+        weight = terms[term].weight * STOP_WEIGHT
+        terms[term] = msgspec.structs.replace(terms[term], weight=weight)
+    return rest
 
 
 @lru_cache(maxsize=65_536)

@@ -42,6 +42,7 @@ from toolscout.index.sealing import seal, unseal
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vector_index import bytes_per_tool
 from toolscout.index.vectors import Floats
+from toolscout.learning.examples import judged
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.settings import Settings
 from toolscout.text.domains import Taxonomy
@@ -266,6 +267,9 @@ def compile_list(
     yield pack(lexical, worker.seed)
     vectors = compiler.vectors(lexical.names, compiled)
     spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
+    if vectors is not None and vectors.examples:
+        catalog = judged(lexical.with_vectors(vectors), compiler.embedder)
+        vectors = vectors._replace(examples_gain=catalog.examples_gain)
     worker.forget(sent)  # few ask for its texts from now on
     shared = None
     if share and restored < len(compiled) and not lexical.skipped:
