@@ -27,6 +27,7 @@ STATUSES = {
     "invalid_request": 422,
     "empty_pattern": 422,
     "too_many_tools": 422,
+    "catalog_too_large_for": 422,
     "rate_limited": 429,
     "headers_too_large": 431,
     "internal_error": 500,
