@@ -1,6 +1,7 @@
 """Catalogs that PostgreSQL keeps tool by tool answer like others, as far as they can."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,93 @@ def test_a_bad_catalog_is_refused_and_nothing_is_written(
         servers[0].client.get("/v1/catalogs/bad", headers={"x-api-key": ACME_OLD}).status_code
         == 404
     )
+
+
+def race(servers: tuple[Server, Server], method: str, bodies: list[Any]) -> list[int]:
+    """Change the catalog `race` from both services at a time, both on its present version."""
+    tag = (
+        servers[0].client.get("/v1/catalogs/race", headers={"x-api-key": ACME_OLD}).headers["etag"]
+    )
+    head = {"x-api-key": ACME_OLD, "if-match": tag}
+    with ThreadPoolExecutor(2) as pool:
+        sent = [
+            pool.submit(server.client.request, method, "/v1/catalogs/race", json=body, headers=head)
+            for server, body in zip(servers, bodies, strict=True)
+        ]
+        return [answer.result().status_code for answer in sent]
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_of_two_changes_of_one_version_one_is_made_and_nothing_of_the_other(
+    servers: tuple[Server, Server], method: str
+):
+    for number in range(8):
+        assert change(servers[0], "PUT", {"tools": TOOLS, "keep": "postgres"}, "race") in (200, 201)
+        names_of = [f"runner_{number}_{side}" for side in (0, 1)]
+        tools = [[{"name": name}] for name in names_of]
+        bodies = [
+            {"tools": one, "keep": "postgres"} if method == "PUT" else {"upsert": one}
+            for one in tools
+        ]
+        statuses = race(servers, method, bodies)
+        assert sorted(statuses) == [200, 412]
+        for name, status in zip(names_of, statuses, strict=True):
+            path = f"/v1/catalogs/race/tools/{name}"
+            found = servers[0].client.get(path, headers={"x-api-key": ACME_OLD}).status_code
+            assert (found == 200) == (status == 200)
+
+
+def test_a_patch_means_the_same_as_for_a_whole_catalog(servers: tuple[Server, Server]):
+    server, head = servers[0], {"x-api-key": ACME_OLD}
+    change(server, "PUT", {"tools": TOOLS, "keep": "postgres"}, "same")
+    before = server.client.get("/v1/catalogs/same", headers=head).json()
+    assert change(server, "PATCH", {"upsert": TOOLS[:1]}, "same") == 200
+    assert server.client.get("/v1/catalogs/same", headers=head).json() == before
+    first = TOOLS[0]["name"]
+    both = {"upsert": TOOLS[:1], "remove": [first]}
+    assert change(server, "PATCH", both, "same") == 200
+    assert server.client.get(f"/v1/catalogs/same/tools/{first}", headers=head).status_code == 404
+    assert change(server, "PATCH", {"status": {first: "unavailable"}}, "same") == 404
+    new = {"upsert": [{"name": "brand_new"}], "status": {"brand_new": "unavailable"}}
+    assert change(server, "PATCH", new, "same") == 200
+    assert server.client.get("/v1/catalogs/same", headers=head).json()["tools"] == len(TOOLS)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"name": "nul\0name"},
+        {"name": "tagged", "tags": ["a\0b"]},
+        {"name": "長" * 1_024},
+    ],
+)
+def test_what_postgresql_cannot_have_is_refused(
+    servers: tuple[Server, Server], tool: dict[str, Any]
+):
+    assert change(servers[0], "PATCH", {"upsert": [tool]}) == 422
+
+
+def test_nul_characters_in_questions_match_nothing(servers: tuple[Server, Server]):
+    assert names(servers[0], "read\0 a file", always_keep=["a\0"])[0] == "read_file"
+    assert names(servers[0], "read a file", filters={"only": ["a\0"]}) == []
+    assert names(servers[0], "read a file", filters={"tags": ["a\0"]}) == []
+    assert change(servers[0], "PATCH", {"remove": ["a\0"]}) == 200
+    assert get(servers[0], "/tools/a%00").status_code == 404
+
+
+def test_a_damaged_row_is_compiled_anew(
+    servers: tuple[Server, Server], postgres_server: PostgresServer, tmp_path: Path
+):
+    postgres_server.ask("UPDATE toolscout.tools SET compiled = '\\x00' WHERE name = 'read_file';")
+    settings: dict[str, Any] = {"store": postgres_server.url, "api_keys": f"acme={ACME_OLD}"}
+    with serving(tmp_path, **settings, latency_budget_ms=10_000) as server:
+        assert names(server, "read a file")[0] == "read_file"
+
+
+def test_a_key_that_sees_a_part_is_not_told_how_much_there_is(servers: tuple[Server, Server]):
+    answer = ask(servers[0], "show the diff", LIMITED, explain=True, no_match_below=0)
+    assert answer.json()["counts"]["unique"] == 1
+    assert answer.headers["x-tool-selection"].startswith("1->1")
 
 
 def test_a_deleted_catalog_is_gone_and_its_name_free(servers: tuple[Server, Server]):

@@ -11,6 +11,7 @@ from toolscout.contract.requests import Filters
 from toolscout.ranking import pipeline
 from toolscout.ranking.ask import Ask, Learned
 from toolscout.ranking.explain import explain
+from toolscout.text.conversation import Earlier
 
 TOOLS = [
     {"name": "read_file", "description": "Read a text file from disk"},
@@ -66,6 +67,21 @@ def test_a_changed_tool_is_found_by_the_question_that_was_asked_before() -> None
     engine.add([{"name": "water_plants", "description": "Water the plants of a garden"}])
     assert engine.search("water the plants").names[0] == "water_plants"
     assert engine.search("water the plants", filters=Filters(tags=["x"])).names == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        Ask(pattern="read a file " * 1_000),
+        Ask(pattern="read a file", always_keep=tuple(f"pin_{n}" for n in range(100))),
+        Ask(pattern="read a file", filters=Filters(exclude=tuple(f"x_{n}" for n in range(100)))),
+        Ask(pattern="read a file", earlier=(Earlier("send it", 0.5),)),
+    ],
+)
+def test_long_questions_take_no_memory(ask: Ask) -> None:
+    catalog = compiled(TOOLS)
+    ENGINE.decide(catalog, ask)
+    assert ENGINE.recall(catalog, ask) is None
 
 
 def test_remembered_decisions_keep_no_dropped_catalog_in_memory() -> None:

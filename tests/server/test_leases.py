@@ -89,7 +89,9 @@ async def test_without_the_store_the_last_parts_hold(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("value", [b"", b"[]", b'{"x":[-1]}', b'{"x":[1e9,1e12]}'])
+@pytest.mark.parametrize(
+    "value", [b"", b"[]", b'{"x":[-1]}', b'{"x":[1e9,1e12]}', b'{"x":[-1000,3]}']
+)
 async def test_garbage_in_the_store_changes_nothing(value: bytes):
     replicas = Replicas(1)
     await replicas.store.put(key("rate", "acme"), value)

@@ -5,6 +5,7 @@ should block the event loop for at most 250 ms on an idle core; tests compare it
 that is measured in the same run.
 """
 
+import re
 from dataclasses import dataclass
 
 MAX_NAME_CHARS = 1_024
@@ -29,6 +30,9 @@ MAX_TOOL_VALUES = 50_000
 MAX_OFFERED = 4
 MAX_SHOWN = 5_000
 MAX_PATTERN_CHARS = 4_096
+CATALOG_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+"""Names that a catalog can be registered under."""
+
 MAX_CATALOGS = 1_000
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 MAX_TAGS = 32

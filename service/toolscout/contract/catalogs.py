@@ -40,6 +40,8 @@ class CatalogInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     created_at: datetime | None = None
     updated_at: datetime | None = None
     expires_at: datetime | None = None
+    keep: Literal["postgres"] | None = None
+    """Where its tools are, if not whole in the store."""
 
 
 class ToolPage(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,7 +1,7 @@
 """Write very many tools of a file into a catalog that PostgreSQL keeps tool by tool.
 
 A thousand at a time, so that it can be stopped and begun again: what is there already is not
-compiled or written anew.
+written anew.
 """
 
 import sys
@@ -14,6 +14,7 @@ import httpx2
 import msgspec
 
 from toolscout.client.endpoint import is_web_address, without_secrets
+from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.errors import NOT_JSON, ConfigurationError
 
 AT_A_TIME = 1_000
@@ -34,6 +35,8 @@ def write_file(path: Path, catalog: str, url: str, key: str | None) -> int:
     """
     if not is_web_address(url):
         raise ConfigurationError("url: expected an http:// or https:// URL")
+    if not CATALOG_NAME.fullmatch(catalog):
+        raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     sent, total = 0, 0
     try:
@@ -54,6 +57,9 @@ def write_file(path: Path, catalog: str, url: str, key: str | None) -> int:
 
 def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]]) -> int:
     """Add tools to a catalog, which is made where there is none; returns how many it has then."""
+    answer = client.get(path)
+    if answer.is_success and answer.json().get("keep") != "postgres":
+        raise ConfigurationError(f"{path} is there and kept whole; delete it, or take another name")
     answer = client.patch(path, json={"upsert": tools})
     if answer.status_code == httpx2.codes.NOT_FOUND:
         answer = client.put(path, json={"tools": tools, "keep": "postgres"})
@@ -65,8 +71,8 @@ def _tools(path: Path) -> Iterator[Any]:
     number = 0
     try:
         with path.open("rb") as file:
-            if file.read(1) == b"[":
-                yield from _list(path.read_bytes())
+            if file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+                yield from _list(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
                 return
             file.seek(0)
             for line in file:

@@ -34,6 +34,9 @@ _MARK = 32
 
 _MOST = 1 << 31
 
+_NEARLY = 0.01
+"""How far the square of a vector's length may be from 1, unless it means nothing and is 0."""
+
 _MADE_BY = ("common", "contract", "data", "index", "text", "tools")
 """Rooms that decide what becomes of a tool."""
 
@@ -101,10 +104,12 @@ def _checked(found: CompiledTool, wire: bytes, embedder: Embedder) -> CompiledTo
     lines_end = [text.find(b"\n") == len(text) - 1 for text in found.lines]
     fits = (
         all(lines_end)
+        and all(counts.terms)
+        and len(set(counts.terms)) == len(counts.terms)
         and len(counts.counts) == 8 * len(counts.terms)
         and all(0 <= number < _MOST for number in (found.tokens, *counts.lengths))
         and len(vector) == embedder.dimension
-        and np.isfinite(vector).all()
+        and (not vector.any() or abs(float(vector.dot(vector)) - 1.0) < _NEARLY)
         and (not len(tokens) or 0 <= tokens.min() <= tokens.max() < len(embedder.lengths))
         and all(found.spellings)
     )

@@ -7,7 +7,7 @@ chain, the encoder or shortness of time had a part are made anew each time.
 from contextlib import suppress
 from weakref import ref
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from toolscout.common.lru import Lru
 from toolscout.index.catalog import Catalog
@@ -17,6 +17,9 @@ DECIDED_BYTES = 16 << 20
 """Bytes of all remembered decisions: some 1,000 about 300 tools each."""
 
 _BASE_BYTES, _TOOL_BYTES, _TERM_BYTES = 3_000, 28, 200
+
+LONGEST_CHARS, MOST_NAMES = 4_096, 64
+"""Characters of a question, and names and filter values beside it, up to which it is remembered."""
 
 
 class Decided:
@@ -28,6 +31,8 @@ class Decided:
     def find(self, catalog: Catalog, ask: Ask) -> Decision | None:
         """Return the decision about a question, if this very catalog was asked before."""
         known = None
+        if _is_long(ask):
+            return None
         with suppress(TypeError):  # what a library's caller gives as lists is not looked up
             known = self._kept.get((id(catalog), ask))
         if known is None or known[0]() is not catalog:
@@ -38,9 +43,19 @@ class Decided:
     def keep(self, catalog: Catalog, ask: Ask, decision: Decision) -> None:
         """Remember a decision, without its catalog, which may be dropped meanwhile."""
         ranking = decision.ranking
-        if ranking.scan is not None or not catalog.digest:  # as many rows as match; or a part
-            return
+        if ranking.scan is not None or not catalog.digest or _is_long(ask):
+            return  # as many rows as match; a part of a catalog; a key of any size
         size = _BASE_BYTES + _TOOL_BYTES * len(catalog) + _TERM_BYTES * len(ranking.query.terms)
         with suppress(TypeError):
             without = replace(decision, ranking=replace(ranking, source=None))
             self._kept.put((id(catalog), ask), (ref(catalog), without), size)
+
+
+def _is_long(ask: Ask) -> bool:
+    """Whether a question says so much that remembering it would take many bytes."""
+    if ask.session is not None or ask.context is not None or ask.earlier:
+        return True
+    names = len(ask.always_keep)
+    if ask.filters is not None:
+        names += sum(len(values) for values in astuple(ask.filters) if isinstance(values, tuple))
+    return names > MOST_NAMES or len(ask.pattern) > LONGEST_CHARS

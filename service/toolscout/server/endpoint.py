@@ -8,7 +8,7 @@ from time import perf_counter, time
 
 from litestar.types import Receive, Scope, Send
 
-from toolscout.contract.bounds import MAX_ANSWER_BYTES
+from toolscout.contract.bounds import CATALOG_NAME, MAX_ANSWER_BYTES
 from toolscout.errors import Overloaded
 from toolscout.server.calls import lookup
 from toolscout.server.compiling import work_threads
@@ -180,7 +180,7 @@ def _audit(
         key=trace.key,
         call=resource.call,
         method=request.method,
-        catalog=name if lookup.NAME.fullmatch(name) else "",
+        catalog=name if CATALOG_NAME.fullmatch(name) else "",
         status=status,
     )
 

@@ -4,15 +4,19 @@ A question brings those few that can be its answer: the nearest by meaning, thos
 words, and those that it names. What they are ranked by stays elsewhere.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from math import log
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from toolscout import data
 from toolscout.contract.requests import Filters
-from toolscout.state.postgres import PostgresStore
+from toolscout.state.postgres import CONNECTIONS, PostgresStore, swap
+from toolscout.state.store import Changed
 from toolscout.tools.filters import labels_of
+
+T = TypeVar("T")
 
 DEPTH = 100
 """Candidates by meaning, by words and by name, each. With 200 recall is .01 higher, and a search
@@ -73,6 +77,16 @@ class Wish(NamedTuple):
     filters: Sequence[Filters] = ()
 
 
+class Swap(NamedTuple):
+    """A record that changes with the tools of its catalog."""
+
+    key: str
+    expected: bytes | None
+    """Its value before; None where there is none."""
+    value: Callable[[int], bytes]
+    """Returns its value for a number of tools."""
+
+
 class Candidates:
     """The tools of such catalogs.
 
@@ -83,6 +97,10 @@ class Candidates:
         """Keep vectors of one dimension."""
         self._store = store
         self._dimension = dimension
+        self._is_made = False
+        self._searches = asyncio.Semaphore(CONNECTIONS)
+        self._is_made = False
+        self._searches = asyncio.Semaphore(CONNECTIONS)
 
     async def make(self) -> None:
         """Make the tables, unless they are there.
@@ -92,60 +110,98 @@ class Candidates:
         """
 
         async def make(connection: Any) -> None:
-            await connection.execute(_QUERY["make"])
-            await connection.execute(_QUERY["make_index"].format(dimension=self._dimension))
+            async with connection.transaction():
+                await connection.execute(_QUERY["lock_making"])
+                await connection.execute(_QUERY["make"])
+                await connection.execute(_QUERY["make_index"].format(dimension=self._dimension))
 
-        await self._store.run(make, within_s=WRITE_S)
+        if not self._is_made:
+            await self._store.run(make, within_s=WRITE_S)
+            self._is_made = True
 
-    async def write(
+    async def write(  # what a change consists of
         self,
         tenant: str,
         catalog: str,
         rows: Sequence[Row],
-        remove: Sequence[str] = (),
+        remove: Sequence[str],
+        record: Swap,
         *,
         anew: bool = False,
-    ) -> int:
-        """Add, replace and remove tools together, or all; returns how many there are then.
+    ) -> bytes | None:
+        """Add, replace and remove tools, or replace all, together with the record of the catalog.
 
         What is there already, as the same build compiled it, is not written again.
+
+        Returns:
+            The new record; None where nothing has changed, the record neither.
+
+        Raises:
+            Changed: the record is another one than was expected.
         """
         place = {"tenant": tenant, "catalog": catalog}
+        names = [*(row.name for row in rows), *without_nul(remove)]
 
-        async def write(connection: Any) -> int:
-            async with connection.transaction(), connection.cursor() as cursor:
-                await cursor.execute(_QUERY["lock"], place)
-                for query in ("drop", "drop_counts") if anew else ():
-                    await cursor.execute(_QUERY[query], place)
-                names = [*(row.name for row in rows), *remove]
-                await cursor.execute(_QUERY["known"], place | {"names": names})
-                known = {name: (digest, build) for name, digest, build in await cursor.fetchall()}
-                new = [row for row in rows if known.get(row.name) != (row.digest, row.build)]
-                gone = [*(row.name for row in new if row.name in known), *remove]
-                await cursor.execute(_QUERY["remove"], place | {"names": gone})
-                if new:
-                    await cursor.executemany(
-                        _QUERY["insert"],
-                        [place | row._asdict() | {"vector": _text(row.vector)} for row in new],
-                    )
-                    counts = Counter(term for row in new for term in row.terms)
-                    added = {"terms": list(counts), "added": list(counts.values())}
-                    await cursor.execute(_QUERY["count_terms"], place | added)
-                await cursor.execute(_QUERY["frequencies"], place | {"terms": [ANY]})
-                counted = await cursor.fetchone()
-                return 0 if counted is None else int(counted[1])
+        async def write(cursor: Any) -> bytes | None:
+            await cursor.execute(_QUERY["lock"], place)
+            for query in ("drop", "drop_counts") if anew else ():
+                await cursor.execute(_QUERY[query], place)
+            await cursor.execute(_QUERY["known"], place | {"names": names})
+            known = {name: (digest, build) for name, digest, build in await cursor.fetchall()}
+            new = [row for row in rows if known.get(row.name) != (row.digest, row.build)]
+            gone = known.keys() & {*remove, *(row.name for row in new)}
+            await cursor.execute(_QUERY["remove"], place | {"names": list(gone)})
+            if new:
+                inserted = [place | row._asdict() | {"vector": _text(row.vector)} for row in new]
+                await cursor.executemany(_QUERY["insert"], inserted)
+                counts = Counter(term for row in new for term in row.terms)
+                added = {"terms": list(counts), "added": list(counts.values())}
+                await cursor.execute(_QUERY["count_terms"], place | added)
+            await cursor.execute(_QUERY["frequencies"], place | {"terms": [ANY]})
+            counted = await cursor.fetchone()
+            value = record.value(0 if counted is None else int(counted[1]))
+            if not (new or gone or anew):
+                await cursor.execute(_QUERY["record"], {"key": record.key})
+                if await cursor.fetchone() != (record.expected,):
+                    raise Changed
+                return None
+            if not await swap(cursor, record.key, record.expected, value, None):
+                raise Changed
+            return value
 
-        return await self._store.run(write, within_s=WRITE_S)
+        return await self._together(write)
 
-    async def drop(self, tenant: str, catalog: str) -> None:
-        """Remove a catalog's tools."""
+    async def drop(
+        self, tenant: str, catalog: str, key: str | None = None, expected: bytes | None = None
+    ) -> None:
+        """Remove a catalog's tools, and the record with a key if it is as expected.
 
-        async def drop(connection: Any) -> None:
-            async with connection.transaction():
-                for query in ("lock", "drop", "drop_counts"):
-                    await connection.execute(_QUERY[query], {"tenant": tenant, "catalog": catalog})
+        Raises:
+            Changed: the record is another one than was expected.
+        """
 
-        await self._store.run(drop, within_s=WRITE_S)
+        async def drop(cursor: Any) -> None:
+            for query in ("lock", "drop", "drop_counts"):
+                await cursor.execute(_QUERY[query], {"tenant": tenant, "catalog": catalog})
+            if key is not None and not await swap(cursor, key, expected, None, None):
+                raise Changed
+
+        await self._together(drop)
+
+    async def _together(self, action: Callable[[Any], Awaitable[T]]) -> T:
+        """Run an action whose changes are all made, or none of them."""
+
+        async def run(connection: Any) -> tuple[T | None, bool]:
+            try:
+                async with connection.transaction(), connection.cursor() as cursor:
+                    return await action(cursor), False
+            except Changed:
+                return None, True
+
+        found, is_changed = await self._store.run(run, within_s=WRITE_S)
+        if is_changed:
+            raise Changed
+        return found  # type: ignore[return-value]
 
     async def near(
         self, tenant: str, catalog: str, wish: Wish
@@ -154,6 +210,12 @@ class Candidates:
 
         The frequency of `ANY` is the number of tools.
         """
+        async with self._searches:  # those that are given up while they wait have asked nothing
+            return await self._near(tenant, catalog, wish)
+
+    async def _near(
+        self, tenant: str, catalog: str, wish: Wish
+    ) -> tuple[dict[str, bytes], dict[str, int]]:
         place: dict[str, Any] = {"tenant": tenant, "catalog": catalog}
         terms = [ANY, *wish.terms, *wish.related]
         counted = await self._rows("frequencies", place | {"terms": terms})
@@ -168,8 +230,8 @@ class Candidates:
             "vector": _text(wish.vector or [0.0] * self._dimension),
             "rare": list(rare),
             "worths": list(rare.values()),
-            "forms": list(wish.forms),
-            "names": list(wish.names),
+            "forms": without_nul(wish.forms),
+            "names": without_nul(wish.names),
             "depth": DEPTH,
             "similar": DEPTH if wish.vector else 0,
         }
@@ -186,7 +248,7 @@ class Candidates:
 
     async def read(self, tenant: str, catalog: str, names: Sequence[str]) -> list[Row]:
         """Return some tools, without what they are found by."""
-        place = {"tenant": tenant, "catalog": catalog, "names": list(names)}
+        place = {"tenant": tenant, "catalog": catalog, "names": without_nul(names)}
         return [Row(*row) for row in await self._rows("read", place)]
 
     async def _rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
@@ -195,6 +257,11 @@ class Candidates:
             return found
 
         return await self._store.run(rows)
+
+
+def without_nul(texts: Iterable[str]) -> list[str]:
+    """Return the texts that PostgreSQL can have; it has none with a NUL character."""
+    return [text for text in texts if "\0" not in text]
 
 
 def _rarest(
@@ -221,13 +288,13 @@ def _where(filters: Sequence[Filters]) -> tuple[str, dict[str, Any]]:
     for number, each in enumerate(filters):
         for place, labels in enumerate(labels_of(each)):
             parts.append(f"labels && %(labels{number}_{place})s")
-            values[f"labels{number}_{place}"] = labels
+            values[f"labels{number}_{place}"] = without_nul(labels)
         if each.exclude:
             parts.append(f"name <> ALL(%(exclude{number})s)")
-            values[f"exclude{number}"] = list(each.exclude)
+            values[f"exclude{number}"] = without_nul(each.exclude)
         if each.only:
             parts.append(f"name = ANY(%(only{number})s)")
-            values[f"only{number}"] = list(each.only)
+            values[f"only{number}"] = without_nul(each.only)
     return " AND ".join(parts), values
 
 

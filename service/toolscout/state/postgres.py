@@ -87,9 +87,7 @@ class PostgresStore:
         """Set or delete a value if it has not changed."""
         if expected is None and value is None:
             return await self.get(key) is None
-        query = "delete_expected" if value is None else "insert" if expected is None else "update"
-        changed = await self._count(query, key=key, value=value, ttl=ttl_s, expected=expected)
-        return changed == 1
+        return await self.run(lambda connection: swap(connection, key, expected, value, ttl_s))
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
@@ -194,6 +192,15 @@ class PostgresStore:
                 await _migrate(connection, len(MIGRATIONS))
                 self._is_ready = True
             return await action(connection)
+
+
+async def swap(
+    connection: Any, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None
+) -> bool:
+    """Set or delete a value if it has not changed, on a connection or in its transaction."""
+    query = "delete_expected" if value is None else "insert" if expected is None else "update"
+    asked = await _ask(connection, query, key=key, value=value, ttl=ttl_s, expected=expected)
+    return int(asked.rowcount) == 1
 
 
 def _bounds(prefix: str) -> dict[str, str]:

@@ -9,15 +9,16 @@ is unknown, and the caller sends its tools.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from secrets import token_hex
 from time import time
 
 import msgspec
 
+from toolscout.state.candidates import Candidates, Row, Swap
 from toolscout.state.guarded import Guard
-from toolscout.state.store import CATALOG, StoreUnavailable, key, last_name
+from toolscout.state.store import CATALOG, Changed, StoreUnavailable, key, last_name
 
 READ_S, WRITE_S = 2.0, 5.0
 """Time limits of the store for requests other than searches."""
@@ -44,10 +45,6 @@ class Record(msgspec.Struct, frozen=True):
 
 
 _decode = msgspec.json.Decoder(Record).decode
-
-
-class Changed(Exception):  # noqa: N818 - somebody was faster
-    """The record has changed since it was read."""
 
 
 class Registry:
@@ -138,27 +135,58 @@ class Registry:
             await self._drop(tenant, name, known)
         return fresh
 
-    async def note(self, tenant: str, name: str, known: Record | None, tools: int) -> Record:
-        """Note a change of an external catalog, which has so many tools now.
+    async def change(  # noqa: PLR0913  # what a change depends on
+        self,
+        candidates: Candidates,
+        tenant: str,
+        name: str,
+        known: Record | None,
+        rows: Sequence[Row],
+        remove: Sequence[str] = (),
+        *,
+        anew: bool = False,
+    ) -> Record:
+        """Change an external catalog and its record together, or replace all of its tools.
+
+        Where nothing changes, the version stays.
 
         Raises:
             Changed: the record has changed since it was read.
         """
         now = self._clock()
-        fresh = Record(
-            digest=token_hex(32),  # nobody has seen all tools at once
-            tools=tools,
-            version=1 if known is None else known.version + 1,
-            created=now if known is None else known.created,
-            updated=now,
-            expires=None,
-            content="",
-            external=True,
-        )
-        await self._swap(tenant, name, known, fresh, None)
+
+        def changed(tools: int) -> bytes:
+            return _encode(
+                Record(
+                    digest=token_hex(32),  # nobody has seen all tools at once
+                    tools=tools,
+                    version=1 if known is None else known.version + 1,
+                    created=now if known is None else known.created,
+                    updated=now,
+                    expires=None,
+                    content="",
+                    external=True,
+                )
+            )
+
+        old = None if known is None else _encode(known)
+        swap = Swap(key("registered", tenant, name), old, changed)
+        fresh = await candidates.write(tenant, name, rows, remove, swap, anew=anew)
         if known is not None and not known.external:
             await self._drop(tenant, name, known)
-        return fresh
+        return known if fresh is None and known is not None else _decode(fresh or b"")
+
+    async def drop(self, candidates: Candidates, tenant: str, name: str, known: Record) -> None:
+        """Delete an external catalog with its record.
+
+        Raises:
+            Changed: the record has changed since it was read.
+        """
+        await candidates.drop(tenant, name, key("registered", tenant, name), _encode(known))
+
+    async def clear(self, candidates: Candidates, tenant: str, name: str) -> None:
+        """Remove the tools of a catalog that is external no more."""
+        await candidates.drop(tenant, name)
 
     async def delete(self, tenant: str, name: str, known: Record) -> None:
         """Delete the record that was read, and its tools.

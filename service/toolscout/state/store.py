@@ -44,6 +44,10 @@ class StoreFull(StoreUnavailable):
     """The store is full; deleting makes room."""
 
 
+class Changed(Exception):  # noqa: N818 - somebody was faster
+    """A value has changed since it was read."""
+
+
 class Entry(NamedTuple):
     """One entry of a log; `position` is opaque and is only passed back to `read`."""
 

@@ -87,7 +87,7 @@ def check(config: Config) -> str:
         ConfigurationError: a server cannot be reached, or a pinned tool is not there.
     """
     listing = asyncio.run(_listed(config))
-    parts = {"all": config}
+    parts = {"all" if config.profile is None else "this profile": config}
     parts |= {f"profile {name}": config.of(name) for name in config.options.profiles}
     lines = []
     for name, part in parts.items():

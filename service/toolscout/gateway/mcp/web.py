@@ -174,7 +174,8 @@ class Served:
         self._gateway = gateway
         self._server_of = server_of
         self._key = key
-        self._is_open = is_open
+        # Later a file without profiles must not open what keys have protected.
+        self._is_open = is_open and not gateway.config.options.profiles
         self._tasks: dict[View, asyncio.Task[None]] = {}
         self._started: dict[View, asyncio.Future[Sessions]] = {}
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.contract.catalogs import (
@@ -136,7 +137,8 @@ async def _with_tools(
     try:
         return await lookup.find(service, trace, name)
     except lookup.IsExternal as found:
-        return await external.near(service, trace, name, found.record, names=names)
+        part = await external.near(service, trace, name, found.record, names=names)
+        return replace(part, digest=found.record.digest)
 
 
 async def _read(

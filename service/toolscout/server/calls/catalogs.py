@@ -27,7 +27,8 @@ from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.state.registry import Changed, Record
+from toolscout.state.registry import Record
+from toolscout.state.store import Changed
 
 T = TypeVar("T")
 
@@ -85,10 +86,8 @@ async def _put_external(
         if known is None:
             await _check_room(service, trace)
         await external.make(service)
-        count = await external.change(
-            service, trace, name, CatalogPatch(upsert=sent.tools), anew=True
-        )
-        record = await service.registry.note(trace.tenant, name, known, count)
+        tools = CatalogPatch(upsert=sent.tools)
+        record = await external.change(service, trace, name, known, tools, anew=True)
         return 201 if known is None else 200, record
 
     status, record = await _alone(change)
@@ -109,8 +108,7 @@ async def patch_catalog(service: Service, request: Request, trace: Trace) -> Ans
         if known.external:
             if sent.ttl_s is not None:
                 raise invalid("ttl_s", _NO_TTL)
-            count = await external.change(service, trace, name, sent)
-            return await service.registry.note(trace.tenant, name, known, count)
+            return await external.change(service, trace, name, known, sent)
         raw = await service.registry.tools(trace.tenant, name, known)
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
@@ -156,9 +154,10 @@ async def delete_catalog(service: Service, request: Request, trace: Trace) -> An
 
     async def change() -> None:
         known = await _registered(service, request, trace)
-        await service.registry.delete(trace.tenant, request.parameters["id"], known)
         if known.external:
-            await external.drop(service, trace, request.parameters["id"])
+            await external.delete(service, trace, request.parameters["id"], known)
+        else:
+            await service.registry.delete(trace.tenant, request.parameters["id"], known)
         service.named.put((trace.tenant, request.parameters["id"]), lookup.NOWHERE, 1)
 
     await _alone(change)
@@ -213,7 +212,7 @@ async def _write(
     tools = list(catalog.wires)
     record = await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
     if known is not None and known.external:
-        await external.drop(service, trace, name)
+        await external.clear(service, trace, name)
     # A search of this name does without the store, should that be slow.
     service.named.put((trace.tenant, name), (record.digest, record.digest), 1)
     return record
@@ -265,4 +264,5 @@ def _info(name: str, record: Record) -> CatalogInfo:
         created_at=datetime.fromtimestamp(record.created, UTC),
         updated_at=datetime.fromtimestamp(record.updated, UTC),
         expires_at=None if expires is None else datetime.fromtimestamp(expires, UTC),
+        keep="postgres" if record.external else None,
     )

@@ -3,7 +3,9 @@
 No process holds such a catalog whole. What would need all of its tools is refused by name.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 
 import msgspec
@@ -11,7 +13,7 @@ from msgspec.structs import replace
 
 from toolscout.common.spelling import key
 from toolscout.contract.catalogs import CatalogPatch
-from toolscout.contract.fields import Status, is_absent
+from toolscout.contract.fields import is_absent
 from toolscout.errors import FieldError
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import CompiledTool
@@ -26,7 +28,7 @@ from toolscout.server.compiling.worker import Worker
 from toolscout.server.http.refusals import Refused, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.state.candidates import ANY, IN_NAME, Candidates, Row, Wish
+from toolscout.state.candidates import ANY, IN_NAME, Candidates, Row, Wish, without_nul
 from toolscout.state.registry import Record
 from toolscout.state.store import StoreUnavailable
 from toolscout.text.query import analyse
@@ -39,10 +41,11 @@ MOST_WRITTEN = 1_000
 
 COMPILED_WITHIN_S = 30.0
 
+MOST_NAME_BYTES = 2_000
+"""Bytes of a name: what an index of PostgreSQL takes."""
+
 EXTERNAL = "external"
 """What traces tell in place of a hit or a miss."""
-
-_encode = msgspec.json.Encoder().encode
 
 
 def too_large_for(what: str) -> Refused:
@@ -61,21 +64,39 @@ def asked(ask: Ask) -> Ask:
     return replace(ask, ranker="hybrid") if ask.ranker == "auto" else ask
 
 
-async def near(
+async def near(  # noqa: PLR0913  # what candidates depend on
     service: Service,
     trace: Trace,
     name: str,
     record: Record,
     asks: Sequence[Ask] = (),
     names: Sequence[str] = (),
+    within_s: float | None = None,
 ) -> Catalog:
     """Return a catalog of the candidates for some questions, and of the tools of some names.
 
     Raises:
-        StoreUnavailable: the database does not answer.
+        Refused: the database does not answer in time, by default within the latency budget.
     """
+    budget_s = service.settings.latency_budget_ms / 1_000
+    try:
+        async with asyncio.timeout(budget_s if within_s is None else max(0.0, within_s)):
+            catalog, size = await _near(service, trace, name, asks, names)
+    except (StoreUnavailable, TimeoutError):
+        raise Refused(
+            "store_unavailable", "the database of this catalog did not answer in time"
+        ) from None
+    trace.cache, trace.catalog = EXTERNAL, record.digest
+    # A key that sees a part is not told how much there is beside it.
+    trace.offered = trace.unique = size if trace.space == trace.tenant else len(catalog)
+    return catalog
+
+
+async def _near(
+    service: Service, trace: Trace, name: str, asks: Sequence[Ask], names: Sequence[str]
+) -> tuple[Catalog, int]:
     candidates = _candidates(service)
-    digests, size, frequencies = dict[str, bytes](), record.tools, dict[str, int]()
+    digests, frequencies = dict[str, bytes](), dict[str, int]()
     wishes = [_wish(service, trace.space, ask) for ask in asks]
     if names:
         wishes.append(_named(trace.space, names))
@@ -83,17 +104,15 @@ async def near(
         found, counted = await candidates.near(trace.tenant, name, wish)
         digests |= found
         frequencies |= counted
-        size = counted.get(ANY, size)
-    kept = service.cache.tools(trace.space)
+    size, kept = frequencies.get(ANY, 0), service.cache.tools(trace.space)
     tools = {tool: known for tool, digest in digests.items() if (known := kept.get(digest))}
     missing = [tool for tool in digests if tool not in tools]
     rows = await candidates.read(trace.tenant, name, missing) if missing else []
     catalog, new = await run_in_thread(_assembled, service, tools, rows, Corpus(size, frequencies))
     for row in rows:
-        kept.put(row.digest, new[row.name])
-    trace.cache, trace.catalog = EXTERNAL, record.digest
-    trace.offered = trace.unique = size
-    return catalog
+        if row.name in new:
+            kept.put(row.digest, new[row.name])
+    return catalog, size
 
 
 def _assembled(
@@ -101,11 +120,11 @@ def _assembled(
 ) -> tuple[Catalog, dict[str, CompiledTool]]:
     """Return a catalog of compiled tools and of rows, and what the rows became."""
     compiler, embedder = service.engine.compiler, service.engine.embedder
-    new = {
-        row.name: unpack_tool(row.compiled, row.wire, embedder)
-        for row in rows
-        if row.build == service.build
-    }
+    new: dict[str, CompiledTool] = {}
+    for row in rows:
+        if row.build == service.build:
+            with suppress(ValueError, msgspec.MsgspecError):  # one that is damaged is made anew
+                new[row.name] = unpack_tool(row.compiled, row.wire, embedder)
     stale = ToolList.of([decode_tool(row.wire) for row in rows if row.name not in new])
     if stale.tools:  # written by another release, until they are written again
         words, compiled = compiler.lexical(stale, _Nothing())
@@ -148,21 +167,23 @@ def _named(space: str, names: Sequence[str]) -> Wish:
     return Wish(None, {}, (), list(map(key, names)), names, [] if filters is None else [filters])
 
 
-async def _rows_of(service: Service, trace: Trace, raw: bytes) -> list[Row]:
-    """Return the rows of a JSON array of tools.
+def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build: str) -> list[Row]:
+    """Return what a change makes of the tools that it adds, and of those whose status it sets.
 
     Raises:
-        InvalidRequest: the tools are at fault, or too many.
+        Refused, InvalidRequest: the change is at fault.
     """
-    found: list[Row] = await service.compiles.ask(
-        COMPILED_WITHIN_S, "compile", trace.tenant, _rows, raw, service.build
-    )
-    return found
-
-
-def _rows(worker: Worker, raw: bytes, build: str) -> list[Row]:
-    tools = ToolList.decode(raw, MOST_WRITTEN)
-    compiler = worker.engine.compiler
+    sent = [] if is_absent(change.upsert) else ToolList.decode(change.upsert, MOST_WRITTEN).tools
+    by_name = {tool.name: tool for tool in (*map(decode_tool, present), *sent)}
+    for name in change.remove or ():
+        by_name.pop(name, None)
+    for name, status in (change.status or {}).items():
+        if name not in by_name:
+            what = FieldError("status", "the catalog has no tool of one of these names")
+            raise Refused("not_found", "status: the catalog has no tool of that name", (what,))
+        kept = None if status == "available" else status
+        by_name[name] = replace(by_name[name], status=kept)
+    tools, compiler = ToolList.of(by_name.values()), worker.engine.compiler
     words, compiled = compiler.lexical(tools, _Nothing())
     compiler.embed(words, compiled)
     digests = {tool.name: digest for tool, digest in zip(tools.tools, tools.digests, strict=True)}
@@ -170,19 +191,21 @@ def _rows(worker: Worker, raw: bytes, build: str) -> list[Row]:
     for name, tool in zip(words.names, compiled, strict=True):
         traits = infer(decode_tool(tool.wire), unpack_clues(tool.clues), compiler.taxonomy)
         in_name = [IN_NAME + term for term in dict.fromkeys(tool.name_terms)]
-        rows.append(
-            Row(
-                name,
-                digests[name],
-                build,
-                tool.wire,
-                pack_tool(tool),
-                memoryview(tool.vector or b"").cast("f").tolist(),
-                [ANY, *tool.counts.terms, *in_name],
-                list(dict.fromkeys(chain.from_iterable(tool.spellings))),
-                labels(decode_tool(tool.wire), traits),
-            )
+        row = Row(
+            name,
+            digests[name],
+            build,
+            tool.wire,
+            pack_tool(tool),
+            memoryview(tool.vector or b"").cast("f").tolist(),
+            [ANY, *tool.counts.terms, *in_name],
+            list(dict.fromkeys(chain.from_iterable(tool.spellings))),
+            labels(decode_tool(tool.wire), traits),
         )
+        texts = [name, *row.terms, *row.forms, *row.labels]
+        if len(name.encode()) > MOST_NAME_BYTES or len(without_nul(texts)) < len(texts):
+            raise invalid("upsert", f"{name[:40]!r}: a name too long, or a NUL character in a tool")
+        rows.append(row)
     return rows
 
 
@@ -195,54 +218,53 @@ async def make(service: Service) -> None:
     try:
         await _candidates(service).make()
     except StoreUnavailable as error:
-        raise Refused("store_unavailable", f"{error}; has it the extension vector?") from None
+        raise Refused(
+            "store_unavailable", f"{error}; have an administrator CREATE EXTENSION vector"
+        ) from None
 
 
-async def change(
+async def change(  # what a change depends on
     service: Service,
     trace: Trace,
     name: str,
+    known: Record | None,
     sent: CatalogPatch,
     *,
     anew: bool = False,
-) -> int:
-    """Change tools of an external catalog; returns how many it has then.
-
-    Args:
-        service: whose store it is in.
-        trace: of the request.
-        name: of the catalog.
-        sent: the change.
-        anew: whether all tools that are there are removed first.
+) -> Record:
+    """Change tools of an external catalog, or replace all of them.
 
     Raises:
         Refused, InvalidRequest: the request is at fault.
+        Changed: somebody else has changed the catalog since it was read.
     """
-    upsert = [] if is_absent(sent.upsert) else await _rows_of(service, trace, bytes(sent.upsert))
+    if len(sent.status or ()) > MOST_WRITTEN:
+        raise invalid("status", f"at most {MOST_WRITTEN} tools at a time")
+    candidates, present = _candidates(service), list[Row]()
     if sent.status:
-        upsert += await _with_status(service, trace, name, sent.status)
+        present = await candidates.read(trace.tenant, name, list(sent.status))
+    wires = [row.wire for row in present]
+    rows: list[Row] = await service.compiles.ask(
+        COMPILED_WITHIN_S, "compile", trace.tenant, _rows, sent, wires, service.build
+    )
     removed = sent.remove or ()
-    return await _candidates(service).write(trace.tenant, name, upsert, removed, anew=anew)
+    return await service.registry.change(
+        candidates, trace.tenant, name, known, rows, removed, anew=anew
+    )
 
 
-async def drop(service: Service, trace: Trace, name: str) -> None:
-    """Remove all tools of an external catalog."""
-    await _candidates(service).drop(trace.tenant, name)
+async def delete(service: Service, trace: Trace, name: str, known: Record) -> None:
+    """Delete an external catalog.
+
+    Raises:
+        Changed: somebody else has changed it since it was read.
+    """
+    await service.registry.drop(_candidates(service), trace.tenant, name, known)
 
 
-async def _with_status(
-    service: Service, trace: Trace, name: str, wanted: Mapping[str, Status]
-) -> list[Row]:
-    rows = await _candidates(service).read(trace.tenant, name, list(wanted))
-    if len(rows) < len(wanted):
-        what = FieldError("status", "the catalog has no tool of one of these names")
-        raise Refused("not_found", "status: the catalog has no tool of that name", (what,))
-    tools = [
-        replace(decode_tool(row.wire), status=None if status == "available" else status)
-        for row in rows
-        if (status := wanted[row.name])
-    ]
-    return await _rows_of(service, trace, _encode(tools))
+async def clear(service: Service, trace: Trace, name: str) -> None:
+    """Remove the tools of a catalog that is external no more."""
+    await service.registry.clear(_candidates(service), trace.tenant, name)
 
 
 def _candidates(service: Service) -> Candidates:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, TooMuchWork
 from toolscout.index.catalog import Catalog
@@ -29,9 +30,6 @@ WAIT_S = 0.005
 
 COMPILED_WITHIN_S = TRIES * HUNG_S
 """How long a caller who needs a compiled catalog waits for it: no longer than two workers hang."""
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-"""Names that a catalog can be registered under."""
 
 NOWHERE = "", ""
 """The digests of a name that nothing is registered under."""
@@ -58,7 +56,7 @@ def check_name(name: str) -> None:
     Raises:
         InvalidRequest: it cannot.
     """
-    if not NAME.fullmatch(name):
+    if not CATALOG_NAME.fullmatch(name):
         raise invalid("id", "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit")
 
 
@@ -162,7 +160,7 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     if is_digest(name):
         shared = service.shared
         return name, None if shared is None else await shared.find(tenant, name)
-    if not NAME.fullmatch(name):
+    if not CATALOG_NAME.fullmatch(name):
         return None, None
     record = await service.registry.record(tenant, name)
     if record is None:

@@ -36,7 +36,6 @@ from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.state.store import StoreUnavailable
 from toolscout.tools.filters import tenant_of
 
 ENCODE_RESERVE_MS = 2.0
@@ -141,13 +140,8 @@ async def find(
     if read.external is not None and read.request.catalog is not None:
         asks = [ask for ask, _ in questions]
         trace.phases["decode"] = perf_counter() - request.arrived
-        try:
-            async with asyncio.timeout(max(0.0, deadline - perf_counter())):
-                return await external.near(
-                    service, trace, read.request.catalog, read.external, asks
-                )
-        except TimeoutError:
-            raise StoreUnavailable("the database did not answer within the budget") from None
+        named, left = read.request.catalog, deadline - perf_counter()
+        return await external.near(service, trace, named, read.external, asks, within_s=left)
     if read.known is not None or is_absent(read.request.tools):
         return _known(service, request, read, trace)
     trace.cache = "miss"
@@ -240,7 +234,9 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
         ran = "keyword" if found is not None and found.too_costly else step or ask.ranker
         spent_ms = (perf_counter() - ranking) * 1_000
         service.costs.learn(f"{ran}:{ladder.bucket(size)}", spent_ms)
-    trace.decision, trace.source = decision, catalog
+    trace.decision = decision
+    if trace.cache != external.EXTERNAL:  # of those the tokens of all tools are not known
+        trace.source = catalog
     trace.phases["rank"] = perf_counter() - began
     return decision
 

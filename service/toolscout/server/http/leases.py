@@ -27,6 +27,9 @@ WITHIN_S = 1.0
 TRIES = 3
 """Attempts to write while others write, before the next turn."""
 
+MOST = 1e9
+"""Requests a second above which a number in the store is none."""
+
 LEAST = 1e-3
 """Requests a second that a process can always allow: one in a quarter of an hour."""
 
@@ -87,7 +90,9 @@ class Leases:
             kept = {
                 process: lease
                 for process, lease in leases.items()
-                if process != self._name and now < lease.until <= now + 2 * LASTS_S
+                if process != self._name
+                and now < lease.until <= now + 2 * LASTS_S
+                and 0 <= lease.asked <= MOST
             }
             others = [lease.asked for lease in kept.values()]
             fresh = _encode(kept | {self._name: Lease(asked, now + LASTS_S)})
