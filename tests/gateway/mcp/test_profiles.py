@@ -335,8 +335,9 @@ def test_changes_of_profiles_apply_to_open_sessions(tmp_path: Path):
         until(lambda: status(new) == 200)
         with over_http(url, new, tmp_path) as renewed:
             assert {name.partition("__")[0] for name in renewed.names()} == {"library"}
-        write(tmp_path, SERVERS)  # this address is open to this machine alone
-        until(lambda: status("") == 200)
+        write(tmp_path, SERVERS)  # what keys have protected is not open then
+        until(lambda: status(new) == 401)
+        assert status("") == 401
         logged = "".join(path.read_text("utf-8") for path in tmp_path.glob("*") if path.is_file())
         assert "the configuration has changed" in logged
         assert "Traceback" not in logged

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from toolscout import __version__
 from toolscout.contract.answers import Resolution
-from toolscout.contract.fields import Kind
+from toolscout.contract.fields import Kind, Outcome
 from toolscout.contract.requests import Filters
 from toolscout.engine import Engine
 from toolscout.index import pages
@@ -17,6 +17,8 @@ from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ask import Ask, Decision
+from toolscout.ranking.calibration import MATCH
+from toolscout.ranking.judge import score
 from toolscout.ranking.resolve import Resolver
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
@@ -25,8 +27,8 @@ from toolscout.state.store import StoreUnavailable
 
 TENANT = "local"
 
-MAX_SKILLS = 2
-"""Skills that a search finds beside tools, a line each."""
+BESIDE: dict[Kind, int] = {"skill": 2, "resource": 1, "prompt": 1}
+"""How many of each kind a search finds beside tools, a line each."""
 
 
 class Memory:
@@ -72,7 +74,7 @@ class Finder:
         self._engine = Engine()
         self.catalog: Catalog = self._engine.catalog
         self._resolver = Resolver(self.catalog)
-        self._has_skills = False
+        self._beside: dict[Kind, int] = {}
         self._learner = memory.learner
         memory.finders.add(self)
 
@@ -83,11 +85,12 @@ class Finder:
             InvalidRequest: one of them is no tool.
         """
         names = {tool["name"] for tool in tools}
-        self._has_skills = any(tool.get("kind") == "skill" for tool in tools)
+        kinds = {tool.get("kind") for tool in tools}
+        self._beside = {kind: count for kind, count in BESIDE.items() if kind in kinds}
         self._engine.remove([name for name in self.catalog.names if name not in names])
         self._engine.add(tools)
         catalog = self._engine.catalog
-        if self._has_skills:
+        if self._beside:
             catalog.facets.prepare()  # which tell kinds apart
         self.catalog, self._resolver = catalog, Resolver(catalog)
 
@@ -95,14 +98,25 @@ class Finder:
         """Load what a query in another language needs, in a thread."""
         await self._learner.prepare(query)
 
-    def search(self, query: str, count: int, filters: Filters | None) -> Decision:
-        """Search the tools, and a few skills, best first; unavailable ones are left out."""
+    def search(self, query: str, count: int, filters: Filters | None) -> tuple[list[str], Outcome]:
+        """Return the names of the best tools, best first, and how well they fit.
+
+        A few skills are among them, and a resource and a prompt that match by themselves.
+        """
         ask = Ask(pattern=query, top_k=count, filters=filters)
-        if self._has_skills:
-            by_kind: dict[Kind, int] = {"tool": count, "skill": MAX_SKILLS}
-            ask = replace(ask, top_k=count + MAX_SKILLS, top_k_by_kind=by_kind)
+        if self._beside:
+            by_kind = {"tool": count, **self._beside}
+            ask = replace(ask, top_k=sum(by_kind.values()), top_k_by_kind=by_kind)
         prior = self._learner.prior(TENANT, self.catalog)
-        return self._engine.decide(self.catalog, ask, prior=prior)
+        decision = self._engine.decide(self.catalog, ask, prior=prior)
+        found = zip(decision.names, decision.rows, strict=True)
+        names = [name for name, row in found if self._fits(decision, row)]
+        return names, decision.outcome
+
+    def _fits(self, decision: Decision, row: int) -> bool:
+        if not self._beside or self.catalog.traits(row).kind not in ("resource", "prompt"):
+            return True
+        return score(decision.ranking, row) >= MATCH
 
     def names(self, filters: Filters) -> list[str]:
         """Return the names of the tools that pass, sorted."""

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import mcp_types
 
+from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.options import Profile
 from toolscout.gateway.mcp.servers import SEPARATOR
@@ -156,6 +157,19 @@ class Texts:
         if profile is None or not is_permitted:
             return is_permitted
         return may_read(whole(connection.name, own), profile.deny, profile.allow)
+
+    def documents(self) -> list[dict[str, str]]:
+        """Return what is searched of resources, templates and prompts, under their whole names."""
+        kinds = {"resource": (RESOURCES, TEMPLATES), "prompt": (PROMPTS,)}
+        found = {}
+        for kind, listed in kinds.items():
+            for field, key, whole in listed:
+                for one, entry in self._permitted(field, key, whole):
+                    name = whole(one.name, str(getattr(entry, key)))
+                    text = ": ".join(filter(None, (entry.title or entry.name, entry.description)))
+                    if len(name) <= MAX_NAME_CHARS:
+                        found[name] = {"name": name, "description": text, "kind": kind}
+        return list(found.values())
 
     async def read(self, uri: str) -> Passed | None:
         """Read a resource; None if it names no server, or may not be read.

@@ -100,10 +100,12 @@ class ServerTools:
             raise CallError(error.detail) from None
         found = none_found(list(self._offered), TRY_AGAIN)
         tools = [name for name in names if name in self._offered]
-        skills = [self._skill(name) for name in names if name not in self._offered]
+        skills = [self._skill(name) for name in names if name in self._view.skills.by_name]
+        known = set(tools) | self._view.skills.by_name.keys()
+        texts = [self._text(name) for name in names if name not in known]
         if names:
             shown = await self.show(tools, wanted.detail)
-            found = ToolsFound(shown, outcome, skills=skills or None)
+            found = ToolsFound(shown, outcome, skills=skills or None, texts=texts or None)
         # The tool that would fit best may be one of theirs.
         missing = self._view.unavailable(space)
         return msgspec.structs.replace(found, unavailable=missing or None)
@@ -203,6 +205,11 @@ class ServerTools:
         """Return those of some names that this host may see, for the index may be a moment old."""
         skills = self._view.skills.by_name
         return [name for name in names or () if name in self._offered or name in skills] or None
+
+    def _text(self, name: str) -> str:
+        """Return a resource or a prompt in a line."""
+        found = self._view.documents[name]
+        return f"{found['kind']} {name}: {first_sentence(found['description'], SKILL_CHARS)}"
 
     def _skill(self, name: str) -> str:
         """Return a skill in a line."""

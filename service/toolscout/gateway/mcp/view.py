@@ -96,6 +96,8 @@ class View:
         self.skills = Skills()
         self._all_skills = all_skills
         self.texts = Texts(lambda: self.connections, lambda: self.config.profile)
+        self.documents: dict[str, dict[str, str]] = {}
+        """Its resources and prompts as they are searched, by their whole names."""
         self.listeners: list[Any] = []
         """Called when what hosts list has changed."""
         self.text_listeners: list[Any] = []
@@ -128,11 +130,12 @@ class View:
     ) -> tuple[list[str], Outcome]:
         """Return the names of tools and skills for a query, best first, and how well they fit."""
         await self.finder.prepare(query)
-        found = self.finder.search(query, count, filters)
+        found, outcome = self.finder.search(query, count, filters)
         # A tool may have gone since the search began.
-        names = [name for name in found.names if name in self.tools or name in self.skills.by_name]
+        others = self.skills.by_name.keys() | self.documents.keys()
+        names = [name for name in found if name in self.tools or name in others]
         session.note_search(query, names)
-        return names, found.outcome
+        return names, outcome
 
     def status(self) -> list[Status]:
         """Return the state of each server."""
@@ -200,6 +203,9 @@ class View:
         problems = self.skills.use(self.config.options.skills)
         skills = [one.document for one in self.skills.by_name.values()]
         tools = [one.shown for one in permitted(self.config, listing).values()]
+        self.documents = {one["name"]: one for one in self.texts.documents()}
+        tools += [one for name, one in self.documents.items() if name not in listing.tools]
+        tools = tools[:MAX_TOOLS]
         room = MAX_TOOLS - len(tools)
         if len(skills) > room:
             problems.append(f"skills: only the first {room} are found")
