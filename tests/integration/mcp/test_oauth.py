@@ -84,6 +84,7 @@ class Diary:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            preexec_fn=listen_to_interrupts,  # noqa: PLW1509  # no thread holds a lock for it
         ) as login:
             ending = threading.Timer(PATIENCE_S, login.kill)
             ending.start()
@@ -98,6 +99,11 @@ class Diary:
                         act(line.strip(), login)
             ending.cancel()
         return "".join(lines)
+
+
+def listen_to_interrupts() -> None:
+    """Let a process be interrupted, also where a shell runs all of this in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def stop(_: str, login: subprocess.Popen[str]) -> None:
