@@ -84,7 +84,7 @@ class Diary:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            preexec_fn=listen_to_interrupts,  # noqa: PLW1509  # no thread holds a lock for it
+            preexec_fn=listen_to_interrupts,  # no thread holds a lock for it
         ) as login:
             ending = threading.Timer(PATIENCE_S, login.kill)
             ending.start()
