@@ -223,7 +223,7 @@ async def make(service: Service) -> None:
         ) from None
 
 
-async def change(  # what a change depends on
+async def change(
     service: Service,
     trace: Trace,
     name: str,
