@@ -220,18 +220,9 @@ async def _write(
 
 def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
     """Return the JSON array of the tools after a change, each name once."""
-    by_name = {tool.name: tool for tool in ToolList.decode(raw, most).tools}
-    if not is_absent(request.upsert):
-        changed = ToolList.decode(request.upsert, most, "upsert").tools
-        by_name.update({tool.name: tool for tool in changed})
-    for name in request.remove or ():
-        by_name.pop(name, None)
-    for name, status in (request.status or {}).items():
-        if name not in by_name:
-            what = FieldError("status", "the catalog has no tool of one of these names")
-            raise Refused("not_found", "status: the catalog has no tool of that name", (what,))
-        kept = None if status == "available" else status
-        by_name[name] = msgspec.structs.replace(by_name[name], status=kept)
+    present, changed = ToolList.decode(raw, most).tools, request.upsert
+    sent = () if is_absent(changed) else ToolList.decode(changed, most, "upsert").tools
+    by_name = external.patched((*present, *sent), request)
     if len(by_name) > most:
         message = f"makes it {len(by_name)} tools; the limit is {most}"
         raise TooManyTools(f"upsert {message}", (FieldError("upsert", message),))

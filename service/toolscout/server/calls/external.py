@@ -4,7 +4,7 @@ No process holds such a catalog whole. What would need all of its tools is refus
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from toolscout.common.spelling import key
 from toolscout.contract.catalogs import CatalogPatch
 from toolscout.contract.fields import is_absent
+from toolscout.contract.tools import Tool
 from toolscout.errors import FieldError
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import CompiledTool
@@ -167,14 +168,13 @@ def _named(space: str, names: Sequence[str]) -> Wish:
     return Wish(None, {}, (), list(map(key, names)), names, [] if filters is None else [filters])
 
 
-def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build: str) -> list[Row]:
-    """Return what a change makes of the tools that it adds, and of those whose status it sets.
+def patched(tools: Iterable[Tool], change: CatalogPatch) -> dict[str, Tool]:
+    """Return tools, of equal names the last, by their names after some are removed or set.
 
     Raises:
-        Refused, InvalidRequest: the change is at fault.
+        Refused: the status of a tool that is not there is to be set.
     """
-    sent = [] if is_absent(change.upsert) else ToolList.decode(change.upsert, MOST_WRITTEN).tools
-    by_name = {tool.name: tool for tool in (*map(decode_tool, present), *sent)}
+    by_name = {tool.name: tool for tool in tools}
     for name in change.remove or ():
         by_name.pop(name, None)
     for name, status in (change.status or {}).items():
@@ -183,6 +183,17 @@ def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build:
             raise Refused("not_found", "status: the catalog has no tool of that name", (what,))
         kept = None if status == "available" else status
         by_name[name] = replace(by_name[name], status=kept)
+    return by_name
+
+
+def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build: str) -> list[Row]:
+    """Return what a change makes of the tools that it adds, and of those whose status it sets.
+
+    Raises:
+        Refused, InvalidRequest: the change is at fault.
+    """
+    sent = [] if is_absent(change.upsert) else ToolList.decode(change.upsert, MOST_WRITTEN).tools
+    by_name = patched((*map(decode_tool, present), *sent), change)
     tools, compiler = ToolList.of(by_name.values()), worker.engine.compiler
     words, compiled = compiler.lexical(tools, _Nothing())
     compiler.embed(words, compiled)
