@@ -182,10 +182,8 @@ class Engine:
         if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
             encoder_vector = self._encodings.encoder.query(ask.ranking_part)
         prior = self.examples.of(catalog)
-        options_of: DecideOptions = {"encoder_vector": encoder_vector, "prior": prior}
-        decision = self.recall(catalog, ask, **options_of) or self.decide(
-            catalog, ask, **options_of
-        )
+        given: DecideOptions = {"encoder_vector": encoder_vector, "prior": prior}
+        decision = self.recall(catalog, ask, **given) or self.decide(catalog, ask, **given)
         found = self.result(catalog, decision, explain)
         if ask.detail is None:
             return found

@@ -259,13 +259,18 @@ def test_nul_characters_in_questions_match_nothing(servers: tuple[Server, Server
     assert get(servers[0], "/tools/a%00").status_code == 404
 
 
+def found_by_a_new_process(folder: Path, store: PostgresServer) -> str:
+    """Return the first tool for reading a file, by a service that has compiled nothing yet."""
+    settings: dict[str, Any] = {"store": store.url, "api_keys": f"acme={ACME_OLD}"}
+    with serving(folder, **settings, latency_budget_ms=10_000) as server:
+        return names(server, "read a file")[0]
+
+
 def test_a_damaged_row_is_compiled_anew(
     servers: tuple[Server, Server], postgres_server: PostgresServer, tmp_path: Path
 ):
     postgres_server.ask("UPDATE toolscout.tools SET compiled = '\\x00' WHERE name = 'read_file';")
-    settings: dict[str, Any] = {"store": postgres_server.url, "api_keys": f"acme={ACME_OLD}"}
-    with serving(tmp_path, **settings, latency_budget_ms=10_000) as server:
-        assert names(server, "read a file")[0] == "read_file"
+    assert found_by_a_new_process(tmp_path, postgres_server) == "read_file"
 
 
 def test_a_key_that_sees_a_part_is_not_told_how_much_there_is(servers: tuple[Server, Server]):
@@ -297,9 +302,7 @@ def test_tools_of_another_build_are_compiled_anew(
     servers: tuple[Server, Server], postgres_server: PostgresServer, tmp_path: Path
 ):
     postgres_server.ask("UPDATE toolscout.tools SET build = 'older', compiled = '';")
-    settings: dict[str, Any] = {"store": postgres_server.url, "api_keys": f"acme={ACME_OLD}"}
-    with serving(tmp_path, **settings, latency_budget_ms=10_000) as server:
-        assert names(server, "read a file")[0] == "read_file"
+    assert found_by_a_new_process(tmp_path, postgres_server) == "read_file"
 
 
 def test_another_store_refuses_to_keep_tools_one_by_one(tmp_path: Path):

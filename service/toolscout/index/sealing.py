@@ -7,7 +7,6 @@ since each process has its own. With a key, only what was written with it is tak
 
 import hmac
 from collections.abc import Iterable, Mapping
-from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -122,7 +121,6 @@ def _checked(found: CompiledTool, wire: bytes, embedder: Embedder) -> CompiledTo
     return replace(found, wire=wire, counts=replace(counts, hashes=hashes))
 
 
-@cache
 def build(model: str, domains: str | None) -> str:
     """Return the name of everything that decides what becomes of a tool.
 

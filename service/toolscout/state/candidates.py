@@ -99,8 +99,6 @@ class Candidates:
         self._dimension = dimension
         self._is_made = False
         self._searches = asyncio.Semaphore(CONNECTIONS)
-        self._is_made = False
-        self._searches = asyncio.Semaphore(CONNECTIONS)
 
     async def make(self) -> None:
         """Make the tables, unless they are there.
@@ -119,7 +117,7 @@ class Candidates:
             await self._store.run(make, within_s=WRITE_S)
             self._is_made = True
 
-    async def write(  # what a change consists of
+    async def write(
         self,
         tenant: str,
         catalog: str,

@@ -184,10 +184,6 @@ class Registry:
         """
         await candidates.drop(tenant, name, key("registered", tenant, name), _encode(known))
 
-    async def clear(self, candidates: Candidates, tenant: str, name: str) -> None:
-        """Remove the tools of a catalog that is external no more."""
-        await candidates.drop(tenant, name)
-
     async def delete(self, tenant: str, name: str, known: Record) -> None:
         """Delete the record that was read, and its tools.
 

@@ -52,8 +52,7 @@ GOOD = {"command": "notes"}
             "toolscout.max_risk: expected one of read_only, write_local, write_remote, destructive",
         ),
         (
-            '{"mcpServers": {"a": {"url": "http://b", "auth": "oauth", "headers": '
-            '{"authorization": "x"}}}}',
+            '{"mcpServers":{"a":{"url":"http://b","auth":"oauth","headers":{"authorization":"x"}}}}',
             "mcpServers.a: either auth or the header Authorization: give one",
         ),
         ('{"mcpServers": {"a": []}}', "mcpServers.a: expected an object"),

@@ -106,12 +106,6 @@ def listen_to_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def stop(_: str, login: subprocess.Popen[str]) -> None:
-    """Interrupt a login that waits, as a person does who has read the address."""
-    time.sleep(1)
-    login.send_signal(signal.SIGINT)
-
-
 def fill_in(address: str) -> None:
     """Log in and consent, as a browser would."""
     with httpx2.Client(follow_redirects=True) as browser:
@@ -192,7 +186,7 @@ def test_a_login_that_is_stopped_or_refused_leaves_the_last_one(diary: Diary):
     if not list(diary.folder.glob("state/**/*.json")):
         diary.log_in()
     before = diary.tokens.read_bytes()
-    stopped = diary.log_in(stop)
+    stopped = diary.log_in(lambda _, login: login.send_signal(signal.SIGINT))
     assert stopped.endswith("toolscout: login: stopped before it was done\n")
     refused = diary.log_in(lambda address, _: refuse(address))
     assert "diary: no login: Access was denied by the authorization server." in refused

@@ -27,8 +27,8 @@ from toolscout.state.store import StoreUnavailable
 
 TENANT = "local"
 
-BESIDE: dict[Kind, int] = {"skill": 2, "resource": 1, "prompt": 1}
-"""How many of each kind a search finds beside tools, a line each."""
+FURTHER_KINDS: dict[Kind, int] = {"skill": 2, "resource": 1, "prompt": 1}
+"""How many of each kind a search finds in addition to tools, a line each."""
 
 
 class Memory:
@@ -74,7 +74,7 @@ class Finder:
         self._engine = Engine()
         self.catalog: Catalog = self._engine.catalog
         self._resolver = Resolver(self.catalog)
-        self._beside: dict[Kind, int] = {}
+        self._further: dict[Kind, int] = {}
         self._learner = memory.learner
         memory.finders.add(self)
 
@@ -86,11 +86,11 @@ class Finder:
         """
         names = {tool["name"] for tool in tools}
         kinds = {tool.get("kind") for tool in tools}
-        self._beside = {kind: count for kind, count in BESIDE.items() if kind in kinds}
+        self._further = {kind: count for kind, count in FURTHER_KINDS.items() if kind in kinds}
         self._engine.remove([name for name in self.catalog.names if name not in names])
         self._engine.add(tools)
         catalog = self._engine.catalog
-        if self._beside:
+        if self._further:
             catalog.facets.prepare()  # which tell kinds apart
         self.catalog, self._resolver = catalog, Resolver(catalog)
 
@@ -104,8 +104,8 @@ class Finder:
         A few skills are among them, and a resource and a prompt that match by themselves.
         """
         ask = Ask(pattern=query, top_k=count, filters=filters)
-        if self._beside:
-            by_kind = {"tool": count, **self._beside}
+        if self._further:
+            by_kind = {"tool": count, **self._further}
             ask = replace(ask, top_k=sum(by_kind.values()), top_k_by_kind=by_kind)
         prior = self._learner.prior(TENANT, self.catalog)
         decision = self._engine.decide(self.catalog, ask, prior=prior)
@@ -114,7 +114,7 @@ class Finder:
         return names, decision.outcome
 
     def _fits(self, decision: Decision, row: int) -> bool:
-        if not self._beside or self.catalog.traits(row).kind not in ("resource", "prompt"):
+        if not self._further or self.catalog.traits(row).kind not in ("resource", "prompt"):
             return True
         return score(decision.ranking, row) >= MATCH
 

@@ -41,6 +41,7 @@ MOST_WRITTEN = 1_000
 """Tools of one change: some two seconds, most of it for the index of vectors."""
 
 COMPILED_WITHIN_S = 30.0
+"""Seconds that a change waits for its tools to be compiled."""
 
 MOST_NAME_BYTES = 2_000
 """Bytes of a name: what an index of PostgreSQL takes."""
@@ -51,7 +52,7 @@ EXTERNAL = "external"
 
 def too_large_for(what: str) -> Refused:
     """Return the refusal of what needs all tools of a catalog."""
-    return Refused("catalog_too_large_for", f"{what} needs all tools of the catalog at once")
+    return Refused("catalog_too_large_for", f"{what} needs all tools of the catalog together")
 
 
 def asked(ask: Ask) -> Ask:
@@ -200,7 +201,8 @@ def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build:
     digests = {tool.name: digest for tool, digest in zip(tools.tools, tools.digests, strict=True)}
     rows = []
     for name, tool in zip(words.names, compiled, strict=True):
-        traits = infer(decode_tool(tool.wire), unpack_clues(tool.clues), compiler.taxonomy)
+        written = by_name[name]
+        traits = infer(written, unpack_clues(tool.clues), compiler.taxonomy)
         in_name = [IN_NAME + term for term in dict.fromkeys(tool.name_terms)]
         row = Row(
             name,
@@ -211,7 +213,7 @@ def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build:
             memoryview(tool.vector or b"").cast("f").tolist(),
             [ANY, *tool.counts.terms, *in_name],
             list(dict.fromkeys(chain.from_iterable(tool.spellings))),
-            labels(decode_tool(tool.wire), traits),
+            labels(written, traits),
         )
         texts = [name, *row.terms, *row.forms, *row.labels]
         if len(name.encode()) > MOST_NAME_BYTES or len(without_nul(texts)) < len(texts):
@@ -275,7 +277,7 @@ async def delete(service: Service, trace: Trace, name: str, known: Record) -> No
 
 async def clear(service: Service, trace: Trace, name: str) -> None:
     """Remove the tools of a catalog that is external no more."""
-    await service.registry.clear(_candidates(service), trace.tenant, name)
+    await _candidates(service).drop(trace.tenant, name)
 
 
 def _candidates(service: Service) -> Candidates:

@@ -41,7 +41,7 @@ class IsExternal(Refused):
     """The tools of a registered catalog are not held here, and all of them are needed."""
 
     def __init__(self, record: Record) -> None:
-        super().__init__("catalog_too_large_for", "this needs all tools of a catalog at once")
+        super().__init__("catalog_too_large_for", "this needs all tools of a catalog together")
         self.record = record
 
 

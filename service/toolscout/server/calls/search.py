@@ -29,9 +29,9 @@ from toolscout.server.calls.envelope import Decode, R, Read
 from toolscout.server.calls.lookup import compiled, soon, with_shared
 from toolscout.server.calls.patterns import scan
 from toolscout.server.compiling.queue import CompileJob
+from toolscout.server.compiling.scanning import scan as scan_words
+from toolscout.server.compiling.scanning import with_source
 from toolscout.server.compiling.work_threads import run_in_thread, run_inline_or_in_thread
-from toolscout.server.compiling.worker import scan as scan_words
-from toolscout.server.compiling.worker import with_source
 from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace

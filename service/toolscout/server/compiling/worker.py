@@ -23,18 +23,14 @@ from threading import Lock
 from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from toolscout.common.fairness import FairPool
 from toolscout.common.lru import Lru
 from toolscout.common.threads import use_one_arena
-from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
 from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
-from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import CompiledTool, ToolStore, examples_of_each
 from toolscout.index.encoder import ToolEncodings, load_encoder
 from toolscout.index.packing import SEED, Packed, pack
@@ -43,9 +39,7 @@ from toolscout.index.tool_list import ToolList
 from toolscout.index.vector_index import bytes_per_tool
 from toolscout.index.vectors import Floats
 from toolscout.learning.examples import judged
-from toolscout.ranking.ask import Ask, Decision
 from toolscout.settings import Settings
-from toolscout.text.domains import Taxonomy
 from toolscout.tools.documents import decode_tool
 from toolscout.tools.filters import filters_of, passes
 
@@ -275,62 +269,6 @@ def compile_list(
     if share and restored < len(compiled) and not lexical.skipped:
         shared = seal(dict(zip(tools.digests, compiled, strict=True)), worker.share_key)
     yield Complete(vectors, spent, restored, shared)
-
-
-class Scanned(msgspec.Struct, frozen=True):
-    """Decisions about a list, and as much of it as answers tell."""
-
-    decisions: list[Decision]
-    seconds: list[float]
-    """What each took."""
-    digest: str
-    tools: dict[int, bytes]
-    """The tools that were selected, by row."""
-    tokens: NDArray[np.int64]
-
-    def catalog(self, taxonomy: Taxonomy) -> ColdCatalog:
-        """Return the list, of which only selected tools can be looked at."""
-        tools = ToolList(_Selected(self.tools, len(self.tokens)), (), self.digest, (), 0)
-        return ColdCatalog(tools, taxonomy, self.tokens)
-
-
-class _Selected(Sequence[Tool]):
-    """A list of tools that has only some."""
-
-    def __init__(self, tools: dict[int, bytes], count: int) -> None:
-        self._tools = tools
-        self._count = count
-
-    def __getitem__(self, row: int) -> Tool:  # type: ignore[override]
-        return decode_tool(self._tools[row])
-
-    def __len__(self) -> int:
-        return self._count
-
-
-def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
-    """Answer questions by the words in names and descriptions."""
-    tools = worker.read(sent)
-    catalog = ColdCatalog(tools, worker.engine.compiler.taxonomy)
-    decisions, seconds, selected = [], [], set[int]()
-    for ask in asks:
-        began = time.perf_counter()
-        found = worker.engine.decide(catalog, ask)
-        # The list and the model are there already, where this goes.
-        ranking = msgspec.structs.replace(found.ranking, source=None, embedder=None)
-        decisions.append(msgspec.structs.replace(found, ranking=ranking))
-        seconds.append(time.perf_counter() - began)
-        selected.update(found.rows)
-    shown = {row: _encode(tools.tools[row]) for row in selected}
-    return Scanned(decisions, seconds, tools.digest, shown, catalog.tokens)
-
-
-def with_source(decision: Decision, source: ColdCatalog, note: str | None) -> Decision:
-    """Return a decision with its list, once both have arrived, and a note if there is one."""
-    ranking = msgspec.structs.replace(
-        decision.ranking, source=source, note=note or decision.ranking.note
-    )
-    return msgspec.structs.replace(decision, ranking=ranking)
 
 
 def encode_tools(worker: Worker, tenant: str, wires: Sequence[bytes]) -> Floats | None:

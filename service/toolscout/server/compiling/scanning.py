@@ -1,0 +1,77 @@
+"""Answers about tools that are not compiled yet, by the words in names and descriptions.
+
+They are made in the worker, and sent with as much of the list as answers tell.
+"""
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.contract.tools import Tool
+from toolscout.index.cold import ColdCatalog
+from toolscout.index.tool_list import ToolList
+from toolscout.ranking.ask import Ask, Decision
+from toolscout.server.compiling.worker import Sent, Worker
+from toolscout.text.domains import Taxonomy
+from toolscout.tools.documents import decode_tool
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Scanned(msgspec.Struct, frozen=True):
+    """Decisions about a list, and as much of it as answers tell."""
+
+    decisions: list[Decision]
+    seconds: list[float]
+    """What each took."""
+    digest: str
+    tools: dict[int, bytes]
+    """The tools that were selected, by row."""
+    tokens: NDArray[np.int64]
+
+    def catalog(self, taxonomy: Taxonomy) -> ColdCatalog:
+        """Return the list, of which only selected tools can be looked at."""
+        tools = ToolList(_Selected(self.tools, len(self.tokens)), (), self.digest, (), 0)
+        return ColdCatalog(tools, taxonomy, self.tokens)
+
+
+class _Selected(Sequence[Tool]):
+    """A list of tools that has only some."""
+
+    def __init__(self, tools: dict[int, bytes], count: int) -> None:
+        self._tools = tools
+        self._count = count
+
+    def __getitem__(self, row: int) -> Tool:  # type: ignore[override]
+        return decode_tool(self._tools[row])
+
+    def __len__(self) -> int:
+        return self._count
+
+
+def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
+    """Answer questions by the words in names and descriptions."""
+    tools = worker.read(sent)
+    catalog = ColdCatalog(tools, worker.engine.compiler.taxonomy)
+    decisions, seconds, selected = [], [], set[int]()
+    for ask in asks:
+        began = time.perf_counter()
+        found = worker.engine.decide(catalog, ask)
+        # The list and the model are there already, where this goes.
+        ranking = msgspec.structs.replace(found.ranking, source=None, embedder=None)
+        decisions.append(msgspec.structs.replace(found, ranking=ranking))
+        seconds.append(time.perf_counter() - began)
+        selected.update(found.rows)
+    shown = {row: _encode(tools.tools[row]) for row in selected}
+    return Scanned(decisions, seconds, tools.digest, shown, catalog.tokens)
+
+
+def with_source(decision: Decision, source: ColdCatalog, note: str | None) -> Decision:
+    """Return a decision with its list, once both have arrived, and a note if there is one."""
+    ranking = msgspec.structs.replace(
+        decision.ranking, source=source, note=note or decision.ranking.note
+    )
+    return msgspec.structs.replace(decision, ranking=ranking)
