@@ -154,7 +154,7 @@ async def find(
     return source
 
 
-async def find_compiled(  # what a part of a catalog depends on
+async def find_compiled(
     service: Service,
     request: Request,
     read: Read[R],
