@@ -11,7 +11,7 @@ import sys
 from os import cpu_count
 from pathlib import Path
 
-from evals.speed import large, learning, many, mcp, report, scenarios, traffic
+from evals.speed import external, large, learning, many, mcp, report, scenarios, traffic
 from evals.speed.plan import Plan
 
 
@@ -26,6 +26,8 @@ def main() -> int:
     parser.add_argument("--compiles", action="store_true", help="what new lists cost, only")
     parser.add_argument("--large", action="store_true", help="50,000 and 100,000 tools, only")
     parser.add_argument("--many", action="store_true", help="1,000 lists of 300, only")
+    parser.add_argument("--database", metavar="URL", help="catalogs in this PostgreSQL, only")
+    parser.add_argument("--tools", type=int, nargs="+", default=[10_000, 100_000], help="how many")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parsed = parser.parse_args()
     folder = traffic.catalogs(parsed.data)
@@ -38,7 +40,9 @@ def main() -> int:
             print(line, flush=True)
         return 0
     plan = Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
-    if parsed.large or parsed.many:
+    if parsed.database:
+        rows = list(external.measure(plan, parsed.database, parsed.tools))
+    elif parsed.large or parsed.many:
         rows = list((large if parsed.large else many).measure(plan))
     else:
         rows = scenarios.of_compiles(plan) if parsed.compiles else scenarios.measure(plan)

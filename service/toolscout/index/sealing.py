@@ -6,7 +6,7 @@ since each process has its own. With a key, only what was written with it is tak
 """
 
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -63,11 +63,10 @@ def unseal(
     if not hmac.compare_digest(_mark(body, key), sealed[:_MARK]):
         raise ValueError("the mark is not that of the content")
     known = _decode(body)
-    return {
-        digest: _checked(known[digest], _encode_tool(tool), embedder)
-        for digest, tool in tools
-        if digest in known
-    }
+    wanted = {digest: tool for digest, tool in tools if digest in known}
+    wires = list(map(_encode_tool, wanted.values()))
+    checked = _checked([known[digest] for digest in wanted], wires, embedder)
+    return dict(zip(wanted, checked, strict=True))
 
 
 def pack_tool(tool: CompiledTool) -> bytes:
@@ -75,13 +74,15 @@ def pack_tool(tool: CompiledTool) -> bytes:
     return _encode(_bare(tool))
 
 
-def unpack_tool(packed: bytes, wire: bytes, embedder: Embedder) -> CompiledTool:
-    """Return a tool, given as it was sent in JSON and packed.
+def unpack_tools(
+    packed: Iterable[bytes], wires: Sequence[bytes], embedder: Embedder
+) -> list[CompiledTool]:
+    """Return tools, each given as it was packed and as it was sent in JSON.
 
     Raises:
-        ValueError, msgspec.MsgspecError: it is nothing that `pack_tool` returns.
+        ValueError, msgspec.MsgspecError: one is nothing that `pack_tool` returns.
     """
-    return _checked(_decode_one(packed), wire, embedder)
+    return _checked(list(map(_decode_one, packed)), wires, embedder)
 
 
 def _bare(tool: CompiledTool) -> CompiledTool:
@@ -92,33 +93,52 @@ def _mark(body: bytes | memoryview, key: str) -> bytes:
     return hmac.digest(key.encode(), body, "sha256")
 
 
-def _checked(found: CompiledTool, wire: bytes, embedder: Embedder) -> CompiledTool:
-    """Return a tool with what was left out.
+def _checked(
+    found: Sequence[CompiledTool], wires: Sequence[bytes], embedder: Embedder
+) -> list[CompiledTool]:
+    """Return tools with what was left out of them.
 
     Raises:
         ValueError: a part has another length or range than compiling would give it.
     """
-    counts, vector = found.counts, np.frombuffer(found.vector or b"", np.float32)
-    tokens = np.frombuffer(found.name_tokens, np.int32)
-    lines_end = [text.find(b"\n") == len(text) - 1 for text in found.lines]
-    fits = (
-        all(lines_end)
+    size = 4 * embedder.dimension
+    fits = all(map(_fits, found)) and all(len(tool.vector or b"") == size for tool in found)
+    if not fits or not _are_usable(found, embedder):
+        raise ValueError("a compiled tool has a part of another length or range")
+    return [_completed(tool, wire) for tool, wire in zip(found, wires, strict=True)]
+
+
+def _fits(tool: CompiledTool) -> bool:
+    counts = tool.counts
+    return (
+        all(text.find(b"\n") == len(text) - 1 for text in tool.lines)
         and all(counts.terms)
         and len(set(counts.terms)) == len(counts.terms)
         and len(counts.counts) == 8 * len(counts.terms)
-        and all(0 <= number < _MOST for number in (found.tokens, *counts.lengths))
-        and len(vector) == embedder.dimension
-        and (not vector.any() or abs(float(vector.dot(vector)) - 1.0) < _NEARLY)
-        and (not len(tokens) or 0 <= tokens.min() <= tokens.max() < len(embedder.lengths))
-        and all(found.spellings)
+        and all(0 <= number < _MOST for number in (tool.tokens, *counts.lengths))
+        and len(tool.name_tokens) % 4 == 0
+        and all(tool.spellings)
     )
-    if not fits:
-        raise ValueError("a compiled tool has a part of another length or range")
-    unpack_clues(found.clues)
-    for example in found.examples:
+
+
+def _are_usable(found: Sequence[CompiledTool], embedder: Embedder) -> bool:
+    """Whether vectors have the length 1 or 0, and tokens are of the model; of all at once."""
+    packed = b"".join([tool.vector or b"" for tool in found])
+    vectors = np.frombuffer(packed, np.float32).reshape(-1, embedder.dimension)
+    squares = np.einsum("td,td->t", vectors, vectors)
+    tokens = np.frombuffer(b"".join([tool.name_tokens for tool in found]), np.int32)
+    is_unit = np.abs(squares - 1.0) < _NEARLY
+    is_known = (tokens >= 0) & (tokens < len(embedder.lengths))
+    return bool((is_unit | (squares == 0)).all() and is_known.all())
+
+
+def _completed(tool: CompiledTool, wire: bytes) -> CompiledTool:
+    unpack_clues(tool.clues)
+    for example in tool.examples:
         patterns.unpack(example)
-    hashes = pack(f"{len(counts.terms)}q", *map(hash, counts.terms))
-    return replace(found, wire=wire, counts=replace(counts, hashes=hashes))
+    terms = tool.counts.terms
+    hashes = pack(f"{len(terms)}q", *map(hash, terms))
+    return replace(tool, wire=wire, counts=replace(tool.counts, hashes=hashes))
 
 
 def build(model: str, domains: str | None) -> str:

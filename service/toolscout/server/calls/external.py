@@ -21,7 +21,7 @@ from toolscout.index.compile import CompiledTool
 from toolscout.index.counts import Corpus
 from toolscout.index.expand import synonym_terms
 from toolscout.index.names import possible_forms
-from toolscout.index.sealing import pack_tool, unpack_tool
+from toolscout.index.sealing import pack_tool, unpack_tools
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
 from toolscout.server.compiling.work_threads import run_in_thread
@@ -123,10 +123,11 @@ def _assembled(
     """Return a catalog of compiled tools and of rows, and what the rows became."""
     compiler, embedder = service.engine.compiler, service.engine.embedder
     new: dict[str, CompiledTool] = {}
-    for row in rows:
-        if row.build == service.build:
-            with suppress(ValueError, msgspec.MsgspecError):  # one that is damaged is made anew
-                new[row.name] = unpack_tool(row.compiled, row.wire, embedder)
+    built = [row for row in rows if row.build == service.build]
+    with suppress(ValueError, msgspec.MsgspecError):  # where one is damaged all are made anew
+        packed, wires = [row.compiled for row in built], [row.wire for row in built]
+        found = unpack_tools(packed, wires, embedder)
+        new = dict(zip((row.name for row in built), found, strict=True))
     stale = ToolList.of([decode_tool(row.wire) for row in rows if row.name not in new])
     if stale.tools:  # written by another release, until they are written again
         words, compiled = compiler.lexical(stale, _Nothing())
