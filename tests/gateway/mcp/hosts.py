@@ -19,6 +19,7 @@ from fastmcp import Client, FastMCP
 from fastmcp.client.messages import MessageHandler
 from fastmcp.client.transports import ClientTransport, StdioTransport
 
+from tests.gateway.mcp import forked
 from tests.support import PATIENCE_S, answers, environment, free_port, started, until
 from toolscout.cli import main
 from toolscout.gateway.mcp.definitions import prompts
@@ -26,6 +27,7 @@ from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.requests import Requests
 
 SERVERS = Path(__file__).with_name("servers")
+BY_FASTMCP = ("library", "notes", "sums")
 ROOT = Path(__file__).parents[3]
 
 
@@ -116,7 +118,9 @@ def cache_in(folder: Path) -> dict[str, str]:
 
 def stdio_server(script: str = "notes", **more: Any) -> dict[str, Any]:
     """Return the configuration of one of the servers here, as a subprocess."""
-    return {"command": sys.executable, "args": [str(SERVERS / f"{script}.py")], **more}
+    path = SERVERS / f"{script}.py"
+    arguments = forked.command(path) if script in BY_FASTMCP else [str(path)]
+    return {"command": sys.executable, "args": arguments, **more}
 
 
 def write(folder: Path, servers: dict[str, Any], **options: Any) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import mcp_types
 import pytest
 
-from tests.gateway.mcp.hosts import Host, inside, stdio_server, text_of
+from tests.gateway.mcp.hosts import SERVERS, Host, inside, stdio_server, text_of
 from tests.support import until
 from toolscout.gateway.mcp import cache as lists
 from toolscout.gateway.mcp import connection
@@ -41,7 +41,7 @@ def test_a_server_whose_list_is_known_starts_at_its_first_call(tmp_path: Path):
         assert STARTED not in office.stderr
         assert not office.call("notes__list_notes").is_error
         assert status(office) == "notes: answers, 8 tools"
-        assert office.stderr.count(STARTED) == 1
+        until(lambda: office.stderr.count(STARTED) == 1)
 
 
 def test_an_eager_server_runs_from_the_start_and_is_searched_at_once(tmp_path: Path):
@@ -127,7 +127,7 @@ def test_a_tool_that_is_gone_when_its_server_starts_is_said_to_be(tmp_path: Path
 
 def test_a_server_that_does_not_start_any_more_is_answered_in_a_line(tmp_path: Path):
     script = tmp_path / "server.py"
-    script.symlink_to(stdio_server()["args"][0])
+    script.symlink_to(SERVERS / "notes.py")
     servers = {"notes": {**stdio_server(), "args": [str(script)]}}
     with inside(tmp_path, servers) as office:
         until(lambda: office.names() != set())
