@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.common.fairness import ACTIVE_S, FairPool, Shares, ahead
+from toolscout.common.fairness import ACTIVE_S, Shares, ahead
+from toolscout.common.threads import FairPool
 from toolscout.errors import TooMuchWork
 from toolscout.ranking.ladder import Costs
 from toolscout.server.http.admission import Admission, BytesInFlight, Slot
@@ -110,7 +111,6 @@ def test_threads_take_work_from_the_tenants_in_turn():
     pool.submit("acme", done.set)
     go.set()
     assert done.wait(30)
-    pool.close()
     assert order[:6:2] == ["acme 0", "acme 1", "acme 2"] or order[1:6:2] == [
         "acme 0",
         "acme 1",
@@ -125,7 +125,6 @@ def test_work_brings_its_result_or_its_error():
     assert pool.submit("acme", int, "7").result(30) == 7
     with pytest.raises(ValueError, match="seven"):
         pool.submit("acme", int, "seven").result(30)
-    pool.close()
 
 
 def test_more_work_than_may_wait_is_refused_and_what_waits_is_done():
@@ -138,7 +137,6 @@ def test_more_work_than_may_wait_is_refused_and_what_waits_is_done():
         pool.submit("zenith", str)
     go.set()
     assert [future.result(30) for future in waiting] == ["0", "1"]
-    pool.close()
 
 
 def test_no_more_of_others_comes_first_than_one_has():

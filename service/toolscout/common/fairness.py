@@ -5,17 +5,9 @@ tenants. A tenant may use more while there is room, but not the last eighth: it 
 tenants below their fair share, so that they find room immediately.
 """
 
-import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from time import monotonic
-from typing import Any, ParamSpec, TypeVar
-
-from toolscout.common.threads import DaemonPool, settle
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 ACTIVE_S = 10.0
 """Seconds after its last request for which a tenant counts as active."""
@@ -99,50 +91,6 @@ class Shares:
         # With a single active tenant, the reserve is for the next one.
         sharing = max(2, self.active(tenant))
         return (self._by_tenant.get(tenant, 0) + amount) * sharing <= self._capacity
-
-
-class FairPool:
-    """Threads that take work from the tenants in turn."""
-
-    def __init__(self, threads: int, name: str, most_waiting: int | None = None) -> None:
-        """Take the number of threads, and of calls that may wait; None for no limit."""
-        self._threads = DaemonPool(threads, name, most_waiting)
-        self._lock = threading.Lock()
-        self._queues: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
-
-    def submit(
-        self, tenant: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-    ) -> "Future[T]":
-        """Queue work behind the tenant's earlier work.
-
-        Raises:
-            TooMuchWork: the queue is full.
-        """
-        future: Future[T] = Future()
-        with self._lock:
-            self._threads.submit(self._run_next)  # it begins by waiting for the lock
-            queue = self._queues.setdefault(tenant, deque())
-            queue.append((future, lambda: work(*args, **kwargs)))
-        return future
-
-    @property
-    def running(self) -> int:
-        """Calls that run now."""
-        return self._threads.running
-
-    def close(self) -> None:
-        """Drop queued work; running work ends with the process."""
-        self._threads.shutdown(cancel_futures=True)
-
-    def _run_next(self) -> None:
-        with self._lock:
-            tenant = next(iter(self._queues))
-            queue = self._queues.pop(tenant)
-            future, call = queue.popleft()
-            if queue:
-                self._queues[tenant] = queue  # behind the others
-        if future.set_running_or_notify_cancel():
-            settle(future, call)
 
 
 def ahead(sizes: Mapping[str, float], tenant: str) -> float:

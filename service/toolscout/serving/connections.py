@@ -2,6 +2,7 @@
 
 import logging
 import traceback
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from time import monotonic
@@ -10,45 +11,38 @@ from typing import Protocol
 from toolscout.settings import Settings
 
 
-class Events(Protocol):
+class Events(ABC):
     """A log of named events with fields."""
+
+    @abstractmethod
+    def write(self, level: int, event: str, fields: dict[str, object]) -> None:
+        """Log an event at a level of the standard library's."""
 
     def info(self, event: str, **fields: object) -> None:
         """Log something that was done."""
+        self.write(logging.INFO, event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
         """Log something that an operator may want to change."""
+        self.write(logging.WARNING, event, fields)
 
     def error(self, event: str, **fields: object) -> None:
         """Log a failure."""
+        self.write(logging.ERROR, event, fields)
 
     def exception(self, event: str, **fields: object) -> None:
         """Log the exception that is being handled, with its traceback."""
+        self.error(event, **fields, exception=traceback.format_exc())
 
 
-class LoggedEvents:
+class LoggedEvents(Events):
     """Events as lines of a logger."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger
 
-    def info(self, event: str, **fields: object) -> None:
-        """Log something that was done."""
-        self._log(logging.INFO, event, fields)
-
-    def warning(self, event: str, **fields: object) -> None:
-        """Log something that an operator may want to change."""
-        self._log(logging.WARNING, event, fields)
-
-    def error(self, event: str, **fields: object) -> None:
-        """Log a failure."""
-        self._log(logging.ERROR, event, fields)
-
-    def exception(self, event: str, **fields: object) -> None:
-        """Log the exception that is being handled, with its traceback."""
-        self._log(logging.ERROR, event, fields | {"exception": traceback.format_exc()})
-
-    def _log(self, level: int, event: str, fields: dict[str, object]) -> None:
+    def write(self, level: int, event: str, fields: dict[str, object]) -> None:
+        """Log a line."""
         shown = " ".join(f"{name}={value}" for name, value in fields.items())
         self._logger.log(level, "%s %s", event, shown)
 

@@ -98,7 +98,9 @@ async def _scan(  # noqa: C901, PLR0911  # a ladder: each rung ends it
     elif expected_ms > left_ms:
         costs.forget(name)
         return Scan(None, TOO_COSTLY)
-    scanning = asyncio.wrap_future(SCANS.submit(scan_lines, pattern, lines, until, expression))
+    scanning = asyncio.wrap_future(
+        SCANS.submit(tenant, scan_lines, pattern, lines, until, expression)
+    )
     scanning.add_done_callback(lambda done: None if done.cancelled() else learn(done.result()))
     await asyncio.wait([scanning], timeout=until - perf_counter())
     if scanning.done():

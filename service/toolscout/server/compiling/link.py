@@ -29,7 +29,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.common.threads import DaemonPool
+from toolscout.common.threads import FairPool
 from toolscout.errors import Overloaded, TooMuchWork
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
@@ -139,7 +139,7 @@ class Link:
         self._settings = settings
         self._compiler = compiler
         self._restarted = restarted
-        self._sender = DaemonPool(1, "to worker")
+        self._sender = FairPool(1, "to worker")
         self._asked: dict[int, _Asked] = {}
         self._numbers = count(1)
         self._silent_since = inf
@@ -186,7 +186,7 @@ class Link:
         message = number, pool, tenant, work, args
         asked = self._asked[number] = _Asked(message, result, on_words, self._process)
         self._silent_since = min(self._silent_since, time.monotonic())
-        self._sender.submit(_send, self._process.connection, message)
+        self._sender.submit("", _send, self._process.connection, message)
         try:
             return await asked.result
         finally:
@@ -248,7 +248,7 @@ class Link:
                 error = TooMuchWork("the tools could not be compiled; send fewer")
                 self._finish(asked, error)
             else:
-                self._sender.submit(_send, self._process.connection, asked.message)
+                self._sender.submit("", _send, self._process.connection, asked.message)
 
 
 def _send(connection: Connection, message: tuple[Any, ...]) -> None:

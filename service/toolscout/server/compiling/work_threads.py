@@ -12,8 +12,7 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
-from toolscout.common.fairness import FairPool
-from toolscout.common.threads import DaemonPool
+from toolscout.common.threads import FairPool
 from toolscout.errors import TooMuchWork
 
 P = ParamSpec("P")
@@ -32,7 +31,7 @@ TENANT: ContextVar[str] = ContextVar("tenant", default="")
 """Whose request the running task answers: tenants take turns at the threads."""
 
 WORK = FairPool(THREADS, "work", MOST_WAITING)
-SCANS = DaemonPool(max(1, (os.cpu_count() or 2) // 2), "scan")
+SCANS = FairPool(max(1, (os.cpu_count() or 2) // 2), "scan")
 """Half of the cores: the event loop keeps one, however many patterns are matched."""
 
 

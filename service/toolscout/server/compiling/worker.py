@@ -24,9 +24,8 @@ from typing import Any
 
 import msgspec
 
-from toolscout.common.fairness import FairPool
 from toolscout.common.lru import Lru
-from toolscout.common.threads import use_one_arena
+from toolscout.common.threads import FairPool, use_one_arena
 from toolscout.engine import Engine
 from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache

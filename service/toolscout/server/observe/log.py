@@ -11,14 +11,18 @@ full`; tool texts never appear.
 
 import os
 import select
-import threading
-import traceback
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from datetime import UTC, datetime
 from hashlib import sha256
+from logging import getLevelName
+from threading import Lock
 from typing import Any
 
 import msgspec
+
+from toolscout.common.threads import FairPool
+from toolscout.serving.connections import Events
 
 _HEAD = ("time", "level", "event")
 _CLOCK = slice(11, 19)
@@ -87,18 +91,19 @@ class LineWriter:
         self._descriptor = descriptor
         self._is_terminal = os.isatty(descriptor)
         self._dropped = dropped
-        self._changed = threading.Condition()
+        self._thread = FairPool(1, "log")
+        self._written: Future[None] = Future()
+        """Done when the last lines that were handed to the thread are written."""
+        self._changing = Lock()
         self._lines: list[bytes] = []
         self._waiting = 0
         """Bytes that are not written yet."""
         self._lost = 0
-        self._is_due = False
-        self._thread: threading.Thread | None = None
 
     def take(self, line: bytes) -> None:
         """Queue one line, given without its line end."""
         size = len(line) + 1
-        with self._changed:
+        with self._changing:
             fits = self._waiting + size <= MAX_WAITING_BYTES
             if fits:
                 self._waiting += size
@@ -110,32 +115,23 @@ class LineWriter:
 
     def flush(self) -> None:
         """Start writing the queued lines."""
-        if not self._lines:
-            return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="log", daemon=True)
-            self._thread.start()
-        with self._changed:
-            self._is_due = True
-            self._changed.notify_all()
+        with self._changing:
+            lines, self._lines = self._lines, []
+        if lines:
+            self._written = self._thread.submit("", self._run, lines)
 
     def close(self, timeout: float = CLOSE_S) -> None:
         """Write the remaining lines, if they are read within `timeout` seconds."""
         self.flush()
-        with self._changed:
-            self._changed.wait_for(lambda: not self._waiting, timeout)
+        wait([self._written], timeout if self._waiting else 0)
 
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._is_due)
-                self._is_due = False
-                lines, self._lines = self._lines, []
-            if self._write(lines):
-                self._report_lost()
-            with self._changed:
-                self._waiting -= sum(map(len, lines)) + len(lines)
-                self._changed.notify_all()
+    def _run(self, lines: list[bytes]) -> None:
+        is_read = self._write(lines)
+        with self._changing:
+            self._waiting -= sum(map(len, lines)) + len(lines)
+            lost, self._lost = (self._lost, 0) if is_read else (0, self._lost)
+        if lost:
+            self._write([_event("warning", "log_lines_dropped", lines=lost)])
 
     def _write(self, lines: list[bytes]) -> bool:
         """Write some lines; return whether there is still a reader."""
@@ -152,34 +148,16 @@ class LineWriter:
             return False
         return True
 
-    def _report_lost(self) -> None:
-        with self._changed:
-            lost, self._lost = self._lost, 0
-        if lost:
-            self._write([_event("warning", "log_lines_dropped", lines=lost)])
 
-
-class EventLog:
+class EventLog(Events):
     """Logs events other than requests: time, level, event, fields."""
 
     def __init__(self, writer: LineWriter) -> None:
         self._writer = writer
 
-    def info(self, event: str, **fields: object) -> None:
-        """Log something that was done."""
-        self._writer.take(_event("info", event, **fields))
-
-    def warning(self, event: str, **fields: object) -> None:
-        """Log something that an operator may want to change."""
-        self._writer.take(_event("warning", event, **fields))
-
-    def error(self, event: str, **fields: object) -> None:
-        """Log a failure."""
-        self._writer.take(_event("error", event, **fields))
-
-    def exception(self, event: str, **fields: object) -> None:
-        """Log the exception that is being handled, with its traceback."""
-        self.error(event, **fields, exception=traceback.format_exc())
+    def write(self, level: int, event: str, fields: dict[str, object]) -> None:
+        """Queue a line."""
+        self._writer.take(_event(getLevelName(level).lower(), event, **fields))
 
 
 def _event(level: str, event: str, **fields: object) -> bytes:

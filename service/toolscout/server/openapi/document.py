@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from inspect import cleandoc
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import yaml
@@ -177,9 +177,14 @@ def _problem_responses(used: set[str]) -> Json:
     }
 
 
-def _one_of(structs: tuple[type, ...]) -> Json:
+def _shapes(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a body or an answer."""
+    return () if kind is None else get_args(kind) or (kind,)
+
+
+def _one_of(kind: Any) -> Json:
     """Refer to the schema of a struct, or to those of several."""
-    found = [_ref(struct.__name__) for struct in structs]
+    found = [_ref(struct.__name__) for struct in _shapes(kind)]
     return found[0] if len(found) == 1 else {"anyOf": found}
 
 
@@ -189,10 +194,10 @@ def _ref(name: str) -> Json:
 
 def _schemas() -> Json:
     """Return the schemas of all structs, with the rules that they cannot express."""
-    tool = _typed(Tool, dict[str, Any] | None)
-    structs: list[Any] = [tool, Problem, *(struct for route in ROUTES for struct in route.gives)]
-    taken = dict.fromkeys(struct for route in ROUTES for struct in route.takes)
-    structs += [_typed(struct, list[tool] | None) for struct in taken]  # type: ignore[valid-type]
+    shapes = [
+        shape for route in ROUTES for kind in (route.takes, route.gives) for shape in _shapes(kind)
+    ]
+    structs = map(_typed, dict.fromkeys((Tool, Problem, *shapes)))
     _, schemas = msgspec.json.schema_components(structs, ref_template=_REF)
     found = _merged(schemas, _parts()["schemas"])
     return {name: _finished(name, schema) for name, schema in sorted(found.items())}
@@ -245,13 +250,13 @@ def _opened(schema: Json) -> Json:
     return opened
 
 
-def _typed(struct: type[msgspec.Struct], raw: Any) -> type[msgspec.Struct]:
-    """Return a copy of a contract struct with types for its raw JSON fields."""
+def _typed(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """Return a copy of a contract struct whose raw JSON fields are objects, or null."""
     if ABSENT not in struct.__struct_defaults__:
         return struct
     hints = get_type_hints(struct, include_extras=True)
     fields = [
-        (field.name, raw, None)
+        (field.name, dict[str, Any] | None, None)
         if field.default is ABSENT
         else (field.name, hints[field.name], field.default)
         for field in msgspec.structs.fields(struct)

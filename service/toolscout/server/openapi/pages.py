@@ -20,20 +20,21 @@ from toolscout.server.openapi.document import as_json, as_yaml
 from toolscout.server.routes.table import Route
 from toolscout.server.service import Service
 
-_CSS = b"text/css; charset=utf-8"
-_ASSETS = {
-    "swagger-ui.css": ("swagger_ui", "static/swagger-ui.css", _CSS),
-    "swagger-ui-bundle.js": ("swagger_ui", "static/swagger-ui-bundle.js", JAVASCRIPT),
-    "start.js": (__package__, "start.js", JAVASCRIPT),
-}
-"""Style sheet and scripts of the OpenAPI browser: package, file and media type."""
-
 _CLOSED = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     f"img-src 'self' data:; connect-src 'self'; {_CLOSED}"
 )
 _ERRORS_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; {_CLOSED}"
+_FILES = {
+    "/llms.txt": (__package__, "llms.txt", b"text/plain; charset=utf-8", ""),
+    "/docs": (__package__, "docs.html", HTML, _POLICY),
+    "/docs/start.js": (__package__, "start.js", JAVASCRIPT, ""),
+    "/docs/swagger-ui.css": ("swagger_ui", "static/swagger-ui.css", b"text/css; charset=utf-8", ""),
+    "/docs/swagger-ui-bundle.js": ("swagger_ui", "static/swagger-ui-bundle.js", JAVASCRIPT, ""),
+}
+"""Files by path: package, file, media type and content security policy."""
+
 _PLAYGROUND = b'<a href="/">Playground</a>'
 _CODE = re.compile(r"`([^`]+)`")
 
@@ -48,17 +49,6 @@ async def show_yaml(service: Service, request: Request, trace: Trace) -> Answer:
     return Answer((await run_in_thread(as_yaml)).encode(), [NO_SNIFFING], media=b"application/yaml")
 
 
-async def show_summary(service: Service, request: Request, trace: Trace) -> Answer:
-    """Describe the service for language models (https://llmstxt.org)."""
-    text = _load(__package__, "llms.txt")
-    return Answer(text, [NO_SNIFFING], media=b"text/plain; charset=utf-8")
-
-
-async def show_page(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return the page of the OpenAPI browser."""
-    return Answer(_load(__package__, "docs.html"), _headers(_POLICY), media=HTML)
-
-
 async def show_errors(service: Service, request: Request, trace: Trace) -> Answer:
     """Explain every error code, each under its own anchor."""
     entries = "\n".join(map(_entry, CODES, CODES.values())).encode()
@@ -68,12 +58,10 @@ async def show_errors(service: Service, request: Request, trace: Trace) -> Answe
     return Answer(page, _headers(_ERRORS_POLICY), media=HTML)
 
 
-async def show_asset(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return a script or style sheet of the OpenAPI browser."""
-    if request.parameters["name"] not in _ASSETS:
-        raise Refused("not_found", "there is nothing at this path")
-    package, path, media = _ASSETS[request.parameters["name"]]
-    return Answer(_load(package, path), [NO_SNIFFING], media=media)
+async def show_static(service: Service, request: Request, trace: Trace) -> Answer:
+    """Return the summary for language models (https://llmstxt.org), or a file of the browser."""
+    package, file, media, policy = _FILES[request.path.rstrip("/")]
+    return Answer(_load(package, file), _headers(policy), media=media)
 
 
 async def show_file(service: Service, request: Request, trace: Trace) -> Answer:
@@ -95,10 +83,8 @@ ROUTES = [
     for path, handler in (
         ("/openapi.json", show_document),
         ("/openapi.yaml", show_yaml),
-        ("/llms.txt", show_summary),
-        ("/docs", show_page),
         ("/docs/errors", show_errors),
-        ("/docs/{name}", show_asset),
+        *((path, show_static) for path in _FILES),
     )
 ]
 PLAYGROUND_ROUTES = [
@@ -108,7 +94,7 @@ PLAYGROUND_ROUTES = [
 
 
 def _headers(policy: str) -> list[tuple[bytes, bytes]]:
-    return [(b"content-security-policy", policy.encode()), NO_SNIFFING]
+    return [*([(b"content-security-policy", policy.encode())] if policy else []), NO_SNIFFING]
 
 
 def _entry(code: str, kind: Code) -> str:

@@ -6,9 +6,7 @@
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import NamedTuple
-
-import msgspec
+from typing import Any, NamedTuple
 
 from toolscout.contract import answers, catalogs, learning, requests, tools
 from toolscout.server.calls import catalog_reads, feedback, probes
@@ -38,16 +36,16 @@ class Route(NamedTuple):
     handler: Handler
     call: str
     """The name in metrics and log."""
+    takes: Any = None
+    """The type of the body, of several a union; None if it has none."""
+    gives: Any = None
+    """The type of the answer, likewise."""
     operation: str = ""
     """The operation id in the OpenAPI document, if it is not `call`."""
     scope: KeyScope = "search"
     """What a key must allow."""
     is_open: bool = False
     """Whether it needs neither key nor admission, and is not logged."""
-    takes: tuple[type[msgspec.Struct], ...] = ()
-    """Types of the body, one of which it has."""
-    gives: tuple[type[msgspec.Struct], ...] = ()
-    """Types of the answer, one of which it has."""
 
 
 class Resource(NamedTuple):
@@ -102,132 +100,64 @@ _BELOW = "/v1/tool-discovery/"
 _LEARNING = "/v1/learning"
 _CATALOG = "/v1/catalogs/{id}"
 
-_search = partial(Route, handler=search, call="search", takes=(requests.SearchRequest,))
-_feedback = partial(Route, scope="feedback", gives=(learning.FeedbackAnswer,))
+_get = partial(Route, "GET")
+_post = partial(Route, "POST")
+_search = partial(_post, handler=search, call="search", takes=requests.SearchRequest)
+_report = partial(_post, scope="feedback", gives=learning.FeedbackAnswer)
 _admin = partial(Route, scope="admin")
-_read = partial(Route, call="catalog", gives=(catalogs.CatalogInfo,))
-_write = partial(_read, scope="write")
-_probe = partial(Route, is_open=True)
+_write = partial(Route, path=_CATALOG, call="catalog", scope="write", gives=catalogs.CatalogInfo)
+_probe = partial(_get, is_open=True)
+
+
+def _read(end: str, handler: Handler, call: str, gives: type, operation: str = "") -> Route:
+    """Return the row of a path below that of a catalog."""
+    return Route("GET", _CATALOG + end, handler, call, None, gives, operation)
+
 
 ROUTES: tuple[Route, ...] = (
-    _search("POST", _BELOW + "search", gives=(answers.GatewayAnswer, answers.SearchAnswer)),
-    _search(
-        "POST",
-        "/api/compress/tool-discovery/",
-        operation="compress",
-        gives=(answers.GatewayAnswer,),
+    _search(_BELOW + "search", gives=answers.GatewayAnswer | answers.SearchAnswer),
+    _search("/api/compress/tool-discovery/", operation="compress", gives=answers.GatewayAnswer),
+    _post(
+        _BELOW + "search:batch", search_batch, "batch", requests.BatchRequest, answers.BatchAnswer
     ),
-    Route(
-        "POST",
-        _BELOW + "search:batch",
-        search_batch,
-        "batch",
-        takes=(requests.BatchRequest,),
-        gives=(answers.BatchAnswer,),
-    ),
-    Route(
-        "POST",
-        _BELOW + "resolve",
-        resolve,
-        "resolve",
-        takes=(requests.ResolveRequest,),
-        gives=(answers.ResolveAnswer,),
-    ),
-    Route(
-        "POST",
-        _BELOW + "filter",
-        filter_tools,
-        "filter",
-        takes=(requests.FilterRequest,),
-        gives=(answers.FilterAnswer,),
-    ),
-    Route(
-        "POST",
-        _BELOW + "hot",
-        hot_tools,
-        "hot",
-        takes=(requests.HotRequest,),
-        gives=(answers.HotAnswer,),
-    ),
-    _feedback(
-        "POST",
+    _post(_BELOW + "resolve", resolve, "resolve", requests.ResolveRequest, answers.ResolveAnswer),
+    _post(_BELOW + "filter", filter_tools, "filter", requests.FilterRequest, answers.FilterAnswer),
+    _post(_BELOW + "hot", hot_tools, "hot", requests.HotRequest, answers.HotAnswer),
+    _report(
         _BELOW + "feedback",
         feedback.feedback,
         "feedback",
-        takes=(learning.FeedbackEvent, learning.FeedbackBatch),
+        learning.FeedbackEvent | learning.FeedbackBatch,
     ),
-    _feedback(
-        "POST",
-        _BELOW + "chains",
-        feedback.report_chain,
-        "chains",
-        takes=(learning.ChainReport,),
-    ),
-    Route(
-        "GET",
-        _BELOW + "insights",
-        feedback.show_insight,
-        "insights",
-        gives=(learning.InsightAnswer,),
-    ),
-    _admin("GET", "/v1/stats", probes.show_stats, "stats", gives=(answers.StatsAnswer,)),
-    _admin("GET", _LEARNING, feedback.show_learning, "learning", gives=(learning.LearningAnswer,)),
-    _admin("DELETE", _LEARNING, feedback.forget, "learning", "forget"),
-    _probe("GET", "/healthz", probes.show_health, "healthz"),
-    _probe("GET", "/readyz", probes.show_readiness, "readyz"),
-    _probe("GET", "/metrics", probes.show_metrics, "metrics"),
-    _read("GET", _CATALOG, get_catalog, operation="getCatalog"),
-    _write("PUT", _CATALOG, put_catalog, operation="putCatalog", takes=(catalogs.CatalogPut,)),
-    _write(
-        "PATCH", _CATALOG, patch_catalog, operation="patchCatalog", takes=(catalogs.CatalogPatch,)
-    ),
-    _write("DELETE", _CATALOG, delete_catalog, operation="deleteCatalog", gives=()),
-    Route(
-        "GET",
-        _CATALOG + "/tools",
-        catalog_reads.list_tools,
-        "tools",
-        "listTools",
-        gives=(catalogs.ToolPage,),
-    ),
-    Route(
-        "POST",
+    _report(_BELOW + "chains", feedback.report_chain, "chains", learning.ChainReport),
+    _get(_BELOW + "insights", feedback.show_insight, "insights", gives=learning.InsightAnswer),
+    _admin("GET", "/v1/stats", probes.show_stats, "stats", gives=answers.StatsAnswer),
+    _admin("GET", _LEARNING, feedback.show_learning, "learning", gives=learning.LearningAnswer),
+    _admin("DELETE", _LEARNING, feedback.forget, "learning", operation="forget"),
+    _probe("/healthz", probes.show_health, "healthz"),
+    _probe("/readyz", probes.show_readiness, "readyz"),
+    _probe("/metrics", probes.show_metrics, "metrics"),
+    _write("GET", handler=get_catalog, operation="getCatalog", scope="search"),
+    _write("PUT", handler=put_catalog, operation="putCatalog", takes=catalogs.CatalogPut),
+    _write("PATCH", handler=patch_catalog, operation="patchCatalog", takes=catalogs.CatalogPatch),
+    _write("DELETE", handler=delete_catalog, operation="deleteCatalog", gives=None),
+    _read("/tools", catalog_reads.list_tools, "tools", catalogs.ToolPage, "listTools"),
+    _post(
         _CATALOG + "/tools:batch",
         catalog_reads.schemas,
         "schemas",
+        catalogs.SchemasRequest,
+        catalogs.SchemasAnswer,
         "toolSchemas",
-        takes=(catalogs.SchemasRequest,),
-        gives=(catalogs.SchemasAnswer,),
     ),
-    Route(
-        "GET",
-        _CATALOG + "/tools:complete",
+    _read(
+        "/tools:complete",
         catalog_reads.completions,
         "completions",
+        catalogs.CompletionAnswer,
         "completeNames",
-        gives=(catalogs.CompletionAnswer,),
     ),
-    Route(
-        "GET",
-        _CATALOG + "/tools/{tool}",
-        catalog_reads.one_tool,
-        "tool",
-        "getTool",
-        gives=(tools.ToolDetail,),
-    ),
-    Route(
-        "GET",
-        _CATALOG + "/index",
-        catalog_reads.index,
-        "index",
-        "toolIndex",
-        gives=(catalogs.IndexAnswer,),
-    ),
-    Route(
-        "GET",
-        _CATALOG + "/overview",
-        catalog_reads.overview,
-        "overview",
-        gives=(catalogs.OverviewAnswer,),
-    ),
+    _read("/tools/{tool}", catalog_reads.one_tool, "tool", tools.ToolDetail, "getTool"),
+    _read("/index", catalog_reads.index, "index", catalogs.IndexAnswer, "toolIndex"),
+    _read("/overview", catalog_reads.overview, "overview", catalogs.OverviewAnswer),
 )
