@@ -38,10 +38,8 @@ from toolscout.serving.connections import Connections, Steps
 from toolscout.serving.tls import Certificate
 from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
-from toolscout.state.candidates import Candidates
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
-from toolscout.state.postgres import PostgresStore
 from toolscout.state.registry import Registry, SharedCatalogs
 from toolscout.state.store import StateStore, StoreUnavailable, key
 from toolscout.text.domains import Taxonomy
@@ -131,9 +129,7 @@ class Service:
         and that of the tools that the key sees of it; empty where there was none."""
         self.slow_patterns: Lru[tuple[str, bytes], float] = Lru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
-        self.registry = Registry(self.guard)
-        self.candidates = _candidates(store, self.engine.embedder.dimension)
-        """The tools of catalogs that PostgreSQL keeps one by one."""
+        self.registry = Registry(self.guard, self.engine.embedder.dimension)
         self.learner = self._make_learner() if settings.learning_days else None
         keys = secret_file(settings, "api_keys")
         self.key_file = (
@@ -286,10 +282,6 @@ class Service:
         if self.certificate is not None and self.certificate.expires is not None:
             ends = metrics.certificate_expiry.labels(self.settings.tls_cert)
             ends.set(self.certificate.expires.timestamp())
-
-
-def _candidates(store: StateStore, dimension: int) -> Candidates | None:
-    return Candidates(store, dimension) if isinstance(store, PostgresStore) else None
 
 
 def open_tracing() -> "Tracing":

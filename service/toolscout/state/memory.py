@@ -2,8 +2,8 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from heapq import heapify, heappop, heappush
 from itertools import islice
+from math import inf
 from time import time
 
 from toolscout.state.store import START, Entry, StoreFull
@@ -13,9 +13,6 @@ MAX_BYTES = 256 << 20
 
 ENTRY_BYTES = 200
 """Approximate overhead in bytes of each of them."""
-
-SLACK = 1_000
-"""Maximum number of outdated expiry times before they are removed."""
 
 
 class MemoryStore:
@@ -29,9 +26,8 @@ class MemoryStore:
         self._clock = clock
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._values: dict[str, tuple[bytes, float | None]] = {}
-        self._until: list[tuple[float, str]] = []
-        """A heap of expiry times; outdated times stay until they pass."""
+        self._values: dict[str, tuple[bytes, float]] = {}
+        """Values, and until when they last."""
         self._logs: dict[str, deque[tuple[int, bytes]]] = {}
         self._last = 0
 
@@ -41,27 +37,17 @@ class MemoryStore:
 
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key."""
-        value, until = self._values.get(key, (None, None))
-        if until is not None and until <= self._clock():
-            self._forget(key)
-            return None
-        return value
+        value, until = self._values.get(key, (None, inf))
+        return value if until > self._clock() else None
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value, and remove expired ones."""
         now = self._clock()
-        while self._until and self._until[0][0] <= now:
-            _, expired = heappop(self._until)
-            await self.get(expired)
+        for expired in [key for key, (_, until) in self._values.items() if until <= now]:
+            await self.delete(expired)
         before = self._values.get(key)
         self._take(len(value) + ENTRY_BYTES if before is None else len(value) - len(before[0]))
-        until = None if ttl_s is None else now + ttl_s
-        self._values[key] = (value, until)
-        if until is not None:
-            heappush(self._until, (until, key))
-        if len(self._until) > 2 * len(self._values) + SLACK:
-            self._until = [(t, k) for k, (_, t) in self._values.items() if t is not None]
-            heapify(self._until)
+        self._values[key] = (value, inf if ttl_s is None else now + ttl_s)
 
     async def swap(
         self, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None = None
@@ -69,15 +55,13 @@ class MemoryStore:
         """Set or delete a value if it has not changed."""
         if await self.get(key) != expected:
             return False
-        if value is None:
-            self._forget(key)
-        else:
-            await self.put(key, value, ttl_s)
+        await (self.delete(key) if value is None else self.put(key, value, ttl_s))
         return True
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
-        self._forget(key)
+        if key in self._values:
+            self._bytes -= _size([self._values.pop(key)[0]])
 
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
@@ -132,11 +116,6 @@ class MemoryStore:
         if more > 0 and self._bytes + more > self._max_bytes:
             raise StoreFull("memory: full")
         self._bytes += more
-
-    def _forget(self, key: str) -> None:
-        value, _ = self._values.pop(key, (None, None))
-        if value is not None:
-            self._bytes -= len(value) + ENTRY_BYTES
 
 
 def _size(values: Iterable[bytes]) -> int:

@@ -13,11 +13,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from secrets import token_hex
 from time import time
+from typing import Any
 
 import msgspec
 
 from toolscout.state.candidates import Candidates, Row, Swap
 from toolscout.state.guarded import Guard
+from toolscout.state.postgres import PostgresStore
 from toolscout.state.store import CATALOG, Changed, StoreUnavailable, key, last_name
 
 READ_S, WRITE_S = 2.0, 5.0
@@ -37,8 +39,8 @@ class Record(msgspec.Struct, frozen=True):
     version: int
     created: float
     updated: float
-    expires: float | None
-    content: str
+    expires: float | None = None
+    content: str = ""
     """Name of the tools' key; unique for every write."""
     external: bool = False
     """Whether the tools are in tables of their own instead."""
@@ -53,8 +55,17 @@ class Registry:
     Every method raises `StoreUnavailable` when the store cannot serve it.
     """
 
-    def __init__(self, guard: Guard, clock: Callable[[], float] = time) -> None:
+    def __init__(
+        self,
+        guard: Guard,
+        dimension: int = 0,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        """`dimension` is that of the vectors of tools that PostgreSQL keeps one by one."""
         self._guard = guard
+        store = guard.store
+        self.candidates = Candidates(store, dimension) if isinstance(store, PostgresStore) else None
+        """Those tools, where that is the store."""
         self._clock = clock
 
     async def record(self, tenant: str, name: str) -> Record | None:
@@ -111,20 +122,10 @@ class Registry:
             StoreUnavailable: the catalog may be registered nevertheless, if only the answer was
                 lost; so the tools stay, because a record may refer to them.
         """
-        store, now = self._guard.store, self._clock()
-        same = known is not None and known.digest == digest
-        fresh = Record(
-            digest=digest,
-            tools=len(tools),
-            version=1 if known is None else known.version + (not same),
-            created=now if known is None else known.created,
-            updated=known.updated if known is not None and same else now,
-            expires=expires,
-            content=token_hex(8),
-        )
-        lasts = None if expires is None else max(0.001, expires - now)
+        fresh = self._next(known, digest, len(tools), expires=expires, content=token_hex(8))
+        lasts = None if expires is None else max(0.001, expires - self._clock())
         raw = b"[" + b",".join(tools) + b"]"
-        writing = store.put(_content(tenant, name, fresh.content), raw, lasts)
+        writing = self._guard.store.put(_content(tenant, name, fresh.content), raw, lasts)
         await self._guard.run("put", writing, WRITE_S)
         try:
             await self._swap(tenant, name, known, fresh, lasts)
@@ -135,9 +136,8 @@ class Registry:
             await self._drop(tenant, name, known)
         return fresh
 
-    async def change(  # noqa: PLR0913  # what a change depends on
+    async def change(
         self,
-        candidates: Candidates,
         tenant: str,
         name: str,
         known: Record | None,
@@ -153,36 +153,18 @@ class Registry:
         Raises:
             Changed: the record has changed since it was read.
         """
-        now = self._clock()
+        assert self.candidates is not None
 
         def changed(tools: int) -> bytes:
-            return _encode(
-                Record(
-                    digest=token_hex(32),  # nobody has seen all tools at once
-                    tools=tools,
-                    version=1 if known is None else known.version + 1,
-                    created=now if known is None else known.created,
-                    updated=now,
-                    expires=None,
-                    content="",
-                    external=True,
-                )
-            )
+            # Nobody has seen all tools at once, so the digest is none of theirs.
+            return _encode(self._next(known, token_hex(32), tools, external=True))
 
         old = None if known is None else _encode(known)
         swap = Swap(key("registered", tenant, name), old, changed)
-        fresh = await candidates.write(tenant, name, rows, remove, swap, anew=anew)
+        fresh = await self.candidates.write(tenant, name, rows, remove, swap, anew=anew)
         if known is not None and not known.external:
             await self._drop(tenant, name, known)
         return known if fresh is None and known is not None else _decode(fresh or b"")
-
-    async def drop(self, candidates: Candidates, tenant: str, name: str, known: Record) -> None:
-        """Delete an external catalog with its record.
-
-        Raises:
-            Changed: the record has changed since it was read.
-        """
-        await candidates.drop(tenant, name, key("registered", tenant, name), _encode(known))
 
     async def delete(self, tenant: str, name: str, known: Record) -> None:
         """Delete the record that was read, and its tools.
@@ -190,8 +172,21 @@ class Registry:
         Raises:
             Changed: the record has changed since.
         """
-        await self._swap(tenant, name, known, None, None)
-        await self._drop(tenant, name, known)
+        if known.external and self.candidates is not None:
+            place = key("registered", tenant, name)
+            await self.candidates.drop(tenant, name, place, _encode(known))
+        else:
+            await self._swap(tenant, name, known, None, None)
+            await self._drop(tenant, name, known)
+
+    def _next(self, known: Record | None, digest: str, tools: int, **more: Any) -> Record:
+        """Return the record that follows the one that was read; the same content is no version."""
+        now = self._clock()
+        if known is None:
+            return Record(digest, tools, version=1, created=now, updated=now, **more)
+        same = known.digest == digest
+        updated = known.updated if same else now
+        return Record(digest, tools, known.version + (not same), known.created, updated, **more)
 
     async def _swap(
         self,
@@ -209,8 +204,11 @@ class Registry:
 
     async def _drop(self, tenant: str, name: str, record: Record) -> None:
         """Try to remove tools that no record refers to any more."""
-        deleting = self._guard.store.delete(_content(tenant, name, record.content))
         with suppress(StoreUnavailable):
+            if record.external and self.candidates is not None:
+                await self.candidates.drop(tenant, name)
+                return
+            deleting = self._guard.store.delete(_content(tenant, name, record.content))
             await self._guard.run("delete", deleting, WRITE_S)
 
 
@@ -218,8 +216,6 @@ def _content(tenant: str, name: str, content: str) -> str:
     return key("registered-tools", tenant, name, content)
 
 
-READ_S = 2.0
-WRITE_S = 5.0
 KEPT_S = 7 * 86_400.0
 """Seconds that a list is stored after it was last compiled anywhere."""
 

@@ -15,7 +15,7 @@ from time import monotonic, sleep, time
 from typing import TypeVar
 
 from toolscout.state.sqlite_file import BUSY_S, check
-from toolscout.state.store import RECOMPILABLE, SCHEMA, START, Entry, StoreUnavailable
+from toolscout.state.store import RECOMPILABLE, SCHEMA, START, Entry, StoreFull, StoreUnavailable
 
 T = TypeVar("T")
 
@@ -192,9 +192,12 @@ class SqliteStore:
                 return action(self._connection)
 
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, run)
+            return await self._call(run)
         except (sqlite3.Error, OSError, RuntimeError) as error:
             raise StoreUnavailable(f"sqlite: {error}") from error
+
+    async def _call(self, run: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
     def _open(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -234,7 +237,7 @@ class SqliteStore:
         """Evict unregistered lists until there is room for more bytes.
 
         Raises:
-            sqlite3.OperationalError: there is none left to evict.
+            StoreFull: there is none left to evict.
         """
         for _ in range(EVICTED_AT_ONCE):
             if _used_bytes(db) + size <= self._max_bytes:
@@ -247,7 +250,7 @@ class SqliteStore:
             if not evicted.rowcount:
                 break
         if _used_bytes(db) + size > self._max_bytes:
-            raise sqlite3.OperationalError(f"the file has its {self._max_bytes} bytes")
+            raise StoreFull(f"sqlite: full, {self._max_bytes} bytes")
 
 
 @contextmanager

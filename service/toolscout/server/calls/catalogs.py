@@ -57,37 +57,23 @@ async def put_catalog(service: Service, request: Request, trace: Trace) -> Answe
     """
     name = _new_name(request)
     sent = decode(await request.json_body(service.settings), _put)
-    if sent.keep == "postgres":
-        return await _put_external(service, request, trace, name, sent)
-    catalog = await lookup.compiled(service, trace, bytes(sent.tools))
-
-    async def change() -> tuple[int, Record]:
-        known = await service.registry.record(trace.tenant, name)
-        _check_conditions(request, known)
-        if known is None:
-            await _check_room(service, trace)
-        record = await _write(service, trace, name, known, catalog, sent.ttl_s)
-        return 201 if known is None else 200, record
-
-    status, record = await _alone(change)
-    return answer_json(_info(name, record), tag_headers(record.digest), status)
-
-
-async def _put_external(
-    service: Service, request: Request, trace: Trace, name: str, sent: CatalogPut
-) -> Answer:
-    """Register tools that PostgreSQL keeps one by one, in place of all that were there."""
-    if sent.ttl_s is not None:
+    is_external = sent.keep == "postgres"
+    if is_external and sent.ttl_s is not None:
         raise invalid("ttl_s", _NO_TTL)
+    catalog = None if is_external else await lookup.compiled(service, trace, bytes(sent.tools))
 
     async def change() -> tuple[int, Record]:
         known = await service.registry.record(trace.tenant, name)
         _check_conditions(request, known)
-        if known is None:
-            await _check_room(service, trace)
-        await external.make(service)
-        tools = CatalogPatch(upsert=sent.tools)
-        record = await external.change(service, trace, name, known, tools, anew=True)
+        if known is None and len(await service.registry.names(trace.tenant)) >= MAX_CATALOGS:
+            # Simultaneous requests may exceed it by a few.
+            message = f"at most {MAX_CATALOGS} catalogs may be registered; delete one first"
+            raise invalid("id", message)
+        if catalog is None:
+            tools = CatalogPatch(upsert=sent.tools)
+            record = await external.change(service, trace, name, known, tools, anew=True)
+        else:
+            record = await _write(service, trace, name, known, catalog, sent.ttl_s)
         return 201 if known is None else 200, record
 
     status, record = await _alone(change)
@@ -154,30 +140,11 @@ async def delete_catalog(service: Service, request: Request, trace: Trace) -> An
 
     async def change() -> None:
         known = await _registered(service, request, trace)
-        if known.external:
-            await external.delete(service, trace, request.parameters["id"], known)
-        else:
-            await service.registry.delete(trace.tenant, request.parameters["id"], known)
+        await service.registry.delete(trace.tenant, request.parameters["id"], known)
         service.named.put((trace.tenant, request.parameters["id"]), lookup.NOWHERE, 1)
 
     await _alone(change)
     return Answer(status=204)
-
-
-async def _check_room(service: Service, trace: Trace) -> None:
-    """Refuse more names than a tenant may have; simultaneous requests may exceed it by a few."""
-    if len(await service.registry.names(trace.tenant)) >= MAX_CATALOGS:
-        raise invalid("id", f"at most {MAX_CATALOGS} catalogs may be registered; delete one first")
-
-
-async def _check_share(service: Service, trace: Trace) -> None:
-    """Refuse more to a tenant that has its share; simultaneous requests may exceed it.
-
-    Raises:
-        InvalidRequest: it has its share, and there are other tenants.
-    """
-    if service.keyring.is_shared and await service.registry.share(trace.tenant) >= MAX_SHARE:
-        raise invalid("id", f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first")
 
 
 async def _alone(change: Callable[[], Awaitable[T]]) -> T:
@@ -207,12 +174,12 @@ async def _write(
     catalog: Catalog,
     ttl_s: float | None,
 ) -> Record:
-    await _check_share(service, trace)
+    if service.keyring.is_shared and await service.registry.share(trace.tenant) >= MAX_SHARE:
+        # Simultaneous requests may exceed it.
+        raise invalid("id", f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first")
     expires = None if ttl_s is None else time() + ttl_s
     tools = list(catalog.wires)
     record = await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
-    if known is not None and known.external:
-        await external.clear(service, trace, name)
     # A search of this name does without the store, should that be slow.
     service.named.put((trace.tenant, name), (record.digest, record.digest), 1)
     return record

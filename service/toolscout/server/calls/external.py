@@ -11,6 +11,7 @@ from itertools import chain
 import msgspec
 from msgspec.structs import replace
 
+from toolscout.common.lru import Lru
 from toolscout.common.spelling import key
 from toolscout.contract.catalogs import CatalogPatch
 from toolscout.contract.fields import is_absent
@@ -130,20 +131,10 @@ def _assembled(
         new = dict(zip((row.name for row in built), found, strict=True))
     stale = ToolList.of([decode_tool(row.wire) for row in rows if row.name not in new])
     if stale.tools:  # written by another release, until they are written again
-        words, compiled = compiler.lexical(stale, _Nothing())
+        words, compiled = compiler.lexical(stale, Lru(0))
         compiler.embed(words, compiled)
         new |= zip(words.names, compiled, strict=True)
     return compiler.of_corpus({**tools, **new}, corpus), new
-
-
-class _Nothing:
-    """A tool store that keeps nothing."""
-
-    def get(self, _: bytes) -> None:
-        """Return nothing."""
-
-    def put(self, digest: bytes, tool: CompiledTool) -> None:
-        """Keep nothing."""
 
 
 def _wish(service: Service, space: str, ask: Ask) -> Wish:
@@ -197,7 +188,7 @@ def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build:
     sent = [] if is_absent(change.upsert) else ToolList.decode(change.upsert, MOST_WRITTEN).tools
     by_name = patched((*map(decode_tool, present), *sent), change)
     tools, compiler = ToolList.of(by_name.values()), worker.engine.compiler
-    words, compiled = compiler.lexical(tools, _Nothing())
+    words, compiled = compiler.lexical(tools, Lru(0))
     compiler.embed(words, compiled)
     digests = {tool.name: digest for tool, digest in zip(tools.tools, tools.digests, strict=True)}
     rows = []
@@ -223,20 +214,6 @@ def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build:
     return rows
 
 
-async def make(service: Service) -> None:
-    """Make the tables of external catalogs, unless they are there.
-
-    Raises:
-        Refused: they cannot be made.
-    """
-    try:
-        await _candidates(service).make()
-    except StoreUnavailable as error:
-        raise Refused(
-            "store_unavailable", f"{error}; have an administrator CREATE EXTENSION vector"
-        ) from None
-
-
 async def change(
     service: Service,
     trace: Trace,
@@ -255,6 +232,12 @@ async def change(
     if len(sent.status or ()) > MOST_WRITTEN:
         raise invalid("status", f"at most {MOST_WRITTEN} tools at a time")
     candidates, present = _candidates(service), list[Row]()
+    if anew:
+        try:
+            await candidates.make()
+        except StoreUnavailable as error:
+            detail = f"{error}; have an administrator CREATE EXTENSION vector"
+            raise Refused("store_unavailable", detail) from None
     if sent.status:
         present = await candidates.read(trace.tenant, name, list(sent.status))
     wires = [row.wire for row in present]
@@ -262,26 +245,11 @@ async def change(
         COMPILED_WITHIN_S, "compile", trace.tenant, _rows, sent, wires, service.build
     )
     removed = sent.remove or ()
-    return await service.registry.change(
-        candidates, trace.tenant, name, known, rows, removed, anew=anew
-    )
-
-
-async def delete(service: Service, trace: Trace, name: str, known: Record) -> None:
-    """Delete an external catalog.
-
-    Raises:
-        Changed: somebody else has changed it since it was read.
-    """
-    await service.registry.drop(_candidates(service), trace.tenant, name, known)
-
-
-async def clear(service: Service, trace: Trace, name: str) -> None:
-    """Remove the tools of a catalog that is external no more."""
-    await _candidates(service).drop(trace.tenant, name)
+    return await service.registry.change(trace.tenant, name, known, rows, removed, anew=anew)
 
 
 def _candidates(service: Service) -> Candidates:
-    if service.candidates is None:
+    candidates = service.registry.candidates
+    if candidates is None:
         raise invalid("keep", "postgres needs store = postgres://… with the extension vector")
-    return service.candidates
+    return candidates
