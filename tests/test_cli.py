@@ -77,7 +77,10 @@ def test_a_file_that_is_no_json_is_told_by_line_and_column(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('# mine\nport = "x"\n', "wrong.toml, line 2): expected a whole number, got 'x'"),
+        (
+            '# mine\nport = "x"\n',
+            "wrong.toml, line 2): expected a whole number, 0 to 65,535, got 'x'",
+        ),
         ("# mine\n\nprot = 1\n", "wrong.toml, line 3: unknown setting prot; did you mean port?"),
         ("port = 1\nranker = \n", "at line 2"),
         ("[[rankr]]\n", "wrong.toml, line 1: unknown setting rankr; did you mean ranker?"),

@@ -138,9 +138,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             1_024_000 * MIB,
         ),
     ] = 1_024 * MIB
-    share_compiled: Annotated[
-        bool, about("take compiled tools from the store, if another process has compiled them")
-    ] = True
     share_key: Annotated[
         str | None,
         about("take only compiled tools that were signed with this secret", secret=True),
@@ -175,6 +172,8 @@ class Setting:
     name: str
     default: Value
     help: str
+    hint: Any
+    """Its type, as msgspec reads it."""
     kind: type = str
     low: float | None = None
     high: float | None = None
@@ -191,38 +190,31 @@ class Setting:
         """The command-line flag."""
         return "--" + self.name.replace("_", "-")
 
+    @property
+    def expected(self) -> str:
+        """What its values are, in words."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        kind = _KINDS[self.kind]
+        return kind if self.low is None else f"{kind}, {self.low:,} to {self.high:,}"
+
     def parse(self, raw: Any, origin: str) -> Value:
         """Convert and check one value.
 
         Raises:
             ConfigurationError: it has the wrong type or is out of bounds; names its origin.
         """
-        where = f"{self.name} (from {origin})"
-        if self.kind is bool:
-            value: Value = raw if isinstance(raw, bool) else _WORDS.get(str(raw).lower())
-            if value is None:
-                raise ConfigurationError(f"{where}: expected on or off, got {raw!r}")
-            return value
-        expected = {int: "a whole number", float: "a number", str: "a text"}[self.kind]
+        value = _WORDS.get(str(raw).lower(), raw) if self.kind is bool else raw
         try:
-            if isinstance(raw, bool | list | dict) or (self.kind is int and isinstance(raw, float)):
-                raise TypeError
-            value = self.kind(raw)
-            if value != value:  # not a number, which no bound would catch
-                raise ValueError
-        except (TypeError, ValueError):
-            raise ConfigurationError(f"{where}: expected {expected}, got {raw!r}") from None
-        if self.choices and value not in self.choices:
-            listed = ", ".join(self.choices)
-            raise ConfigurationError(f"{where}: expected one of {listed}, got {raw!r}")
-        if isinstance(value, int | float):
-            if self.low is not None and value < self.low:
-                raise ConfigurationError(f"{where}: at least {self.low}, got {raw!r}")
-            if self.high is not None and value > self.high:
-                raise ConfigurationError(f"{where}: at most {self.high}, got {raw!r}")
-        return value
+            # Only texts stand for something else: 1.0 is no whole number, and "1" is.
+            parsed: Value = msgspec.convert(value, self.hint, strict=not isinstance(raw, str))
+        except msgspec.ValidationError:
+            message = f"expected {self.expected}, got {raw!r}"
+            raise ConfigurationError(f"{self.name} (from {origin}): {message}") from None
+        return parsed
 
 
+_KINDS = {bool: "on or off", int: "a whole number", float: "a number", str: "a text"}
 _WORDS = {"on": True, "true": True, "yes": True, "1": True}
 _WORDS |= {"off": False, "false": False, "no": False, "0": False}
 
@@ -234,7 +226,7 @@ def _setting(name: str, hint: Any, default: Value) -> Setting:
     )
     plain = str if choices else next(part for part in _parts(kind) if part is not type(None))
     secret = bool(meta.extra["secret"])
-    return Setting(name, default, meta.description, plain, meta.ge, meta.le, choices, secret)
+    return Setting(name, default, meta.description, hint, plain, meta.ge, meta.le, choices, secret)
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:

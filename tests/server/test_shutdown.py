@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.support import TOOLS, Process, raw_request, read_response, running, until
 from toolscout import __version__
-from toolscout.server.app import SAME_SIGNAL_S
+from toolscout.server.serve import SAME_SIGNAL_S
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS}).encode()
 

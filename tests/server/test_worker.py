@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import time
@@ -33,6 +34,7 @@ from toolscout.server.compiling import worker as worker_module
 from toolscout.server.compiling.link import HUNG_S, TRIES, Link, WorkerProcess
 from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.compiling.worker import HEARTBEAT_S, Sent, Worker, compile_list, read_list
+from toolscout.serving.connections import LoggedEvents
 from toolscout.settings import Settings
 
 SETTINGS = Settings()
@@ -228,7 +230,9 @@ def words_and_end(worker: Worker, sent: Sent, *args: Any, **options: Any) -> Ite
 async def test_words_that_come_again_are_dropped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(queue_module, "compile_list", words_and_end)
     raw = json.dumps(TOOLS).encode()
-    queue = CompileQueue(ENGINE, CatalogCache(), SETTINGS, Costs(), print, print)
+    queue = CompileQueue(
+        ENGINE, CatalogCache(), SETTINGS, Costs(), LoggedEvents(logging.getLogger("worker"))
+    )
     queue.open()
     try:
         job = queue.start(str(tmp_path / "ended"), sha256(raw).digest(), raw)

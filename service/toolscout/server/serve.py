@@ -1,14 +1,14 @@
 """Running it: uvicorn with a shutdown that loses no request."""
 
+import asyncio
 import os
 import signal
 import socket
 import sys
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from time import perf_counter
 from types import FrameType
-
-import uvicorn
 
 from toolscout import __version__, playground
 from toolscout.common.addresses import listen
@@ -18,11 +18,10 @@ from toolscout.index.encoder import checked_model
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.server.http.auth import Keyring
-from toolscout.server.service import model_digest, open_tracing
+from toolscout.server.service import Service, model_digest, open_tracing
 from toolscout.serving import tls
-from toolscout.serving.accepting import AcceptingServer
 from toolscout.serving.callers import check_reachable
-from toolscout.serving.protocol import LimitedProtocol
+from toolscout.serving.server import WatchingServer
 from toolscout.settings import Settings
 from toolscout.state.opening import check_store
 
@@ -32,25 +31,80 @@ EXPIRES_SOON = timedelta(days=14)
 """A key or certificate that ends within this time is warned of; the alerts do the same."""
 
 
-class Server(AcceptingServer):
-    """uvicorn's server; says where it listens, and stops at once on Ctrl-C."""
+SAME_SIGNAL_S = 1.0
+"""Within this time a second SIGTERM is taken for an echo of the first."""
 
-    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
-        super().__init__(config)
-        self._settings = settings
+
+class Server(WatchingServer):
+    """uvicorn's server; says where it listens, and stops at once on Ctrl-C.
+
+    SIGTERM: not ready at once, but serve on for `drain_s`, so that balancers notice first; answers
+    carry `Connection: close` meanwhile. Then uvicorn closes idle connections and finishes open
+    requests. A second SIGTERM skips the wait.
+
+    SIGHUP: what is read from files again and again (keys, certificates) is read at once.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        from toolscout.server.app import create_app
+
+        super().__init__(
+            partial(create_app, settings),
+            settings,
+            factory=True,
+            host=settings.host,
+            port=settings.port,
+            loop="uvloop",
+            lifespan="on",
+            log_level="warning",
+            backlog=BACKLOG,
+            timeout_graceful_shutdown=settings.shutdown_s,
+        )
+        self._draining_since = 0.0
+
+    @property
+    def service(self) -> Service:
+        """What the application serves."""
+        found: Service = self.config.loaded_app.service
+        return found
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Load, listen, and say where."""
         await super().startup(sockets)
         if self.started:
+            self._loop = asyncio.get_running_loop()
+            self._loop.add_signal_handler(signal.SIGHUP, self._read_files)
+            self.service.certificate = self.certificate
+            self.service.note_ready()
             sys.stderr.write(banner(self._settings))
             sys.stderr.flush()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, and wait for open requests no longer than it takes to notice."""
-        self.should_exit = True
+        """Stop, or drain first; on Ctrl-C wait no longer than it takes to notice."""
         if sig == signal.SIGINT:
             self.config.timeout_graceful_shutdown = 1
+        if sig == signal.SIGINT or not self.started:
+            self.should_exit = True
+        elif not self._draining_since:
+            self._draining_since = perf_counter()
+            self.service.draining = True
+            self._loop.call_soon_threadsafe(self._drain)
+        # A process group's signal and its parent's arrive together and mean one thing.
+        elif perf_counter() - self._draining_since > SAME_SIGNAL_S:
+            self._stop()
+
+    def _drain(self) -> None:
+        self.service.log.info("draining", seconds=self._settings.drain_s)
+        self._loop.call_later(self._settings.drain_s, self._stop)
+
+    def _stop(self) -> None:
+        self.service.stopping = self.should_exit = True
+
+    def _read_files(self) -> None:
+        for each in (self.service.key_file, self.certificate):
+            if each is not None:
+                each.files.check()
+        self.service.log.info("files_read", signal="SIGHUP")
 
 
 def serve(settings: Settings) -> int:
@@ -66,7 +120,7 @@ def serve(settings: Settings) -> int:
     listen(settings.host, settings.port, another).close()  # uvicorn would say it in its own words
     if not settings.model:
         load_embedder(str(BUNDLED_MODEL))
-    server = Server(_config(settings), settings)
+    server = Server(settings)
     server.run()
     return _leave(0 if server.started else 1)
 
@@ -107,30 +161,6 @@ def _leave(status: int) -> int:
         sys.stderr.flush()
         os._exit(status)
     return status
-
-
-def _config(settings: Settings) -> uvicorn.Config:
-    from toolscout.server.app import create_app
-
-    return uvicorn.Config(
-        partial(create_app, settings),
-        factory=True,
-        host=settings.host,
-        port=settings.port,
-        loop="uvloop",
-        http=LimitedProtocol,
-        ws="none",
-        lifespan="on",
-        log_level="warning",
-        access_log=False,
-        backlog=BACKLOG,
-        timeout_keep_alive=settings.keep_alive_s,
-        timeout_graceful_shutdown=settings.shutdown_s,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        **tls.options(settings),
-    )
 
 
 _EXAMPLE = (

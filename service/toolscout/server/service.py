@@ -4,9 +4,9 @@ import asyncio
 import gc
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from toolscout.learning.learner import Learner
 from toolscout.learning.log import DAY_S
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.encoding import Encoding
-from toolscout.server.compiling.queue import CompileQueue, SealedTools
+from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.compiling.worker import engine_of
 from toolscout.server.http.admission import Admission, RateLimit
 from toolscout.server.http.answer import refusal_on_wire
@@ -40,10 +40,9 @@ from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
+from toolscout.state.opening import open_store
 from toolscout.state.registry import Registry, SharedCatalogs
-from toolscout.state.store import StateStore, StoreUnavailable, key
-from toolscout.text.domains import Taxonomy
-from toolscout.tools.filters import tenant_of
+from toolscout.state.store import StoreUnavailable, key
 
 if TYPE_CHECKING:
     from toolscout.server.observe.tracing import Tracing
@@ -77,7 +76,7 @@ TICK_S = 0.1
 class Service:
     """Model, caches, keys, admission and metrics of one process."""
 
-    def __init__(self, settings: Settings, keyring: Keyring, store: StateStore) -> None:
+    def __init__(self, settings: Settings) -> None:
         """Make all parts, load the model and answer one question with it.
 
         Raises:
@@ -89,7 +88,7 @@ class Service:
         use_one_arena()
         self.settings = settings
         self.rate_limit = RateLimit(settings.rate_limit)
-        self.keyring = keyring
+        store = open_store(settings.store, settings.store_bytes)
         self.metrics = Metrics()
         self.writer = log.LineWriter(STDOUT, self.metrics.log_dropped.inc)
         self.log = log.EventLog(self.writer)
@@ -112,15 +111,13 @@ class Service:
         self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
+        model = model_digest(settings.model or BUNDLED_MODEL)
+        self.build = build(model, settings.domains)
+        """What decides how tools are compiled here."""
         self.compiles = CompileQueue(
-            self.engine,
-            self.cache,
-            settings,
-            self.costs,
-            self._compiled,
-            lambda event, detail: self.log.warning(event, detail=detail),
+            self.engine, self.cache, settings, self.costs, self.log, self.shared, self.build
         )
-        self.compiles.sealed = self._sealed_tools()
+        self.compiles.on_compiled = self._compiled
         self.encoding = Encoding(self.compiles, self.cache) if settings.encoder else None
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
@@ -130,23 +127,19 @@ class Service:
         self.slow_patterns: Lru[tuple[str, bytes], float] = Lru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard, self.engine.embedder.dimension)
-        self.learner = self._make_learner() if settings.learning_days else None
+        self.learner = self._make_learner(model) if settings.learning_days else None
         keys = secret_file(settings, "api_keys")
         self.key_file = (
-            None if keys is None else KeyFile(keys, self._use_keys, self.log, self._count_keys)
+            KeyFile(keys, self._use_keys, self.log, self.metrics.key_changes) if keys else None
         )
         self.certificate: Certificate | None = None
         """What the server shows callers, where it speaks TLS."""
         self.tracing = open_tracing() if settings.tracing else None
         """What makes spans, where that is on."""
-        self.draining = False
-        self.listens: Callable[[], bool] = lambda: True
-        """Whether connections are accepted yet; the log's `ready` waits for it."""
-        self._is_ready_logged = False
-        self.stopping = False
+        self.draining = self.stopping = False
         self._tasks: list[asyncio.Task[None]] = []
-        self._use_keys(self.keyring)
-        self.metrics.describe(model_digest(settings.model or BUNDLED_MODEL))
+        self._use_keys(Keyring(settings.api_keys))
+        self.metrics.describe(model)
 
     def start(self) -> None:
         """Start the background tasks; call from the running loop."""
@@ -186,36 +179,18 @@ class Service:
         self.log.info("stop", pid=os.getpid())
         self.writer.close()
 
-    @property
-    def taxonomy(self) -> Taxonomy:
-        """The domains that tools are sorted into."""
-        return self.engine.compiler.taxonomy
-
-    def _make_learner(self) -> Learner:
-        settings = self.settings
+    def _make_learner(self, model: str) -> Learner:
         return Learner(
             self.guard,
             self.engine.embedder,
             self.cache.by_digest,
-            model=model_digest(settings.model or BUNDLED_MODEL),
-            lasting=not isinstance(self.guard.store, MemoryStore),
-            kept_s=settings.learning_days * DAY_S,
+            model=model,
+            lasting=self.shared is not None,
+            kept_s=self.settings.learning_days * DAY_S,
         )
 
-    def _sealed_tools(self) -> SealedTools | None:
-        if self.shared is None or not self.settings.share_compiled:
-            return None
-        return SealedTools(self.shared, self.build, self.metrics.tools_restored.inc)
-
-    @cached_property
-    def build(self) -> str:
-        """What decides how tools are compiled here."""
-        return build(model_digest(self.settings.model or BUNDLED_MODEL), self.settings.domains)
-
-    def _compiled(self, space: str, catalog: Catalog) -> None:
-        if self.shared is not None:
-            raw = b"[" + b",".join(catalog.wires) + b"]"
-            self.shared.keep(tenant_of(space), catalog.digest, raw)
+    def _compiled(self, space: str, catalog: Catalog, restored: int) -> None:
+        self.metrics.tools_restored.inc(restored)
         if self.encoding is not None:
             self.encoding.add(space, catalog)
 
@@ -228,8 +203,8 @@ class Service:
         for expires, tenant in sorted(ends, reverse=True):  # the first to end is set last
             self.metrics.key_expiry.labels(tenant).set(expires.timestamp())
 
-    def _count_keys(self, result: str) -> None:
-        self.metrics.key_changes.labels(result).inc()
+    def _warn(self, what: str) -> None:
+        self.log.warning("state", detail=what)
 
     async def _check_store(self) -> None:
         """Log one line where the store cannot be used; searches go on without it."""
@@ -237,9 +212,6 @@ class Service:
             await self.guard.run("get", self.guard.store.get(key("checked", "")), CHECK_STORE_S)
         except StoreUnavailable as error:
             self.log.error("store_unavailable", detail=str(error))
-
-    def _warn(self, what: str) -> None:
-        self.log.warning("state", detail=what)
 
     def components(self) -> dict[str, bool]:
         """Return what readiness consists of."""
@@ -255,20 +227,18 @@ class Service:
         self._gauge()
         return self.metrics.render(accept)
 
-    def _log_ready(self) -> None:
-        if not self._is_ready_logged and self._self_tested and self.listens():
-            self._is_ready_logged = True
+    def note_ready(self) -> None:
+        """Log that connections are accepted."""
+        if self._self_tested:
             self.log.info("ready", host=self.settings.host, port=self.settings.port)
 
     async def _housekeep(self) -> None:
         """Write the log, look at deadlines and bring figures up to date, until cancelled."""
         steps = Steps(self.log)
         while True:
-            steps.run(self._log_ready)
             steps.run(self.records.write)
             steps.run(self.writer.flush)
             steps.run(self.compiles.check_health)
-            steps.run(self.connections.expire)
             steps.run(self._gauge)
             await asyncio.sleep(TICK_S)
 

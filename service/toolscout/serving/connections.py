@@ -110,7 +110,7 @@ class Connections:
         self.settings = settings
         self.refusal = refusal
         self._count = count
-        self._log = log
+        self.log = log
         self._clock = clock
         self._steps = Steps(log)
         self._due: dict[tuple[Watched, str], float] = {}
@@ -152,11 +152,11 @@ class Connections:
             del self._due[key]
             self._steps.run(key[0].overdue, key[1])
         if now - self._reported >= REPORT_EVERY_S:
-            self.report()
+            self._steps.run(self.report)
 
     def report(self) -> None:
         """Log how many connections were refused since the last report, if any were."""
         if self._refused:
-            self._log.warning("connections_refused", **self._refused)
+            self.log.warning("connections_refused", **self._refused)
             self._refused.clear()
             self._reported = self._clock()

@@ -1,7 +1,9 @@
-"""Serve the proxy and the gateway by uvicorn, with the limits that the service has."""
+"""Serve by uvicorn with limits; the proxy and the gateway have the answers of refusals here."""
 
+import asyncio
 import json
 import logging
+import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from http import HTTPStatus
 from typing import Any
@@ -10,7 +12,7 @@ import uvicorn
 
 from toolscout.serving import tls
 from toolscout.serving.accepting import AcceptingServer
-from toolscout.serving.connections import Connections, LoggedEvents, Steps
+from toolscout.serving.connections import Connections, LoggedEvents
 from toolscout.serving.protocol import LimitedProtocol
 from toolscout.settings import Settings
 
@@ -27,18 +29,83 @@ _STATUS = {
 }
 
 
-class LimitedServer(AcceptingServer):
+WATCH_S = 0.1
+"""How often overdue waits are ended."""
+
+
+class WatchingServer(AcceptingServer):
     """A server whose connections have limits on heads, numbers and waits.
+
+    It ends overdue waits, and follows the files of its certificate.
+
+    Args:
+        application: an ASGI application, or what makes one; it has the attribute `connections`.
+        settings: limits, and the files of TLS.
+        log: gets what becomes of the certificate.
+        options: further ones of `uvicorn.Config`.
+
+    Raises:
+        ConfigurationError: the files of TLS are not what they should be.
+    """
+
+    def __init__(self, application: Any, settings: Settings, **options: Any) -> None:
+        self._settings = settings
+        self.certificate: tls.Certificate | None = None
+        super().__init__(
+            uvicorn.Config(
+                application,
+                http=LimitedProtocol,
+                ws="none",
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                date_header=False,
+                timeout_keep_alive=settings.keep_alive_s,
+                **tls.options(settings),
+                **options,
+            )
+        )
+
+    @property
+    def connections(self) -> Connections:
+        """The limits and deadlines of all connections."""
+        found: Connections = self.config.loaded_app.connections
+        return found
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as uvicorn does, and watch."""
+        await super().startup(sockets)
+        if self.started:
+            if self.config.ssl is not None:
+                log = self.connections.log
+                self.certificate = tls.Certificate(self._settings, self.config.ssl, log)
+            self._watching = asyncio.gather(
+                self._watch(), *([self.certificate.files.follow()] if self.certificate else [])
+            )
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End as uvicorn does; overdue waits are ended until then."""
+        await super().shutdown(sockets)
+        self._watching.cancel()
+
+    async def _watch(self) -> None:
+        while True:
+            self.connections.expire()
+            await asyncio.sleep(WATCH_S)
+
+
+class LimitedServer(WatchingServer):
+    """The server of the proxy and the gateway.
 
     Args:
         application: an ASGI application.
-        settings: limits, and the files of TLS.
+        settings: as above.
         logger: gets the refusals, together every ten seconds.
         grace_s: seconds that open answers may take to finish after a signal.
         options: further ones of `uvicorn.Config`.
 
     Raises:
-        ConfigurationError: the files of TLS are not what they should be.
+        ConfigurationError: as above.
     """
 
     def __init__(
@@ -49,48 +116,17 @@ class LimitedServer(AcceptingServer):
         grace_s: int,
         **options: Any,
     ) -> None:
-        events = LoggedEvents(logger)
-        self._connections = Connections(settings, refusal_on_wire, events)
-        self.refused = self._connections.refused
+        connections = Connections(settings, refusal_on_wire, LoggedEvents(logger))
+        self.refused = connections.refused
         """Count a refused request by its reason."""
-        self._certificate: tls.Certificate | None = None
-        self._events = events
-        self._steps = Steps(events)
-        self._settings = settings
-        super().__init__(
-            uvicorn.Config(
-                _Limited(application, self._connections),
-                http=LimitedProtocol,
-                ws="none",
-                log_config=None,
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                date_header=False,
-                timeout_keep_alive=settings.keep_alive_s,
-                timeout_graceful_shutdown=grace_s,
-                **tls.options(settings),
-                **options,
-            )
-        )
+        limited = _Limited(application, connections)
+        options |= {"log_config": None, "timeout_graceful_shutdown": grace_s}
+        super().__init__(limited, settings, **options)
 
-    async def on_tick(self, counter: int) -> bool:
-        """End overdue waits, ten times a second; read a renewed certificate once a second."""
-        self._steps.run(self._connections.expire)
-        if counter % 10 == 0:
-            self._steps.run(self._check_certificate)
-        return await super().on_tick(counter)
-
-    def _check_certificate(self) -> None:
-        if self.config.ssl is not None:
-            if self._certificate is None:
-                self._certificate = tls.Certificate(self._settings, self.config.ssl, self._events)
-            self._certificate.files.check()
-
-    async def shutdown(self, sockets: Any = None) -> None:
-        """Log the last refusals, and end as uvicorn does."""
-        self._connections.report()
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End as uvicorn does, and log the last refusals."""
         await super().shutdown(sockets)
+        self.connections.report()
 
 
 class _Limited:

@@ -329,7 +329,7 @@ async def _answer_by_words(service: Service, questions: Questions, job: CompileJ
     found = await service.compiles.run(tenant_of(sent.space), scan_words, sent, asks)
     refused = job.complete.exception() if job.complete.done() else None
     note = refused.detail if isinstance(refused, TooLargeToKeep) else None
-    catalog = found.catalog(service.taxonomy)
+    catalog = found.catalog(service.engine.compiler.taxonomy)
     for (_, trace), decision, spent in zip(questions, found.decisions, found.seconds, strict=True):
         trace.decision = with_source(decision, catalog, note)
         trace.phases["rank"] = spent

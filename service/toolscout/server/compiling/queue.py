@@ -19,13 +19,13 @@ from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.link import Link, WorkerProcess
 from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING
 from toolscout.server.compiling.worker import (
-    Complete,
     Listing,
     Sent,
     compile_list,
     read_list,
     serve,
 )
+from toolscout.serving.connections import Events
 from toolscout.settings import Settings
 from toolscout.state.registry import SharedCatalogs
 from toolscout.tools.filters import tenant_of
@@ -45,35 +45,6 @@ TOO_LARGE_REMEMBERED = 1_024
 
 FETCHED_WITHIN_S = 0.02
 """How long a compile waits for what another process has compiled: about as long as it takes."""
-
-
-class SealedTools:
-    """What other processes have compiled, in the state store.
-
-    Args:
-        shared: where it is kept.
-        build: what decides how tools are compiled; others compile otherwise.
-        restored: is told how many tools were taken from there.
-    """
-
-    def __init__(
-        self, shared: SharedCatalogs, build: str, restored: Callable[[int], object]
-    ) -> None:
-        self._shared = shared
-        self._build = build
-        self._restored = restored
-
-    async def find(self, tenant: str, digest: str) -> bytes | None:
-        """Return the compiled tools of a list; None if nobody has them, or not in time."""
-        reading = asyncio.create_task(self._shared.find(tenant, f"{digest}.{self._build}"))
-        await asyncio.wait([reading], timeout=FETCHED_WITHIN_S)
-        return reading.result() if reading.done() else None
-
-    def keep(self, tenant: str, digest: str, complete: Complete) -> None:
-        """Keep the compiled tools of a list for others, unless these have them."""
-        self._restored(complete.restored)
-        if complete.sealed is not None:
-            self._shared.keep(tenant, f"{digest}.{self._build}", complete.sealed)
 
 
 class CompileJob:
@@ -103,28 +74,31 @@ class CompileJob:
 class CompileQueue:
     """Starts compiles and shares those that are under way."""
 
-    def __init__(  # parts that must not know each other
+    def __init__(  # noqa: PLR0913  # parts that must not know each other
         self,
         engine: Engine,
         cache: CatalogCache,
         settings: Settings,
         costs: Costs,
-        compiled: Callable[[str, Catalog], None],
-        warn: Callable[[str, str], object],
+        log: Events,
+        shared: SharedCatalogs | None = None,
+        build: str = "",
     ) -> None:
+        """`build` decides how tools are compiled, and so which `shared` ones are taken."""
         self._cache = cache
         self._too_large: Lru[tuple[str, str], TooLargeToKeep] = Lru(TOO_LARGE_REMEMBERED)
-        self._warn = warn
+        self._log = log
+        self._shared = shared
+        self._build = build
         self._bytes = Shares(min(settings.cache_bytes // WAITING_SHARE, MAX_WAITING_BYTES))
         """Of lists that are read and not yet compiled."""
         self._costs = costs
-        self._compiled = compiled
-        self.sealed: SealedTools | None = None
-        """What other processes have compiled, where that is shared."""
+        self.on_compiled: Callable[[str, Catalog, int], object] = lambda *_: None
+        """Gets each new catalog, whose it is, and how many of its tools others had compiled."""
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
         process = WorkerProcess(settings, lambda end: serve(end, engine, settings))
-        replaced = partial(warn, "state", "the worker ended and was replaced")
+        replaced = partial(log.warning, "state", detail="the worker ended and was replaced")
         self._link = Link(process, settings, engine.compiler, replaced)
         self.open = self._link.open
         self.close = self._link.close
@@ -198,7 +172,7 @@ class CompileQueue:
                     catalog = await self._compile_new(job, listing.digest)
                 except TooLargeToKeep as error:
                     self._too_large.put((sent.space, listing.digest), error)
-                    self._warn("catalog_too_large", error.detail)
+                    self._log.warning("catalog_too_large", detail=error.detail)
                     raise
                 finally:
                     self._bytes.give(tenant_of(sent.space), len(sent.raw))
@@ -209,21 +183,27 @@ class CompileQueue:
             job.fail(error)
 
     async def _compile_new(self, job: CompileJob, digest: str) -> Catalog:
-        sent, tenant, shared = job.sent, tenant_of(job.sent.space), self.sealed
+        sent, tenant, shared = job.sent, tenant_of(job.sent.space), self._shared
+        name, sealed = f"{digest}.{self._build}", None
+        if shared is not None:
+            reading = asyncio.create_task(shared.find(tenant, name))
+            await asyncio.wait([reading], timeout=FETCHED_WITHIN_S)
+            sealed = reading.result() if reading.done() else None
 
         def on_words(words: Catalog) -> None:
             if not job.lexical.done():  # a worker that was replaced may have sent them
                 job.lexical.set_result(words)
 
-        sealed = None if shared is None else await shared.find(tenant, digest)
         work = partial(compile_list, share=shared is not None)
         complete = await self._link.ask("compile", tenant, work, sent, sealed, on_words=on_words)
-        if shared is not None:
-            shared.keep(tenant, digest, complete)
         catalog = job.lexical.result()
+        if shared is not None:
+            shared.keep(tenant, digest, b"[" + b",".join(catalog.wires) + b"]")
+            if complete.sealed is not None:  # else these have them
+                shared.keep(tenant, name, complete.sealed)
         if complete.vectors is not None:
             catalog = catalog.with_vectors(complete.vectors)
         self._cache.add(sent.space, catalog)
         self._costs.learn("compile", complete.spent)
-        self._compiled(sent.space, catalog)
+        self.on_compiled(sent.space, catalog, complete.restored)
         return catalog

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
+from prometheus_client import Counter
 
 from toolscout.contract.requests import Filters
 from toolscout.errors import ConfigurationError
@@ -217,13 +218,13 @@ class KeyFile:
         path: Path,
         accept: Callable[[Keyring], None],
         log: Events,
-        count: Callable[[str], None],
+        changes: Counter,
     ) -> None:
-        """Follow a file; `count` is told `ok` or `refused` for every change."""
+        """Follow a file; `changes` counts `ok` or `refused` for every change."""
         self._path = path
         self._accept = accept
         self._log = log
-        self._count = count
+        self._changes = changes
         self._is_first = True
         self._is_warned = False
         self.files = FollowedFiles(self._text, self._use)
@@ -236,12 +237,12 @@ class KeyFile:
             if not len(keys):
                 raise ConfigurationError("no key in it")
         except ConfigurationError as error:
-            self._count("refused")
+            self._changes.labels("refused").inc()
             self._log.error("keys_kept", file=str(self._path), reason=error.detail)
             return
         self._accept(keys)
         if not is_first:
-            self._count("ok")
+            self._changes.labels("ok").inc()
             self._log.info("keys_changed", keys=len(keys), tenants=len(keys.tenants))
 
     def _text(self) -> str:
