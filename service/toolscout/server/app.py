@@ -13,7 +13,7 @@ from toolscout import playground
 from toolscout.errors import ConfigurationError
 from toolscout.server.endpoint import serve
 from toolscout.server.http.answer import answer_refused
-from toolscout.server.http.refusals import Refused
+from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import request_id
 from toolscout.server.openapi import pages
 from toolscout.server.routes.table import ROUTES, Route, Router

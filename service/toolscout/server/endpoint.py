@@ -20,10 +20,9 @@ from toolscout.server.http.answer import (
     send_answer,
 )
 from toolscout.server.http.auth import KeyScope
-from toolscout.server.http.problems import CODES
-from toolscout.server.http.refusals import REFUSALS, Refused, refusal, too_long
+from toolscout.server.http.problems import CODES, REFUSALS, Refused, refusal, too_long
 from toolscout.server.http.request import ClientGone, Request
-from toolscout.server.observe.record import Record, Trace, outcome_of
+from toolscout.server.observe.record import Record, Trace
 from toolscout.server.routes.table import Handler, Resource
 from toolscout.server.service import Service
 
@@ -190,11 +189,9 @@ def _record(
 ) -> None:
     """Make the span of the request, and queue its record for metrics and log."""
     total = perf_counter() - request.started
-    trace_id, call = "", resource.call
-    if service.tracing is not None:
-        outcome = outcome_of(trace.decision, code)
-        trace_id = service.tracing.record(
-            request, trace, total, outcome, call, resource.path, status
-        )
     identity, size = request.request_id, request.bytes_in
-    service.records.add(Record(time(), call, code, status, total, identity, trace_id, size, trace))
+    record = Record(time(), resource.call, code, status, total, identity, size, trace)
+    if service.tracing is not None:
+        trace_id = service.tracing.record(request, record, resource.path)
+        record = record._replace(trace_id=trace_id)
+    service.records.add(record)

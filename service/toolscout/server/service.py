@@ -32,7 +32,7 @@ from toolscout.server.http.auth import KeyFile, Keyring
 from toolscout.server.http.leases import Leases
 from toolscout.server.observe import log
 from toolscout.server.observe.metrics import Metrics
-from toolscout.server.observe.record import Recorder, Tally
+from toolscout.server.observe.record import Recorder
 from toolscout.serving.callers import CallerGuard
 from toolscout.serving.connections import Connections, Steps
 from toolscout.serving.tls import Certificate
@@ -100,8 +100,7 @@ class Service:
             lambda reason: refused.labels(reason).inc(),
             settings.caller_timeout_s,
         )
-        self.tally = Tally(self.metrics)
-        self.records = Recorder(settings.log, self.metrics, self.tally, self.writer)
+        self.records = Recorder(settings.log, self.metrics, self.writer)
         self.costs = Costs()
         self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
         self.callers = CallerGuard(settings.host, settings.allowed_hosts)
@@ -128,10 +127,10 @@ class Service:
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         self.registry = Registry(self.guard, self.engine.embedder.dimension)
         self.learner = self._make_learner(model) if settings.learning_days else None
-        keys = secret_file(settings, "api_keys")
-        self.key_file = (
-            KeyFile(keys, self._use_keys, self.log, self.metrics.key_changes) if keys else None
-        )
+        self.key_file: KeyFile | None = None
+        if file := secret_file(settings, "api_keys"):
+            seen, changes = settings.api_keys or "", self.metrics.key_changes
+            self.key_file = KeyFile(file, seen, self._use_keys, self.log, changes)
         self.certificate: Certificate | None = None
         """What the server shows callers, where it speaks TLS."""
         self.tracing = open_tracing() if settings.tracing else None

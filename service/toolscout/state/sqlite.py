@@ -7,9 +7,8 @@ a damaged one, is never changed, because another process may be using it.
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep, time
 from typing import TypeVar
@@ -160,17 +159,11 @@ class SqliteStore:
         newest_first = "SELECT position FROM entries WHERE log = ? ORDER BY position DESC"
         oldest = db.execute(f"{newest_first} LIMIT 1 OFFSET ?", (log, keep)).fetchone()
         if oldest is not None:
-            with _overwriting(db):
-                db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
+            db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
 
     async def _erase(self, action: Callable[[sqlite3.Connection], T]) -> T:
-        """Run deletions whose texts are to be left neither in free pages nor in the log."""
-
-        def erased(db: sqlite3.Connection) -> T:
-            with _overwriting(db):
-                return action(db)
-
-        result = await self._run(erased, write=True)
+        """Run deletions whose texts are to be left in no log either; pages are overwritten."""
+        result = await self._run(action, write=True)
         await self._run(_empty_write_ahead_log, transaction=False)
         return result
 
@@ -192,12 +185,9 @@ class SqliteStore:
                 return action(self._connection)
 
         try:
-            return await self._call(run)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, run)
         except (sqlite3.Error, OSError, RuntimeError) as error:
             raise StoreUnavailable(f"sqlite: {error}") from error
-
-    async def _call(self, run: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
     def _open(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -208,6 +198,7 @@ class SqliteStore:
             version = check(db, self._path)
             _write_ahead(db)
             db.execute("PRAGMA synchronous = FULL")
+            db.execute("PRAGMA secure_delete = ON")
             db.executescript(_TABLES)
             if version != SCHEMA:  # else no write: the disk may be full, or another process writes
                 db.execute(f"PRAGMA user_version = {SCHEMA}")
@@ -251,17 +242,6 @@ class SqliteStore:
                 break
         if _used_bytes(db) + size > self._max_bytes:
             raise StoreFull(f"sqlite: full, {self._max_bytes} bytes")
-
-
-@contextmanager
-def _overwriting(db: sqlite3.Connection) -> Iterator[None]:
-    """Overwrite what is deleted: texts must not stay in free pages; evicted lists of 5 MB may."""
-    (before,) = db.execute("PRAGMA secure_delete").fetchone()
-    db.execute("PRAGMA secure_delete = ON")
-    try:
-        yield
-    finally:
-        db.execute(f"PRAGMA secure_delete = {int(before)}")
 
 
 def _empty_write_ahead_log(db: sqlite3.Connection) -> None:

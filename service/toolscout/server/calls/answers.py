@@ -16,7 +16,7 @@ from toolscout.index.details import cost_of, details
 from toolscout.ranking.ask import Decision
 from toolscout.ranking.explain import explain, notes, with_evidence
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
-from toolscout.server.http.refusals import invalid, too_long
+from toolscout.server.http.problems import invalid, too_long
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 

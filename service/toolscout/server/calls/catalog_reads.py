@@ -27,7 +27,7 @@ from toolscout.server.calls.envelope import decode, decoder
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
 from toolscout.server.http.answer import Answer, answer_json, not_modified, tag_headers
-from toolscout.server.http.refusals import Refused, invalid
+from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service

@@ -23,7 +23,7 @@ from toolscout.server.calls import external, lookup
 from toolscout.server.calls.envelope import decode, decoder
 from toolscout.server.compiling.worker import Worker
 from toolscout.server.http.answer import Answer, answer_json, names_tag, not_modified, tag_headers
-from toolscout.server.http.refusals import Refused, invalid
+from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service

@@ -26,13 +26,13 @@ from toolscout.contract.requests import (
     SearchFields,
     SearchRequest,
 )
-from toolscout.errors import NOT_JSON, FieldError, InvalidRequest
+from toolscout.errors import NOT_JSON
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.values import count_values, count_values_outside_texts
 from toolscout.ranking.ask import Ask, total
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.http.refusals import Refused, blank, decode_error, invalid
+from toolscout.server.http.problems import Refused, blank, decode_error, invalid
 from toolscout.settings import Settings
 from toolscout.state.registry import Record
 from toolscout.text import conversation
@@ -64,7 +64,6 @@ TOOLS = frozenset(("tools", "upsert"))
 """Fields with tools, which are bounded one by one when they are read."""
 
 _NO_TOOLS = msgspec.Raw(b"[]")
-_TEXT = ord('"')
 
 _PADDING = 64
 """Blanks that may precede a closing bracket."""
@@ -191,7 +190,7 @@ def _asked(asked: Question, place: str, request: SearchFields, settings: Setting
         ask = ask_for(said.pattern, other, request, settings)
         return msgspec.structs.replace(ask, earlier=said.earlier)
     if asked.pattern is None:
-        raise InvalidRequest(f"{path} is missing", (FieldError(path, "is required"),))
+        raise invalid(path, "is required")
     return ask_for(asked.pattern, path, request, settings)
 
 
@@ -224,17 +223,12 @@ def need_tools(request: SearchFields | ResolveRequest | FilterRequest | HotReque
         InvalidRequest: neither.
     """
     if is_absent(request.tools) and request.catalog is None:
-        raise InvalidRequest(
-            "tools is missing", (FieldError("tools", "is required, unless catalog is given"),)
-        )
+        raise invalid("tools", "is required, unless catalog is given")
 
 
 def _not_both(older: str, one: object, newer: str, other: object) -> None:
     if one is not None and other is not None:
-        raise InvalidRequest(
-            f"{older} and {newer} mean the same; send one of them",
-            (FieldError(newer, f"not together with {older}"),),
-        )
+        raise invalid(newer, f"not together with {older}, which means the same; send one of them")
 
 
 def whole(field: str, value: float | None) -> int | None:
@@ -307,12 +301,12 @@ def _check(body: bytes, fields: dict[str, msgspec.Raw]) -> None:
     Raises:
         InvalidRequest: there are too many; the error names the field with the most.
     """
-    counted = {name: count_values(memoryview(raw)) for name, raw in fields.items()}
-    beside = count_values(body) - sum(counted.values())
-    passed = [name for name, raw in fields.items() if name in TOOLS or memoryview(raw)[0] == _TEXT]
-    left = {name: count for name, count in counted.items() if name not in passed}
-    if beside + sum(left.values()) > MAX_VALUES:
-        left = {name: count_values_outside_texts(memoryview(fields[name])) for name in left}
+    beside = count_values(body) - sum(count_values(memoryview(raw)) for raw in fields.values())
+    left = {
+        name: count_values_outside_texts(memoryview(raw))
+        for name, raw in fields.items()
+        if name not in TOOLS
+    }
     total = beside + sum(left.values())
     if total > MAX_VALUES:
         most = max(left, key=left.__getitem__, default="body")

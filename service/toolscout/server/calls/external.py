@@ -27,7 +27,7 @@ from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.compiling.worker import Worker
-from toolscout.server.http.refusals import Refused, invalid
+from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.candidates import ANY, IN_NAME, Candidates, Row, Wish, without_nul

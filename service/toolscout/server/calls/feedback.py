@@ -27,7 +27,7 @@ from toolscout.learning.experience import Key, Observation, ToolExperience, Use
 from toolscout.learning.learner import Learner
 from toolscout.server.calls.envelope import decode, decoder
 from toolscout.server.http.answer import Answer, answer_json
-from toolscout.server.http.refusals import Refused, blank
+from toolscout.server.http.problems import Refused, blank, invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
@@ -69,8 +69,7 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
         path = f"events[{number}].pattern" if batch else "pattern"
         if event.pattern is None:
             if not event.turn:
-                error = FieldError(path, "is required, unless turn is given")
-                raise InvalidRequest(f"{path} is missing", (error,))
+                raise invalid(path, "is required, unless turn is given")
         elif not event.pattern.strip():
             raise blank(path)
     observed = [
@@ -186,9 +185,7 @@ async def forget(service: Service, request: Request, trace: Trace) -> Answer:
         raise InvalidRequest(detail, (FieldError("", detail),))
     for name, value in given.items():
         if name not in ("session", "source"):  # else a typing error would delete everything
-            raise InvalidRequest(
-                f"{name}: expected session or source", (FieldError(name, "is unknown"),)
-            )
+            raise invalid(name, "is unknown; expected session or source")
         if not value:
             raise blank(name)
     if not given:

@@ -16,7 +16,7 @@ from toolscout.server.calls.envelope import Known, R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.work_threads import DEADLINE_S
 from toolscout.server.compiling.worker import Listing
-from toolscout.server.http.refusals import Refused, invalid
+from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.registry import Record

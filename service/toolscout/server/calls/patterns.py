@@ -53,7 +53,7 @@ def _result(found: Scan) -> str:
     return "too_costly" if found.too_costly else "no_match"
 
 
-async def _scan(  # noqa: C901, PLR0911  # a ladder: each rung ends it
+async def _scan(  # a ladder: each rung ends it
     service: Service, tenant: str, catalog: Catalog, pattern: str, deadline: float
 ) -> Scan:
     lines, costs = catalog.lines, service.costs
@@ -74,30 +74,19 @@ async def _scan(  # noqa: C901, PLR0911  # a ladder: each rung ends it
     name, mib = f"pattern:{tenant}", lines.size / _MIB
 
     def learn(found: Scan) -> None:
-        if found.nbytes == 0:
-            return
-        spent_ms = found.seconds * 1_000
-        if found.too_costly:
-            service.slow_patterns.put(key, spent_ms / found.nbytes, 1)
-        else:
-            costs.learn(name, spent_ms * _MIB / found.nbytes)
-
-    if lines.work(expression) <= INLINE_WORK:
-        found = scan_lines(pattern, lines, until, expression)
-        learn(found)
-        return found
-    expected_ms = costs.estimate(name, mib)
-    if expected_ms <= INLINE_MS:
-        soon = min(until, perf_counter() + INLINE_MS / 1_000)
-        found = scan_lines(pattern, lines, soon, expression)
-        if not found.too_costly:
-            learn(found)
-            return found
         if found.nbytes:
-            costs.learn(name, found.seconds * 1_000 * _MIB / found.nbytes)
-    elif expected_ms > left_ms:
-        costs.forget(name)
-        return Scan(None, TOO_COSTLY)
+            spent_ms = found.seconds * 1_000 / found.nbytes
+            costs.learn(name, spent_ms * _MIB)
+            if found.too_costly:
+                service.slow_patterns.put(key, spent_ms)
+
+    is_small = lines.work(expression) <= INLINE_WORK
+    if is_small or costs.estimate(name, mib) <= INLINE_MS:
+        soon = until if is_small else min(until, perf_counter() + INLINE_MS / 1_000)
+        found = scan_lines(pattern, lines, soon, expression)
+        learn(found)
+        if is_small or not found.too_costly:
+            return found
     scanning = asyncio.wrap_future(
         SCANS.submit(tenant, scan_lines, pattern, lines, until, expression)
     )

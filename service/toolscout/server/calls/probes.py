@@ -2,7 +2,7 @@
 
 from toolscout.contract.answers import LearningSize
 from toolscout.server.http.answer import Answer, answer_json
-from toolscout.server.http.refusals import Refused
+from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
@@ -37,10 +37,9 @@ async def show_metrics(service: Service, request: Request, trace: Trace) -> Answ
 
 async def show_stats(service: Service, request: Request, trace: Trace) -> Answer:
     """Return the usage statistics of the tenant."""
-    service.records.write()
     learner = service.learner
     size = None
     if learner is not None:
         known = learner.experience(trace.tenant)
         size = LearningSize(known.observations, len(known))
-    return answer_json(service.tally.of(trace.tenant, size, coarse=trace.coarse))
+    return answer_json(service.records.stats(trace.tenant, size, coarse=trace.coarse))

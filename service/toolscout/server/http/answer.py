@@ -8,8 +8,7 @@ import msgspec
 from litestar.types import Send
 
 from toolscout.contract.bounds import MAX_TAGS
-from toolscout.server.http.problems import CODES, problem
-from toolscout.server.http.refusals import Refused, invalid
+from toolscout.server.http.problems import CODES, Refused, invalid, problem
 from toolscout.server.http.request import Request, request_id
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -62,14 +61,7 @@ def answer_refused(refused: Refused, request_id: str, *, newer_contract: bool = 
         headers.append((b"retry-after", b"%d" % kind.retry_after_s))
     if refused.code == "unauthorized":
         headers.append(_CHALLENGE)
-    text = problem(
-        refused.code,
-        refused.detail,
-        request_id,
-        refused.errors,
-        suggestions=refused.suggestions,
-        newer_contract=newer_contract,
-    )
+    text = problem(refused, request_id, newer_contract=newer_contract)
     return Answer(_encode(text), headers, kind.status, PROBLEM)
 
 

@@ -76,24 +76,10 @@ class Keyring:
         """
         self._keys: list[tuple[bytes, Key]] = []
         for number, entry in enumerate(_entries(keys or ""), 1):
-            tenant, key, options = _parted(entry)
-            if len(key) < MIN_KEY_CHARS:
-                raise ConfigurationError(
-                    f"api_keys: key {number} has {len(key)} characters; "
-                    f"at least {MIN_KEY_CHARS} are needed"
-                )
-            hashed = sha256(key.encode()).digest()
-            name = hashed.hex()[:12]
-            tenant = tenant or f"key-{name}"
-            filters = _filters(options, number)
-            known = Key(
-                tenant,
-                name,
-                _scopes(options.get("scopes"), number, is_filtered=filters is not None),
-                _date(options.get("expires"), number),
-                space_of(tenant, filters),
-            )
-            self._keys.append((hashed, known))
+            try:
+                self._keys.append(_known(entry))
+            except ConfigurationError as error:
+                raise ConfigurationError(f"api_keys: key {number}{error.detail}") from None
         self.is_shared = len({key.tenant for key in self.keys}) > 1
         """Whether more than one tenant may call."""
 
@@ -146,6 +132,19 @@ def _entries(keys: str) -> list[str]:
     return [entry.strip() for entry in ",".join(lines).split(",") if entry.strip()]
 
 
+def _known(entry: str) -> tuple[bytes, Key]:
+    """Return the hash of a key, and what is known of it."""
+    tenant, key, options = _parted(entry)
+    if len(key) < MIN_KEY_CHARS:
+        raise ConfigurationError(f" has {len(key)} characters; at least {MIN_KEY_CHARS} are needed")
+    hashed = sha256(key.encode()).digest()
+    name = hashed.hex()[:12]
+    tenant, filters = tenant or f"key-{name}", _filters(options)
+    scopes = _scopes(options.get("scopes"), is_filtered=filters is not None)
+    expires = _date(options.get("expires"))
+    return hashed, Key(tenant, name, scopes, expires, space_of(tenant, filters))
+
+
 def _parted(entry: str) -> tuple[str, str, dict[str, str]]:
     """Return tenant, key and options of `acme=KEY;scopes=search`.
 
@@ -161,51 +160,49 @@ def _parted(entry: str) -> tuple[str, str, dict[str, str]]:
     return "", entry, options
 
 
-def _filters(options: dict[str, str], number: int) -> Filters | None:
+def _filters(options: dict[str, str]) -> Filters | None:
     """Return the filters among the options; of several values each is an alternative."""
     given: dict[str, Any] = {key: options[key] for key in options.keys() - {"scopes", "expires"}}
     if unknown := given.keys() - set(Filters.__struct_fields__):
         raise ConfigurationError(
-            f"api_keys: key {number}: there is no option {', '.join(sorted(unknown))}; the options "
+            f": there is no option {', '.join(sorted(unknown))}; the options "
             f"are scopes, expires, {', '.join(Filters.__struct_fields__)}"
         )
     for key, text in given.items():
         values = [part.strip() for part in text.split("+") if part.strip()]
         if not values:
-            raise ConfigurationError(f"api_keys: key {number}: {key} has no value")
+            raise ConfigurationError(f": {key} has no value")
         given[key] = values if key != "max_risk" else values[0]
     try:
         return msgspec.convert(given, Filters) if given else None
     except msgspec.ValidationError as error:
-        raise ConfigurationError(f"api_keys: key {number}: {error}") from None
+        raise ConfigurationError(f": {error}") from None
 
 
-def _scopes(text: str | None, number: int, *, is_filtered: bool) -> frozenset[KeyScope]:
+def _scopes(text: str | None, *, is_filtered: bool) -> frozenset[KeyScope]:
     if text is None:
         return OF_A_PART if is_filtered else SCOPES
     named = {part.strip() for part in text.split("+")}
     if not named <= SCOPES:
         unknown = ", ".join(sorted(named - SCOPES)) or "nothing"
         raise ConfigurationError(
-            f"api_keys: key {number}: there is no scope {unknown}; "
+            f": there is no scope {unknown}; "
             f"the scopes are {', '.join(get_args(KeyScope))}, joined by +"
         )
     found = frozenset(scope for scope in SCOPES if scope in named)
     if is_filtered and not found <= OF_A_PART:
-        raise ConfigurationError(
-            f"api_keys: key {number}: one with filters can search and report, and nothing else"
-        )
+        raise ConfigurationError(": one with filters can search and report, and nothing else")
     return found
 
 
-def _date(text: str | None, number: int) -> datetime | None:
+def _date(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
         date = datetime.fromisoformat(text)
     except ValueError:
         raise ConfigurationError(
-            f"api_keys: key {number}: expires is no date such as 2027-01-31 or 2027-01-31T12:00:00Z"
+            ": expires is no date such as 2027-01-31 or 2027-01-31T12:00:00Z"
         ) from None
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
@@ -216,22 +213,21 @@ class KeyFile:
     def __init__(
         self,
         path: Path,
+        seen: str,
         accept: Callable[[Keyring], None],
         log: Events,
         changes: Counter,
     ) -> None:
-        """Follow a file; `changes` counts `ok` or `refused` for every change."""
+        """Follow a file that said `seen`; `changes` counts each change: `ok` or `refused`."""
         self._path = path
         self._accept = accept
         self._log = log
         self._changes = changes
-        self._is_first = True
         self._is_warned = False
-        self.files = FollowedFiles(self._text, self._use)
+        self.files = FollowedFiles(self._text, self._use, seen)
 
     def _use(self, text: str) -> None:
         """Use what the file says now, if that is right."""
-        is_first, self._is_first = self._is_first, False
         try:
             keys = Keyring(text)
             if not len(keys):
@@ -241,9 +237,8 @@ class KeyFile:
             self._log.error("keys_kept", file=str(self._path), reason=error.detail)
             return
         self._accept(keys)
-        if not is_first:
-            self._changes.labels("ok").inc()
-            self._log.info("keys_changed", keys=len(keys), tenants=len(keys.tenants))
+        self._changes.labels("ok").inc()
+        self._log.info("keys_changed", keys=len(keys), tenants=len(keys.tenants))
 
     def _text(self) -> str:
         try:

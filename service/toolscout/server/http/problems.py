@@ -1,11 +1,28 @@
-"""Error answers: RFC 9457 problem documents, from the table `problems.toml`."""
+"""Refusals of requests, and the RFC 9457 problem documents that explain them.
 
+The kinds of errors are in the table `problems.toml`.
+"""
+
+import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from importlib.resources import files
+from typing import Any
 
 import msgspec
 
-from toolscout.errors import FieldError
+from toolscout.contract.fields import CHOICES
+from toolscout.contract.requests import Filters
+from toolscout.errors import (
+    UNKNOWN_KEY,
+    EmptyPattern,
+    FieldError,
+    InvalidRequest,
+    ToolscoutError,
+    not_json,
+    wrong_field,
+)
+from toolscout.state.store import StoreFull, StoreUnavailable
 
 MAX_ERRORS = 8
 """Field errors listed in one answer; bodies stay under 2 KiB."""
@@ -51,31 +68,23 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str | None = None
 
 
-def problem(
-    code: str,
-    detail: str,
-    request_id: str,
-    errors: Sequence[FieldError] = (),
-    *,
-    suggestions: Iterable[str] = (),
-    newer_contract: bool = False,
-) -> Problem:
+def problem(refused: "Refused", request_id: str, *, newer_contract: bool) -> Problem:
     """Build an error body; texts are cut so that it stays short."""
-    kind = CODES[code]
+    kind, detail = CODES[refused.code], refused.detail[:MAX_TEXT]
     return Problem(
-        type=DOCS + code,
+        type=DOCS + refused.code,
         title=kind.title,
         status=kind.status,
-        detail=detail[:MAX_TEXT],
-        code=code,
+        detail=detail,
+        code=refused.code,
         request_id=request_id,
         errors=[
             FieldError(error.path[:MAX_TEXT], error.message[:MAX_TEXT])
-            for error in errors[:MAX_ERRORS]
+            for error in refused.errors[:MAX_ERRORS]
         ],
-        suggestions=_names_that_fit(suggestions),
+        suggestions=_names_that_fit(refused.suggestions),
         success=False if newer_contract else None,
-        error=detail[:MAX_TEXT] if newer_contract else None,
+        error=detail if newer_contract else None,
     )
 
 
@@ -88,3 +97,98 @@ def _names_that_fit(names: Iterable[str]) -> list[str]:
             break
         kept.append(name)
     return kept
+
+
+_ONLY_NULL = "expected null,"
+_NO_CHOICE = "Invalid enum value"
+_WORD = re.compile(r"^Invalid enum value '([\w+.-]{1,32})'")
+FILTER_KEYS = Filters.__struct_fields__
+MAX_KEY_SHOWN = 64
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a failure
+    """A request that ends in an error answer."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        headers: Iterable[tuple[bytes, bytes]] = (),
+        *,
+        suggestions: Sequence[str] = (),
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.headers = list(headers)
+        self.suggestions = suggestions
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let the worker refuse, too."""
+        return Refused, (self.code, self.detail), self.__dict__
+
+
+REFUSALS = (Refused, ToolscoutError, StoreUnavailable)
+"""Exceptions that become error answers."""
+
+
+def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
+    """Return the error answer for an exception."""
+    if isinstance(error, ToolscoutError):
+        return Refused(error.code, error.detail, error.errors)
+    if isinstance(error, StoreFull):
+        return Refused("overloaded", "the state store is full; delete what is not needed")
+    if isinstance(error, StoreUnavailable):
+        return Refused("overloaded", "the state store could not be reached")
+    return error
+
+
+def too_long(got: int, limit: int) -> InvalidRequest:
+    """Make the error for a too large answer, with the field that makes it smaller."""
+    message = f"the answer would have {got} bytes, at most {limit} may be"
+    remedy = "lower top_k, page_size, detail, token_budget or the number of names"
+    return InvalidRequest(f"{message}: {remedy}", (FieldError("body", message),))
+
+
+def unknown_filter(key: str) -> FieldError:
+    """Name an unknown key inside `filters`, and the nearest known one."""
+    key = key[:MAX_KEY_SHOWN]
+    near = get_close_matches(key.lower(), FILTER_KEYS, 1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"the filters are {', '.join(FILTER_KEYS)}"
+    return FieldError(f"filters.{key}", f"is not a filter; {hint}")
+
+
+def _got(error: msgspec.ValidationError, choices: Sequence[str]) -> str:
+    """Repeat a value that is nearly one of the choices; any other could be a text or a secret."""
+    found = _WORD.search(str(error))
+    return f'; got "{found[1]}"' if found and get_close_matches(found[1], choices, 1) else ""
+
+
+def invalid(field: str, message: str) -> InvalidRequest:
+    """Return the error of a field that is wrong."""
+    return InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
+
+
+def blank(field: str) -> EmptyPattern:
+    """Return the error of a text that says nothing."""
+    return EmptyPattern(f"{field} is blank", (FieldError(field, "must not be blank"),))
+
+
+def decode_error(error: Exception) -> Refused:
+    """Describe why a body did not decode, without repeating any of it."""
+    if isinstance(error, msgspec.ValidationError):
+        wrong = wrong_field("", error)
+        choices = CHOICES.get(wrong.path.rpartition(".")[2].partition("[")[0], ())
+        if unknown := UNKNOWN_KEY.match(str(error)):
+            wrong = unknown_filter(unknown[1])
+        elif wrong.message.startswith(_ONLY_NULL):
+            # Only a batch has such fields.
+            wrong = FieldError(wrong.path, "belongs to an entry of `patterns`")
+        elif wrong.message == _NO_CHOICE and choices:
+            message = f"expected one of {', '.join(choices)}{_got(error, choices)}"
+            wrong = FieldError(wrong.path, message)
+        return Refused("invalid_request", f"{wrong.path}: {wrong.message}", (wrong,))
+    reason = not_json("body", error)
+    return Refused("invalid_json", f"the body is not valid JSON: {reason.message}", (reason,))

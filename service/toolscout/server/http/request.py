@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from litestar.types import Receive, Scope
 
 from toolscout.server.http.admission import Slot
-from toolscout.server.http.refusals import Refused
+from toolscout.server.http.problems import Refused
 from toolscout.serving.connections import LATE
 from toolscout.settings import Settings
 
@@ -45,16 +45,6 @@ class Request:
         self.slot: Slot | None = None
         """The admitted request's slot, which counts the body."""
         self._drained = False
-
-    @property
-    def scheme(self) -> str:
-        """`http` or `https`, as the server sees it."""
-        return str(self.scope.get("scheme", "http"))
-
-    @property
-    def http_version(self) -> str:
-        """The protocol's version, such as `1.1`."""
-        return str(self.scope.get("http_version", ""))
 
     @property
     def has_body(self) -> bool:

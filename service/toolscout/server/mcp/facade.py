@@ -6,9 +6,9 @@ those known by digest, and never runs a tool.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 import mcp_types as types
 import msgspec
@@ -21,12 +21,14 @@ from mcp.shared.exceptions import MCPError
 from toolscout import __version__
 from toolscout.contract.bounds import MAX_MCP_BYTES
 from toolscout.errors import NOT_JSON
+from toolscout.index.values import is_deeper
 from toolscout.server.http.answer import JSON, Answer
-from toolscout.server.http.refusals import Refused, decode_error
+from toolscout.server.http.problems import Refused, decode_error
 from toolscout.server.http.request import Request
 from toolscout.server.mcp.resources import (
     PROMPTS,
     TEMPLATES,
+    answering,
     listed,
     prompt_text,
     resource_text,
@@ -34,6 +36,8 @@ from toolscout.server.mcp.resources import (
 from toolscout.server.mcp.tools import DEFINITIONS, INSTRUCTIONS, OFFERED, TRACE, call
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
+
+T = TypeVar("T")
 
 MAX_DEPTH = 64
 """Maximum nesting of a message; the SDK fails on hundreds of levels."""
@@ -68,12 +72,14 @@ class McpFacade:
             instructions=INSTRUCTIONS,
             cache_hints=dict.fromkeys(_FIXED, CacheHint(ttl_ms=_FIXED_MS, scope="public")),
             get_tool_input_schema=_INPUT_SCHEMAS.get,
-            on_list_tools=_list_tools,
+            on_list_tools=_only_page(types.ListToolsResult(tools=DEFINITIONS)),
             on_call_tool=self._call_tool,
-            on_list_prompts=_list_prompts,
+            on_list_prompts=_only_page(types.ListPromptsResult(prompts=PROMPTS)),
             on_get_prompt=self._get_prompt,
             on_list_resources=self._list_resources,
-            on_list_resource_templates=_list_templates,
+            on_list_resource_templates=_only_page(
+                types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+            ),
             on_read_resource=self._read_resource,
         )
         # The SDK's spans would name what callers send; the service makes its own.
@@ -116,45 +122,33 @@ class McpFacade:
     async def _get_prompt(
         self, _: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
-        text = await prompt_text(self._service, params.name, params.arguments or {})
+        with answering():
+            text = await prompt_text(self._service, params.name, params.arguments or {})
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(messages=[message])
 
     async def _list_resources(self, _: Context, params: Page) -> types.ListResourcesResult:
-        found, following = await listed(self._service, params.cursor if params else None)
-        return types.ListResourcesResult(resources=found, next_cursor=following)
+        with answering():
+            return await listed(self._service, params.cursor if params else None)
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        text, media = await resource_text(self._service, params.uri, context.protocol_version)
+        with answering():
+            text, media = await resource_text(self._service, params.uri, context.protocol_version)
         content = types.TextResourceContents(uri=params.uri, mime_type=media, text=text)
         return types.ReadResourceResult(contents=[content])
 
 
-async def _list_tools(_: Context, params: Page) -> types.ListToolsResult:
-    _check_only_page(params)
-    return types.ListToolsResult(tools=DEFINITIONS)
+def _only_page(found: T) -> Callable[[Context, Page], Awaitable[T]]:
+    """Return what answers with a list that has one page, and refuses to look for others."""
 
+    async def only_page(_: Context, params: Page) -> T:
+        if params and params.cursor is not None:
+            raise MCPError(types.INVALID_PARAMS, "cursor: this list has one page")
+        return found
 
-async def _list_prompts(_: Context, params: Page) -> types.ListPromptsResult:
-    _check_only_page(params)
-    return types.ListPromptsResult(prompts=PROMPTS)
-
-
-async def _list_templates(_: Context, params: Page) -> types.ListResourceTemplatesResult:
-    _check_only_page(params)
-    return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
-
-
-def _check_only_page(params: Page) -> None:
-    """Check that no further page is asked for of a list that has one.
-
-    Raises:
-        MCPError: there is a cursor.
-    """
-    if params and params.cursor is not None:
-        raise MCPError(types.INVALID_PARAMS, "cursor: this list has one page")
+    return only_page
 
 
 def _whole(start: Mapping[str, Any], *parts: Mapping[str, Any]) -> Answer:
@@ -172,13 +166,9 @@ def _check_json(body: bytes) -> None:
     Raises:
         Refused: the body is not JSON in UTF-8, or nested too deep.
     """
+    if is_deeper(body, MAX_DEPTH):
+        raise Refused("invalid_json", f"the message is nested more than {MAX_DEPTH} levels deep")
     try:
-        level: list[Any] = [[msgspec.json.decode(body)]]
+        msgspec.json.decode(body)
     except NOT_JSON as error:
         raise decode_error(error) from None
-    for _ in range(MAX_DEPTH + 1):
-        lists = [value.values() if isinstance(value, dict) else value for value in level]
-        level = [part for parts in lists for part in parts if isinstance(part, dict | list)]
-        if not level:
-            return
-    raise Refused("invalid_json", f"the message is nested more than {MAX_DEPTH} levels deep")

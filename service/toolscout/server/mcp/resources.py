@@ -1,9 +1,9 @@
 """The prompts and resources of the MCP facade: texts about one catalog, or about all of them."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import TypeVar
 from urllib.parse import unquote
 
 import mcp_types as types
@@ -17,8 +17,7 @@ from toolscout.metatools.answers import find_tool, page_of, resolved
 from toolscout.metatools.arguments import CallError
 from toolscout.server.calls import lookup
 from toolscout.server.compiling.work_threads import TENANT, run_in_thread
-from toolscout.server.http.problems import CODES
-from toolscout.server.http.refusals import REFUSALS, refusal
+from toolscout.server.http.problems import CODES, REFUSALS, refusal
 from toolscout.server.mcp.tools import (
     INSTRUCTIONS,
     TRACE,
@@ -29,8 +28,6 @@ from toolscout.server.mcp.tools import (
 )
 from toolscout.server.service import Service
 from toolscout.state.registry import Record
-
-T = TypeVar("T")
 
 SCHEME = "toolscout://"
 PAGE_CATALOGS = 100
@@ -95,76 +92,30 @@ class _Status(msgspec.Struct):
 _decode_statuses = msgspec.json.Decoder(list[_Status]).decode
 
 
-class _NoResourceError(Exception):
-    """There is no resource at an address."""
+@contextmanager
+def answering() -> Iterator[None]:
+    """Let a message be answered.
+
+    Raises:
+        MCPError: the caller made a mistake (-32602), or the service cannot answer (-32603).
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from None
+    except REFUSALS as error:
+        refused = refusal(error)
+        is_theirs = CODES[refused.code].status < HTTPStatus.INTERNAL_SERVER_ERROR
+        code = types.INVALID_PARAMS if is_theirs else types.INTERNAL_ERROR
+        raise MCPError(code, refused.detail) from None
 
 
 async def prompt_text(service: Service, name: str, arguments: dict[str, str]) -> str:
     """Return the text of a prompt.
 
     Raises:
-        MCPError: there is no such prompt, or its arguments are wrong.
+        ValueError: there is no such prompt, or its arguments are wrong.
     """
-    return await _or_error(_prompt_text(service, name, arguments))
-
-
-async def listed(service: Service, cursor: str | None) -> tuple[list[types.Resource], str | None]:
-    """Return an overview and an index of each catalog of a page, and the cursor of the next.
-
-    Raises:
-        MCPError: the cursor is wrong.
-    """
-
-    async def page() -> tuple[list[types.Resource], str | None]:
-        names, following = page_of(await catalog_names(service), cursor, PAGE_CATALOGS)
-        found = [
-            types.Resource(
-                name=f"{kind} of {name}",
-                title=f"{kind.capitalize()} of {name}",
-                uri=f"{SCHEME}{name}/{kind}",
-                mime_type="text/plain",
-            )
-            for name in names
-            for kind in ("overview", "index")
-        ]
-        return found, following
-
-    return await _or_error(page())
-
-
-async def resource_text(service: Service, uri: str, protocol: str | None) -> tuple[str, str]:
-    """Return the text of a resource and its media type.
-
-    Raises:
-        MCPError: there is no such resource; its code depends on the protocol's revision.
-    """
-    try:
-        return await _or_error(_resource_text(service, uri))
-    except _NoResourceError as error:
-        is_modern = protocol in MODERN_PROTOCOL_VERSIONS
-        code = types.INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND
-        raise MCPError(code, str(error), {"uri": uri}) from None
-
-
-async def _or_error(answer: Awaitable[T]) -> T:
-    """Await an answer to a message.
-
-    Raises:
-        MCPError: the caller made a mistake (-32602), or the service cannot answer (-32603).
-    """
-    try:
-        return await answer
-    except ValueError as error:
-        raise MCPError(types.INVALID_PARAMS, str(error)) from None
-    except REFUSALS as error:
-        refused = refusal(error)
-        is_theirs = CODES[refused.code].status < HTTPStatus.INTERNAL_SERVER_ERROR
-        raise MCPError(
-            types.INVALID_PARAMS if is_theirs else types.INTERNAL_ERROR, refused.detail
-        ) from None
-
-
-async def _prompt_text(service: Service, name: str, arguments: dict[str, str]) -> str:
     catalog = arguments.get("catalog") or None
     if name == "discover":
         return INSTRUCTIONS
@@ -174,6 +125,26 @@ async def _prompt_text(service: Service, name: str, arguments: dict[str, str]) -
     if name == "backend_status":
         return await _status(service, catalog)
     raise ValueError("there is no prompt of that name")
+
+
+async def listed(service: Service, cursor: str | None) -> types.ListResourcesResult:
+    """Return an overview and an index of each catalog of a page.
+
+    Raises:
+        CallError: the cursor is wrong.
+    """
+    names, following = page_of(await catalog_names(service), cursor, PAGE_CATALOGS)
+    found = [
+        types.Resource(
+            name=f"{kind} of {name}",
+            title=f"{kind.capitalize()} of {name}",
+            uri=f"{SCHEME}{name}/{kind}",
+            mime_type="text/plain",
+        )
+        for name in names
+        for kind in ("overview", "index")
+    ]
+    return types.ListResourcesResult(resources=found, next_cursor=following)
 
 
 async def _status(service: Service, name: str | None) -> str:
@@ -215,19 +186,26 @@ async def _tools_with_status(service: Service, name: str, record: Record) -> Seq
     return [] if raw is None else await run_in_thread(_decode_statuses, raw)
 
 
-async def _resource_text(service: Service, uri: str) -> tuple[str, str]:
+async def resource_text(service: Service, uri: str, protocol: str | None) -> tuple[str, str]:
+    """Return the text of a resource and its media type.
+
+    Raises:
+        MCPError: there is no such resource; its code depends on the protocol's revision.
+    """
     name, _, rest = uri.removeprefix(SCHEME).partition("/")
     kind, _, quoted = rest.partition("/")
     path = "tool/{name}" if kind == "tool" and quoted else rest
-    if not uri.startswith(SCHEME) or path not in KINDS:
-        raise _NoResourceError("there is no such resource")
-    media = KINDS[path][-1]
     try:
+        if not uri.startswith(SCHEME) or path not in KINDS:
+            raise CallError("there is no such resource")
         catalog = await named_catalog(service, name)
         tools = CatalogTools(service, catalog)
         tool = await resolved(tools, unquote(quoted)) if quoted else ""
     except (CatalogUnknown, CallError) as error:
-        raise _NoResourceError(str(error)) from None
+        is_modern = protocol in MODERN_PROTOCOL_VERSIONS
+        code = types.INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND
+        raise MCPError(code, str(error), {"uri": uri}) from None
+    media = KINDS[path][-1]
     if kind == "overview":
         return pages.overview(catalog), media
     if kind == "index":

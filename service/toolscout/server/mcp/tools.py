@@ -34,7 +34,7 @@ from toolscout.server.calls.envelope import ask_with
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.calls.search import deadline_of, decide
 from toolscout.server.compiling.work_threads import TENANT, Deadline, run_inline_or_in_thread
-from toolscout.server.http.refusals import REFUSALS, refusal
+from toolscout.server.http.problems import REFUSALS, refusal
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 

@@ -109,14 +109,104 @@ class _Figures:
             self.times[ranker][phase].append(spent)
 
 
-class Tally:
-    """Adds up searches by tenant, and their tokens in the metrics too."""
+def _quantiles(seconds: deque[float], digits: int) -> Quantiles:
+    milliseconds = np.array(seconds) * 1_000
+    if not digits:
+        milliseconds = np.ceil(milliseconds)
+    p50, p95, p99 = np.quantile(milliseconds, (0.5, 0.95, 0.99)).round(digits).tolist()
+    return Quantiles(p50, p95, p99, len(seconds))
 
-    def __init__(self, metrics: Metrics) -> None:
+
+MAX_PENDING = 8
+"""Number of records that are processed together. More would hold up whoever comes next: 170 of
+them, as many as come in 0.1 s, take 3 ms."""
+
+SEARCH = "search"
+
+
+class Record(NamedTuple):
+    """One answered request."""
+
+    time: float
+    """Time of its end, in seconds since 1970."""
+    call: str
+    code: str
+    """`ok`, or the code of the error."""
+    status: int
+    seconds: float
+    request_id: str
+    bytes_in: int
+    trace: Trace
+    trace_id: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """The outcome of an answered search, else the code."""
+        decision = self.trace.decision
+        return decision.outcome if decision is not None and self.code == "ok" else self.code
+
+
+class Recorder:
+    """Collects records and processes them together; adds up searches by tenant."""
+
+    def __init__(self, mode: str, metrics: Metrics, writer: LineWriter) -> None:
+        """`mode` is the setting `log`: off, hashed or full."""
+        self._mode = mode
         self._metrics = metrics
+        self._writer = writer
         self._figures: dict[str, _Figures] = defaultdict(_Figures)
+        self._pending: list[Record] = []
 
-    def note(self, trace: Trace, seconds: float) -> None:
+    def add(self, record: Record) -> None:
+        """Add one request that was answered."""
+        self._pending.append(record)
+        if len(self._pending) >= MAX_PENDING:
+            self.write()
+
+    def write(self) -> None:
+        """Write the collected records to metrics, usage and log."""
+        records, self._pending = self._pending, []
+        if not records:
+            return
+        self._count(records)
+        for record in records:
+            self._note(record.trace, record.seconds)
+            if self._mode != "off":
+                self._writer.take(self._line(record))
+
+    def _count(self, records: list[Record]) -> None:
+        """Count requests and decisions; each label is looked up once."""
+        metrics = self._metrics
+        outcomes: Counter[str] = Counter()
+        degraded: Counter[str] = Counter()
+        cached: Counter[str] = Counter()
+        for record in records:
+            trace = record.trace
+            if record.call == SEARCH or trace.decision is not None:
+                outcomes[record.outcome] += 1
+                for phase, spent in (trace.phases | {"total": record.seconds}).items():
+                    metrics.durations[phase].observe(spent)
+            if record.call != SEARCH:
+                metrics.calls.labels(record.call, record.code).inc()
+                metrics.call_duration.labels(record.call).observe(record.seconds)
+            for part in (trace, *trace.parts):
+                decision = part.decision
+                if ranker := part.degraded if decision is None else decision.degraded:
+                    degraded[ranker] += 1
+                if decision is not None:
+                    cached[part.cache] += 1
+                    metrics.offered.observe(part.unique)
+                    metrics.selected.observe(len(decision.names))
+                    metrics.no_match.inc(decision.outcome == "no_match")
+        for counter, found in (
+            (metrics.requests, outcomes),
+            (metrics.degraded, degraded),
+            (metrics.cache, cached),
+        ):
+            for label, times in found.items():
+                counter.labels(label).inc(times)
+
+    def _note(self, trace: Trace, seconds: float) -> None:
         """Add the searches of a request that took so many seconds, or its call of `hot`."""
         phases = trace.phases | {"total": seconds}
         self._note_search(trace, phases)
@@ -149,10 +239,11 @@ class Tally:
         self._metrics.tokens_offered.labels(tenant).inc(offered)
         self._metrics.tokens_saved.labels(tenant).inc(max(0, offered - shown))
 
-    def of(
+    def stats(
         self, tenant: str, learning: LearningSize | None, *, coarse: bool = False
     ) -> StatsAnswer:
         """Return one tenant's statistics; in whole milliseconds if `coarse`, as in `Trace`."""
+        self.write()
         figures, digits = self._figures.get(tenant, _Figures()), 0 if coarse else 3
         return StatsAnswer(
             searches=figures.outcomes.total(),
@@ -169,108 +260,16 @@ class Tally:
             learning=learning,
         )
 
-
-def _quantiles(seconds: deque[float], digits: int) -> Quantiles:
-    milliseconds = np.array(seconds) * 1_000
-    if not digits:
-        milliseconds = np.ceil(milliseconds)
-    p50, p95, p99 = np.quantile(milliseconds, (0.5, 0.95, 0.99)).round(digits).tolist()
-    return Quantiles(p50, p95, p99, len(seconds))
-
-
-MAX_PENDING = 8
-"""Number of records that are processed together. More would hold up whoever comes next: 170 of
-them, as many as come in 0.1 s, take 3 ms."""
-
-SEARCH = "search"
-
-
-class Record(NamedTuple):
-    """One answered request."""
-
-    time: float
-    """Time of its end, in seconds since 1970."""
-    call: str
-    code: str
-    """`ok`, or the code of the error."""
-    status: int
-    seconds: float
-    request_id: str
-    trace_id: str
-    bytes_in: int
-    trace: Trace
-
-
-class Recorder:
-    """Collects records and processes them together."""
-
-    def __init__(self, mode: str, metrics: Metrics, tally: Tally, writer: LineWriter) -> None:
-        """`mode` is the setting `log`: off, hashed or full."""
-        self._mode = mode
-        self._metrics = metrics
-        self._tally = tally
-        self._writer = writer
-        self._pending: list[Record] = []
-
-    def add(self, record: Record) -> None:
-        """Add one request that was answered."""
-        self._pending.append(record)
-        if len(self._pending) >= MAX_PENDING:
-            self.write()
-
-    def write(self) -> None:
-        """Write the collected records to metrics, usage and log."""
-        records, self._pending = self._pending, []
-        if not records:
-            return
-        self._count(records)
-        for record in records:
-            self._tally.note(record.trace, record.seconds)
-            if self._mode != "off":
-                self._writer.take(self._line(record))
-
-    def _count(self, records: list[Record]) -> None:
-        """Count requests and decisions; each label is looked up once."""
-        metrics = self._metrics
-        outcomes: Counter[str] = Counter()
-        degraded: Counter[str] = Counter()
-        cached: Counter[str] = Counter()
-        for record in records:
-            trace = record.trace
-            if record.call == SEARCH or trace.decision is not None:
-                outcomes[outcome_of(trace.decision, record.code)] += 1
-                for phase, spent in (trace.phases | {"total": record.seconds}).items():
-                    metrics.durations[phase].observe(spent)
-            if record.call != SEARCH:
-                metrics.calls.labels(record.call, record.code).inc()
-                metrics.call_duration.labels(record.call).observe(record.seconds)
-            for part in (trace, *trace.parts):
-                decision = part.decision
-                if ranker := part.degraded if decision is None else decision.degraded:
-                    degraded[ranker] += 1
-                if decision is not None:
-                    cached[part.cache] += 1
-                    metrics.offered.observe(part.unique)
-                    metrics.selected.observe(len(decision.names))
-                    metrics.no_match.inc(decision.outcome == "no_match")
-        for counter, found in (
-            (metrics.requests, outcomes),
-            (metrics.degraded, degraded),
-            (metrics.cache, cached),
-        ):
-            for label, times in found.items():
-                counter.labels(label).inc(times)
-
     def _line(self, record: Record) -> bytes:
         """Write the one line of a request, without what is unknown or nothing.
 
         Milliseconds count from the arrival of the headers.
         """
-        trace, code, decision = record.trace, record.code, record.trace.decision
+        trace, decision = record.trace, record.trace.decision
         fields = {
             "request_id": record.request_id,
             "status": record.status,
-            "outcome": outcome_of(decision, code),
+            "outcome": record.outcome,
             "total_ms": round(record.seconds * 1_000, 3),
         }
         optional: dict[str, object] = {
@@ -296,7 +295,7 @@ class Recorder:
         if self._mode == "full":
             optional["reports"] = [_reported(event) for event in trace.reports]
         fields |= {name: value for name, value in optional.items() if value}
-        level = "error" if code == "internal_error" else "info"
+        level = "error" if record.code == "internal_error" else "info"
         return line(datetime.fromtimestamp(record.time, UTC), level, record.call, fields)
 
 
@@ -304,8 +303,3 @@ def _reported(event: FeedbackEvent) -> dict[str, object]:
     """Return what the log says of a report, without what is unknown."""
     found = {"pattern": event.pattern, "turn": event.turn, "tool": event.tool}
     return {key: value for key, value in found.items() if value} | {"success": event.success}
-
-
-def outcome_of(decision: Decision | None, code: str) -> str:
-    """Return the outcome of an answered search, else the code."""
-    return decision.outcome if decision is not None and code == "ok" else code

@@ -26,7 +26,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.ranking.ask import Decision
 from toolscout.ranking.judge import score
 from toolscout.server.http.request import Request
-from toolscout.server.observe.record import Trace
+from toolscout.server.observe.record import Record, Trace
 
 PROTOCOL = "http/protobuf"
 
@@ -63,23 +63,14 @@ class Tracing:
         self._tracer = self._provider.get_tracer("toolscout", __version__)
         self._extract = TraceContextTextMapPropagator().extract
 
-    def record(  # noqa: PLR0913  # the fields of a span
-        self,
-        request: Request,
-        trace: Trace,
-        seconds: float,
-        outcome: str,
-        call: str,
-        route: str,
-        status: int,
-    ) -> str:
-        """Make the span of a request that took so many seconds and ends now.
+    def record(self, request: Request, record: Record, route: str) -> str:
+        """Make the span of a request that ends now.
 
         Returns:
             The trace's id in hexadecimal digits; empty without a trace.
         """
         ended = time_ns()
-        started = ended - int(seconds * _NS)
+        started = ended - int(record.seconds * _NS)
         carrier = {
             name: request.header(name.encode()).decode("latin-1")
             for name in ("traceparent", "tracestate")
@@ -94,12 +85,12 @@ class Tracing:
             start_time=started,
         )
         if span.is_recording():
-            span.set_attributes(_attributes(request, trace, outcome, call, status))
-            for phase, spent, at in _phases(request, trace):
+            span.set_attributes(_attributes(request, record))
+            for phase, spent, at in _phases(request, record.trace):
                 moment = started + int(at * _NS)
                 span.add_event(phase, {"toolscout.duration_ms": round(spent * 1_000, 3)}, moment)
-            if status >= _SERVER_ERROR:
-                span.set_attribute("error.type", outcome)
+            if record.status >= _SERVER_ERROR:
+                span.set_attribute("error.type", record.outcome)
                 span.set_status(Status(StatusCode.ERROR))
         span.end(ended)
         context = span.get_span_context()
@@ -137,22 +128,21 @@ def _as_configuration_error() -> Iterator[None]:
         raise ConfigurationError(f"tracing: the OTEL_* variables are malformed: {error}") from None
 
 
-def _attributes(
-    request: Request, trace: Trace, outcome: str, call: str, status: int
-) -> dict[str, AttributeValue]:
+def _attributes(request: Request, record: Record) -> dict[str, AttributeValue]:
     """Return the attributes of a request, without text of a tool or the pattern."""
+    trace = record.trace
     found: dict[str, AttributeValue] = {
-        "url.scheme": request.scheme,
-        "network.protocol.version": request.http_version,
+        "url.scheme": request.scope["scheme"],
+        "network.protocol.version": request.scope["http_version"],
         "http.request.body.size": request.bytes_in,
-        "toolscout.call": call,
-        "toolscout.outcome": outcome,
+        "toolscout.call": record.call,
+        "toolscout.outcome": record.outcome,
         "toolscout.request_id": request.request_id,
     }
     if agent := request.header(b"user-agent")[:MAX_AGENT_CHARS].decode("latin-1"):
         found["user_agent.original"] = agent
-    if status:
-        found["http.response.status_code"] = status
+    if record.status:
+        found["http.response.status_code"] = record.status
     if trace.tenant:
         found["toolscout.tenant"] = trace.tenant
     if trace.catalog:

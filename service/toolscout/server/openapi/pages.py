@@ -12,8 +12,7 @@ from importlib.resources import files
 from toolscout import playground
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.answer import HTML, JAVASCRIPT, NO_SNIFFING, Answer, names_tag
-from toolscout.server.http.problems import CODES, Code
-from toolscout.server.http.refusals import Refused
+from toolscout.server.http.problems import CODES, Code, Refused
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.openapi.document import as_json, as_yaml
