@@ -107,17 +107,11 @@ def _check_config(parsed: argparse.Namespace) -> int:
     return OK
 
 
-def _backup(parsed: argparse.Namespace) -> int:
+def _copy_store(parsed: argparse.Namespace) -> int:
     from toolscout.state.sqlite_file import back_up
 
-    back_up(_store_file(parsed), parsed.file)
-    return OK
-
-
-def _restore(parsed: argparse.Namespace) -> int:
-    from toolscout.state.sqlite_file import back_up
-
-    back_up(parsed.file, _store_file(parsed))
+    files = _store_file(parsed), parsed.file
+    back_up(*(reversed(files) if parsed.is_restored else files))
     return OK
 
 
@@ -228,12 +222,13 @@ def parser() -> argparse.ArgumentParser:
     about = "register tools of a file, of MCP servers, or skills as a catalog"
     add_import_arguments(command("import", import_servers, about, "mcp"))
 
-    backup = command("backup", _backup, "copy the SQLite store to a file, also while it is used")
-    restore = command("restore", _restore, "make the SQLite store from a backup")
-    backup.add_argument("file", type=Path, help="the new file")
-    restore.add_argument("file", type=Path, help="the backup")
-    for one in (backup, restore):
+    about = "copy the SQLite store to a file, also while it is used"
+    backup = command("backup", _copy_store, about)
+    restore = command("restore", _copy_store, "make the SQLite store from a backup")
+    for one, file in ((backup, "the new file"), (restore, "the backup")):
+        one.add_argument("file", type=Path, help=file)
         one.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings")
+        one.set_defaults(is_restored=one is restore)
         _add_setting(one, BY_NAME["store"])
 
     openapi = command("openapi", _openapi, "print the OpenAPI document, as YAML")

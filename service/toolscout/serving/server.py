@@ -76,17 +76,18 @@ class WatchingServer(AcceptingServer):
         """Start as uvicorn does, and watch."""
         await super().startup(sockets)
         if self.started:
+            watching = [self._watch()]
             if self.config.ssl is not None:
                 log = self.connections.log
                 self.certificate = tls.Certificate(self._settings, self.config.ssl, log)
-            self._watching = asyncio.gather(
-                self._watch(), *([self.certificate.files.follow()] if self.certificate else [])
-            )
+                watching.append(self.certificate.files.follow())
+            self._watching = [asyncio.create_task(each) for each in watching]
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End as uvicorn does; overdue waits are ended until then."""
         await super().shutdown(sockets)
-        self._watching.cancel()
+        for task in self._watching:
+            task.cancel()
 
     async def _watch(self) -> None:
         while True:

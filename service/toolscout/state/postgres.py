@@ -74,12 +74,12 @@ class PostgresStore:
 
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key."""
-        rows = await self._rows("get", key=key)
-        return rows[0][0] if rows else None
+        row = await (await self._ask("get", key=key)).fetchone()
+        return None if row is None else row[0]
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value, and remove a few expired ones."""
-        await self._count("put", key=key, value=value, ttl=ttl_s)
+        await self._ask("put", key=key, value=value, ttl=ttl_s)
 
     async def swap(
         self, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None = None
@@ -91,11 +91,12 @@ class PostgresStore:
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
-        await self._count("delete", key=key)
+        await self._ask("delete", key=key)
 
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
-        return [key for (key,) in await self._rows("keys", **_bounds(prefix))]
+        asked = await self._ask("keys", **_bounds(prefix))
+        return [key for (key,) in await asked.fetchall()]
 
     async def share(self, prefix: str) -> float:
         """Return 0, because only the server has a limit."""
@@ -113,20 +114,22 @@ class PostgresStore:
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position."""
-        rows = await self._rows("read", log=log, after=int(after or 0), limit=limit)
-        return [Entry(str(position), value) for position, value in rows]
+        asked = await self._ask("read", log=log, after=int(after or 0), limit=limit)
+        return [Entry(str(position), value) for position, value in await asked.fetchall()]
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries."""
-        return await self._count("remove", log=log, positions=list(map(int, positions)))
+        asked = await self._ask("remove", log=log, positions=list(map(int, positions)))
+        return int(asked.rowcount)
 
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix."""
-        return [log for (log,) in await self._rows("logs", **_bounds(prefix))]
+        asked = await self._ask("logs", **_bounds(prefix))
+        return [log for (log,) in await asked.fetchall()]
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""
-        await self._count("drop", log=log)
+        await self._ask("drop", log=log)
 
     async def migrate(self, version: int = len(MIGRATIONS)) -> None:
         """Bring the schema to a version, up or down; 0 removes all tables but that of versions."""
@@ -137,18 +140,9 @@ class PostgresStore:
         """Close the connections."""
         await self._pool.close(timeout=CONNECT_S)
 
-    async def _rows(self, query: str, **values: Any) -> list[Any]:
-        async def rows(connection: Any) -> list[Any]:
-            found: list[Any] = await (await _ask(connection, query, **values)).fetchall()
-            return found
-
-        return await self.run(rows)
-
-    async def _count(self, query: str, **values: Any) -> int:
-        async def count(connection: Any) -> int:
-            return int((await _ask(connection, query, **values)).rowcount)
-
-        return await self.run(count)
+    async def _ask(self, query: str, **values: Any) -> Any:
+        """Run a query of the table; returns its cursor, which has all rows."""
+        return await self.run(lambda connection: _ask(connection, query, **values))
 
     async def run(
         self,

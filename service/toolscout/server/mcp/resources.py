@@ -11,6 +11,7 @@ import msgspec
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from toolscout.contract.tools import Tool
 from toolscout.errors import CatalogUnknown
 from toolscout.index import pages
 from toolscout.metatools.answers import find_tool, page_of, resolved
@@ -84,12 +85,7 @@ TEMPLATES = [
 ]
 
 
-class _Status(msgspec.Struct):
-    name: str
-    status: str = "available"
-
-
-_decode_statuses = msgspec.json.Decoder(list[_Status]).decode
+_decode_tools = msgspec.json.Decoder(list[Tool]).decode
 
 
 @contextmanager
@@ -159,7 +155,7 @@ async def _status(service: Service, name: str | None) -> str:
         record = await service.registry.record(TENANT.get(), each)
         if record is None:
             continue
-        tools = await _tools_with_status(service, each, record)
+        tools = await _tools(service, each, record)
         line = f"{each}: {len(tools)} tools"
         if unavailable := [tool.name for tool in tools if tool.status == "unavailable"]:
             more = ", …" if len(unavailable) > MAX_UNAVAILABLE else ""
@@ -175,15 +171,14 @@ async def _status(service: Service, name: str | None) -> str:
     return "\n".join(lines) or "No catalog is registered."
 
 
-async def _tools_with_status(service: Service, name: str, record: Record) -> Sequence[_Status]:
+async def _tools(service: Service, name: str, record: Record) -> Sequence[Tool]:
     """Return what is registered, or as much of it as the caller's key sees."""
     trace = TRACE.get()
     if trace.space != trace.tenant:
         catalog = await lookup.find(service, trace, name)
-        found = map(catalog.tool, range(len(catalog)))
-        return [_Status(tool.name, tool.status or "available") for tool in found]
+        return list(map(catalog.tool, range(len(catalog))))
     raw = await service.registry.tools(trace.tenant, name, record)
-    return [] if raw is None else await run_in_thread(_decode_statuses, raw)
+    return [] if raw is None else await run_in_thread(_decode_tools, raw)
 
 
 async def resource_text(service: Service, uri: str, protocol: str | None) -> tuple[str, str]:
