@@ -5,7 +5,7 @@ from is in `settings_sources`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -21,143 +21,128 @@ RANKERS: tuple[str, ...] = get_args(RankerName)
 Value = str | int | float | bool | None
 
 
-def about(
-    text: str, low: float | None = None, high: float | None = None, *, secret: bool = False
-) -> msgspec.Meta:
-    """Describe a setting, with bounds if it is a number; the value of a secret is not shown."""
-    return msgspec.Meta(description=text, ge=low, le=high, extra={"secret": secret})
+def setting(
+    default: Value, text: str, low: float | None = None, high: float | None = None, **more: bool
+) -> Any:
+    """Describe a setting, with bounds if it is a number; the value of a `secret` is not shown."""
+    return field(default=default, metadata={"help": text, "low": low, "high": high, **more})
 
 
 LEARNING_DAYS = 365
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Settings:
     """Effective values, and the origin of each."""
 
-    host: Annotated[str, about("listen on this address")] = "127.0.0.1"
-    port: Annotated[int, about("listen on this port", 0, 65_535)] = 8_080
-    api_keys: Annotated[
-        str | None,
-        about(
-            "accept these keys: comma-separated KEY or TENANT=KEY, each of at least 32 characters",
-            secret=True,
-        ),
-    ] = None
-    insecure: Annotated[bool, about("allow a non-loopback address without an API key")] = False
-    allowed_hosts: Annotated[
-        str | None, about("accept these names in `Host` and `Origin`, comma-separated")
-    ] = None
-    tls_cert: Annotated[str | None, about("serve TLS with the certificate in this PEM file")] = None
-    tls_key: Annotated[
-        str | None, about("read the private key from this file if tls_cert does not contain it")
-    ] = None
-    tls_client_ca: Annotated[
-        str | None, about("require client certificates signed by the authority in this file")
-    ] = None
-    metrics_auth: Annotated[bool, about("require an API key for /metrics")] = False
-    ranker: Annotated[RankerName, about("use this ranker if a request names none")] = "auto"
-    model: Annotated[
-        str | None,
-        about("load this model2vec folder, or OWNER/NAME@COMMIT of the hub, not the bundled model"),
-    ] = None
-    encoder: Annotated[
-        bool, about("compare by a small transformer too, while a search has time; an extra package")
-    ] = False
-    synonyms: Annotated[
-        str | None, about("add the synonyms in this TOML file to the bundled ones")
-    ] = None
-    domains: Annotated[
-        str | None, about("add the domains in this TOML file to the bundled ones")
-    ] = None
-    no_match: Annotated[
-        Literal["empty", "pins"],
-        about("return this if nothing matches: an empty list, or the tools of always_keep"),
-    ] = "empty"
-    prerequisites: Annotated[
-        bool, about("select the tools that find what other selected tools require, such as an id")
-    ] = True
-    no_match_below: Annotated[
-        float,
-        about("report no match if the best tool's calibrated score is below this, 0 to 1", 0, 1),
-    ] = NO_MATCH_BELOW
-    latency_budget_ms: Annotated[
-        int, about("answer within this many milliseconds if a request sets no budget", 1, 60_000)
-    ] = 150
-    max_body_bytes: Annotated[
-        int, about("accept request bodies of up to this many bytes", 1_024, 1_024 * MIB)
-    ] = 16 * MIB
-    max_tools: Annotated[
-        int, about("accept up to this many distinct tools in one request", 1, 200_000)
-    ] = 10_000
-    cache_bytes: Annotated[
-        int,
-        about("keep compiled catalogs in up to this many bytes of memory", MIB, 1_024_000 * MIB),
-    ] = 256 * MIB
-    max_in_flight: Annotated[
-        int, about("serve up to this many requests at once; more get 503", 1, 100_000)
-    ] = 256
-    max_lag_ms: Annotated[
-        int, about("answer 503 while the event loop lags by this many milliseconds", 1, 60_000)
-    ] = 400
-    rate_limit: Annotated[
-        float,
-        about(
-            "allow each tenant this many requests per second; more get 429; 0 sets no limit",
-            0,
-            1_000_000,
-        ),
-    ] = 0
-    max_connections_per_address: Annotated[
-        int, about("allow each address this many open connections; 0 sets no limit", 0, 1_000_000)
-    ] = 0
-    caller_timeout_s: Annotated[
-        float,
-        about(
-            "wait this many seconds for the body of a request and for a caller to read an answer; "
-            "for the headers of a request, a third of that",
-            0.1,
-            3_600,
-        ),
-    ] = 30
-    keep_alive_s: Annotated[
-        int, about("close idle connections after this many seconds", 1, 3_600)
-    ] = 95
-    drain_s: Annotated[
-        float, about("keep serving for this many seconds after SIGTERM while not ready", 0, 600)
-    ] = 5
-    shutdown_s: Annotated[int, about("then wait this many seconds for open requests", 0, 600)] = 10
-    store: Annotated[
-        str,
-        about("keep state here: memory, sqlite:PATH, redis://HOST:PORT/DB or postgres://HOST/DB"),
-    ] = "memory"
-    store_bytes: Annotated[
-        int,
-        about(
-            "evict unregistered tool lists from a SQLite store above this many bytes",
-            MIB,
-            1_024_000 * MIB,
-        ),
-    ] = 1_024 * MIB
-    share_key: Annotated[
-        str | None,
-        about("take only compiled tools that were signed with this secret", secret=True),
-    ] = None
-    learning_days: Annotated[
-        int, about("rank by the feedback of this many days, then delete it; 0 takes none", 0, 3_650)
-    ] = LEARNING_DAYS
-    playground: Annotated[
-        Literal["auto", "on", "off"],
-        about("serve the playground at /; auto serves it on loopback addresses only"),
-    ] = "auto"
-    mcp: Annotated[bool, about("serve the Model Context Protocol at /mcp")] = False
-    tracing: Annotated[
-        bool, about("export a span per request by OTLP; the OTEL_* variables configure it")
-    ] = False
-    log: Annotated[
-        Literal["off", "hashed", "full"],
-        about("log decisions with hashed or full patterns, or not at all"),
-    ] = "hashed"
-    origins: Mapping[str, str] = {}
+    host: str = setting("127.0.0.1", "listen on this address")
+    port: int = setting(8_080, "listen on this port", 0, 65_535)
+    api_keys: str | None = setting(
+        None,
+        "accept these keys: comma-separated KEY or TENANT=KEY, each of at least 32 characters",
+        secret=True,
+    )
+    insecure: bool = setting(False, "allow a non-loopback address without an API key")
+    allowed_hosts: str | None = setting(
+        None, "accept these names in `Host` and `Origin`, comma-separated"
+    )
+    tls_cert: str | None = setting(None, "serve TLS with the certificate in this PEM file")
+    tls_key: str | None = setting(
+        None, "read the private key from this file if tls_cert does not contain it"
+    )
+    tls_client_ca: str | None = setting(
+        None, "require client certificates signed by the authority in this file"
+    )
+    metrics_auth: bool = setting(False, "require an API key for /metrics")
+    ranker: RankerName = setting("auto", "use this ranker if a request names none")
+    model: str | None = setting(
+        None, "load this model2vec folder, or OWNER/NAME@COMMIT of the hub, not the bundled model"
+    )
+    encoder: bool = setting(
+        False, "compare by a small transformer too, while a search has time; an extra package"
+    )
+    synonyms: str | None = setting(None, "add the synonyms in this TOML file to the bundled ones")
+    domains: str | None = setting(None, "add the domains in this TOML file to the bundled ones")
+    no_match: Literal["empty", "pins"] = setting(
+        "empty", "return this if nothing matches: an empty list, or the tools of always_keep"
+    )
+    prerequisites: bool = setting(
+        True, "select the tools that find what other selected tools require, such as an id"
+    )
+    no_match_below: float = setting(
+        NO_MATCH_BELOW,
+        "report no match if the best tool's calibrated score is below this, 0 to 1",
+        0,
+        1,
+    )
+    latency_budget_ms: int = setting(
+        150, "answer within this many milliseconds if a request sets no budget", 1, 60_000
+    )
+    max_body_bytes: int = setting(
+        16 * MIB, "accept request bodies of up to this many bytes", 1_024, 1_024 * MIB
+    )
+    max_tools: int = setting(
+        10_000, "accept up to this many distinct tools in one request", 1, 200_000
+    )
+    cache_bytes: int = setting(
+        256 * MIB, "keep compiled catalogs in up to this many bytes of memory", MIB, 1_024_000 * MIB
+    )
+    max_in_flight: int = setting(
+        256, "serve up to this many requests at once; more get 503", 1, 100_000
+    )
+    max_lag_ms: int = setting(
+        400, "answer 503 while the event loop lags by this many milliseconds", 1, 60_000
+    )
+    rate_limit: float = setting(
+        0,
+        "allow each tenant this many requests per second; more get 429; 0 sets no limit",
+        0,
+        1_000_000,
+    )
+    max_connections_per_address: int = setting(
+        0, "allow each address this many open connections; 0 sets no limit", 0, 1_000_000
+    )
+    caller_timeout_s: float = setting(
+        30,
+        "wait this many seconds for the body of a request and for a caller to read an answer; "
+        "for the headers of a request, a third of that",
+        0.1,
+        3_600,
+    )
+    keep_alive_s: int = setting(95, "close idle connections after this many seconds", 1, 3_600)
+    drain_s: float = setting(
+        5, "keep serving for this many seconds after SIGTERM while not ready", 0, 600
+    )
+    shutdown_s: int = setting(10, "then wait this many seconds for open requests", 0, 600)
+    store: str = setting(
+        "memory", "keep state here: memory, sqlite:PATH, redis://HOST:PORT/DB or postgres://HOST/DB"
+    )
+    store_bytes: int = setting(
+        1_024 * MIB,
+        "evict unregistered tool lists from a SQLite store above this many bytes",
+        MIB,
+        1_024_000 * MIB,
+    )
+    share_key: str | None = setting(
+        None, "take only compiled tools that were signed with this secret", secret=True
+    )
+    learning_days: int = setting(
+        LEARNING_DAYS,
+        "rank by the feedback of this many days, then delete it; 0 takes none",
+        0,
+        3_650,
+    )
+    playground: Literal["auto", "on", "off"] = setting(
+        "auto", "serve the playground at /; auto serves it on loopback addresses only"
+    )
+    mcp: bool = setting(False, "serve the Model Context Protocol at /mcp")
+    tracing: bool = setting(
+        False, "export a span per request by OTLP; the OTEL_* variables configure it"
+    )
+    log: Literal["off", "hashed", "full"] = setting(
+        "hashed", "log decisions with hashed or full patterns, or not at all"
+    )
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, Value]:
@@ -219,14 +204,13 @@ _WORDS = {"on": True, "true": True, "yes": True, "1": True}
 _WORDS |= {"off": False, "false": False, "no": False, "0": False}
 
 
-def _setting(name: str, hint: Any, default: Value) -> Setting:
-    kind, meta = get_args(hint)
+def _setting(name: str, kind: Any, default: Value, about: Mapping[str, Any]) -> Setting:
     choices = tuple(
         word for part in _parts(kind) if get_origin(part) is Literal for word in get_args(part)
     )
     plain = str if choices else next(part for part in _parts(kind) if part is not type(None))
-    secret = bool(meta.extra["secret"])
-    return Setting(name, default, meta.description, hint, plain, meta.ge, meta.le, choices, secret)
+    hint = Annotated[kind, msgspec.Meta(ge=about["low"], le=about["high"])]
+    return Setting(name, default, hint=hint, kind=plain, choices=choices, **about)
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:
@@ -234,10 +218,10 @@ def _parts(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if isinstance(kind, UnionType) or get_origin(kind) is Union else (kind,)
 
 
-_HINTS = get_type_hints(Settings, include_extras=True)
+_HINTS = get_type_hints(Settings)
 SETTINGS = tuple(
-    _setting(field.name, _HINTS[field.name], field.default)
-    for field in msgspec.structs.fields(Settings)
-    if field.name != "origins"
+    _setting(each.name, _HINTS[each.name], getattr(Settings, each.name), each.metadata)
+    for each in fields(Settings)
+    if each.name != "origins"
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}

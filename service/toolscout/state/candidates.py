@@ -209,40 +209,35 @@ class Candidates:
         The frequency of `ANY` is the number of tools.
         """
         async with self._searches:  # those that are given up while they wait have asked nothing
-            return await self._near(tenant, catalog, wish)
+            place: dict[str, Any] = {"tenant": tenant, "catalog": catalog}
+            terms = [ANY, *wish.terms, *wish.related]
+            counted = await self._rows("frequencies", place | {"terms": terms})
+            frequencies: dict[str, int] = dict(counted)
+            rare = _rarest(wish.terms, frequencies, frequencies.get(ANY, 0))
+            where, values = _where(wish.filters)
+            found = where.replace(_OF_CATALOG, _FOUND_IN_CATALOG)
+            query = _QUERY["near"].format(
+                where=where, found=found, usable=_USABLE, dimension=self._dimension
+            )
+            values |= {
+                "vector": _text(wish.vector or [0.0] * self._dimension),
+                "rare": list(rare),
+                "worths": list(rare.values()),
+                "forms": without_nul(wish.forms),
+                "names": without_nul(wish.names),
+                "depth": DEPTH,
+                "similar": DEPTH if wish.vector else 0,
+            }
 
-    async def _near(
-        self, tenant: str, catalog: str, wish: Wish
-    ) -> tuple[dict[str, bytes], dict[str, int]]:
-        place: dict[str, Any] = {"tenant": tenant, "catalog": catalog}
-        terms = [ANY, *wish.terms, *wish.related]
-        counted = await self._rows("frequencies", place | {"terms": terms})
-        frequencies: dict[str, int] = dict(counted)
-        rare = _rarest(wish.terms, frequencies, frequencies.get(ANY, 0))
-        where, values = _where(wish.filters)
-        found = where.replace(_OF_CATALOG, _FOUND_IN_CATALOG)
-        query = _QUERY["near"].format(
-            where=where, found=found, usable=_USABLE, dimension=self._dimension
-        )
-        values |= {
-            "vector": _text(wish.vector or [0.0] * self._dimension),
-            "rare": list(rare),
-            "worths": list(rare.values()),
-            "forms": without_nul(wish.forms),
-            "names": without_nul(wish.names),
-            "depth": DEPTH,
-            "similar": DEPTH if wish.vector else 0,
-        }
+            async def near(connection: Any) -> list[tuple[str, bytes]]:
+                async with connection.transaction():
+                    await connection.execute(_QUERY["scan_further"].format(depth=DEPTH))
+                    rows: list[tuple[str, bytes]] = await (
+                        await connection.execute(query, place | values, prepare=False)
+                    ).fetchall()
+                    return rows
 
-        async def near(connection: Any) -> list[tuple[str, bytes]]:
-            async with connection.transaction():
-                await connection.execute(_QUERY["scan_further"].format(depth=DEPTH))
-                rows: list[tuple[str, bytes]] = await (
-                    await connection.execute(query, place | values, prepare=False)
-                ).fetchall()
-                return rows
-
-        return dict(await self._store.run(near)), frequencies
+            return dict(await self._store.run(near)), frequencies
 
     async def read(self, tenant: str, catalog: str, names: Sequence[str]) -> list[Row]:
         """Return some tools, without what they are found by."""

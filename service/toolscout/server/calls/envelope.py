@@ -33,7 +33,7 @@ from toolscout.index.values import count_values, count_values_outside_texts
 from toolscout.ranking.ask import Ask, total
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.problems import Refused, blank, decode_error, invalid
-from toolscout.settings import Settings
+from toolscout.settings import BY_NAME, Settings
 from toolscout.state.registry import Record
 from toolscout.text import conversation
 
@@ -57,7 +57,7 @@ MAX_LISTS = 16
 _ASKED = tuple(set(Ask.__struct_fields__) & set(SearchFields.__struct_fields__))
 """Fields of a request that are those of a question."""
 
-_SET = tuple(set(Ask.__struct_fields__) & set(Settings.__struct_fields__))
+_SET = tuple(set(Ask.__struct_fields__) & BY_NAME.keys())
 """Fields of a question that a setting has the default of."""
 
 TOOLS = frozenset(("tools", "upsert"))
@@ -69,15 +69,9 @@ _PADDING = 64
 """Blanks that may precede a closing bracket."""
 
 
-class Known(msgspec.Struct, frozen=True, eq=False):
-    """A catalog compiled from these very bytes before, and how many entries they hold.
-
-    `unnamed` of these are built-ins without a name.
-    """
-
-    catalog: Catalog
-    offered: int
-    unnamed: int
+Known = tuple[Catalog, int, int]
+"""A catalog compiled from these very bytes before, how many entries they hold, and how many of
+these are built-ins without a name."""
 
 
 class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
@@ -119,20 +113,19 @@ async def read(decoder: Decode[R], body: bytes, cache: CatalogCache, tenant: str
     if candidate_hash and bytes(tools) == bytes(candidate):
         return Read(request, None, candidate_hash)
     raw_hash = await _hash(tools)
-    found = cache.by_alias(tenant, raw_hash)
-    return Read(request, None if found is None else Known(*found), raw_hash)
+    return Read(request, cache.by_alias(tenant, raw_hash), raw_hash)
 
 
 def _spliced(
-    decoder: Decode[R], body: bytes, start: int, end: int, found: tuple[Catalog, int, int] | None
+    decoder: Decode[R], body: bytes, start: int, end: int, known: Known | None
 ) -> tuple[R, Known] | None:
     """Decode a body whose known tools are replaced by a token; None if they are not its tools."""
-    if found is None:
+    if known is None:
         return None
     with suppress(Refused):  # the whole body gives the error where the rest is malformed
         request = decode(body[:start] + _TOKEN + body[end:], decoder)
         if bytes(request.tools) == _TOKEN:
-            return request, Known(*found)
+            return request, known
     return None
 
 

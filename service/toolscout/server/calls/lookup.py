@@ -12,7 +12,7 @@ from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, TooMuchWork
 from toolscout.index.catalog import Catalog
-from toolscout.server.calls.envelope import Known, R, Read
+from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.work_threads import DEADLINE_S
 from toolscout.server.compiling.worker import Listing
@@ -92,8 +92,7 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     if raw is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
         raw_hash = sha256(raw).digest()
-        known = service.cache.by_alias(space, raw_hash)
-        return Read(request, None if known is None else Known(*known), raw_hash)
+        return Read(request, service.cache.by_alias(space, raw_hash), raw_hash)
     if digest is not None:
         return Read(msgspec.structs.replace(read.request, catalog=digest), None, b"")
     return read

@@ -276,8 +276,7 @@ def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> C
     """Return the catalog that was recognised by its bytes or its digest."""
     trace.cache = "hit"
     if read.known is not None:
-        catalog, trace.offered = read.known.catalog, read.known.offered
-        trace.unnamed = read.known.unnamed
+        catalog, trace.offered, trace.unnamed = read.known
     else:
         catalog = by_digest(service, trace.space, read.request.catalog)
         trace.offered = len(catalog)
