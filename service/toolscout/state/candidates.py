@@ -189,17 +189,11 @@ class Candidates:
     async def _together(self, action: Callable[[Any], Awaitable[T]]) -> T:
         """Run an action whose changes are all made, or none of them."""
 
-        async def run(connection: Any) -> tuple[T | None, bool]:
-            try:
-                async with connection.transaction(), connection.cursor() as cursor:
-                    return await action(cursor), False
-            except Changed:
-                return None, True
+        async def run(connection: Any) -> T:
+            async with connection.transaction(), connection.cursor() as cursor:
+                return await action(cursor)
 
-        found, is_changed = await self._store.run(run, within_s=WRITE_S)
-        if is_changed:
-            raise Changed
-        return found  # type: ignore[return-value]
+        return await self._store.run(run, within_s=WRITE_S)
 
     async def near(
         self, tenant: str, catalog: str, wish: Wish
@@ -245,11 +239,9 @@ class Candidates:
         return [Row(*row) for row in await self._rows("read", place)]
 
     async def _rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
-        async def rows(connection: Any) -> list[Any]:
-            found: list[Any] = await (await connection.execute(_QUERY[query], values)).fetchall()
-            return found
-
-        return await self._store.run(rows)
+        asked = await self._store.run(lambda connection: connection.execute(_QUERY[query], values))
+        found: list[Any] = await asked.fetchall()
+        return found
 
 
 def without_nul(texts: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from toolscout import data
 from toolscout.errors import ConfigurationError
-from toolscout.state.store import START, Entry, StoreUnavailable
+from toolscout.state.store import START, Changed, Entry, StoreUnavailable
 
 T = TypeVar("T")
 
@@ -157,6 +157,7 @@ class PostgresStore:
 
         Raises:
             StoreUnavailable: it failed in any way, or took too long.
+            Changed: the action found that somebody was faster.
         """
         task = asyncio.create_task(self._with_connection(action, prepared=prepared))
         self._tasks.add(task)
@@ -166,7 +167,7 @@ class PostgresStore:
             if not task.done():
                 raise StoreUnavailable(f"postgres: no answer within {within_s:g} s")
             return task.result()
-        except StoreUnavailable:
+        except (StoreUnavailable, Changed):
             raise
         except Exception as error:
             raise StoreUnavailable(f"postgres: {type(error).__name__}") from error

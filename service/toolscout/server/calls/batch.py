@@ -20,7 +20,6 @@ from toolscout.server.calls import answers, envelope, external
 from toolscout.server.calls.envelope import Read
 from toolscout.server.calls.lookup import with_shared
 from toolscout.server.calls.search import (
-    by_digest,
     deadline_of,
     decide,
     find,
@@ -107,29 +106,19 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
     body = await request.json_body(service.settings)
-    arrived = request.arrived
     # Without the fast path for known tools, because a catalog does not keep their order.
     sent = envelope.decode(body, _filter)
     envelope.need_tools(sent)
     read = await with_shared(service, trace.space, Read(sent, None, b""))
     if read.external is not None:
         raise external.too_large_for("a filter by shared words")
-    sent = read.request
-    min_tools = envelope.whole("min_tools", sent.min_tools)
-    max_tools = envelope.whole("max_tools", sent.max_tools)
-    raw, sent = sent.tools, msgspec.structs.replace(sent, tools=ABSENT)
-    split = partial(
-        _split,
-        request=sent,
-        min_tools=MIN_TOOLS if min_tools is None else min_tools,
-        max_tools=MAX_TOOLS if max_tools is None else max_tools,
-    )
+    sent, raw = read.request, read.request.tools
+    envelope.whole("min_tools", sent.min_tools)
+    envelope.whole("max_tools", sent.max_tools)
+    split = partial(_split, request=msgspec.structs.replace(sent, tools=ABSENT))
     if is_absent(raw):
-        catalog = by_digest(service, trace.space, sent.catalog)
-        trace.cache, trace.catalog = "hit", catalog.digest
-        trace.unique = trace.offered = len(catalog)
+        catalog = await find_compiled(service, request, read, trace)
         began = perf_counter()
-        trace.phases["decode"] = began - arrived
         found = await run_inline_or_in_thread(
             trace.unique, AT_ONCE, lambda: split(map(catalog.tool, range(len(catalog))))
         )
@@ -137,7 +126,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     else:
         array = bytes(raw)
         posted = Sent(trace.space, sha256(array).digest(), array)
-        trace.phases["decode"] = perf_counter() - arrived
+        trace.phases["decode"] = perf_counter() - request.arrived
         found, listing, trace.phases["rank"] = await service.compiles.run(
             trace.tenant, _split_sent, posted, split
         )
@@ -161,13 +150,7 @@ def _split_sent(
     return answer, read_list(worker, sent), perf_counter() - began
 
 
-def _split(
-    tools: Iterable[Tool],
-    request: FilterRequest,
-    min_tools: int,
-    max_tools: int,
-) -> FilterAnswer:
-    ratio = TARGET_RATIO if request.target_ratio is None else request.target_ratio
+def _split(tools: Iterable[Tool], request: FilterRequest) -> FilterAnswer:
     kept, deferred = keep_relevant(
         [
             Candidate(tool.name, description_of(tool))
@@ -175,9 +158,9 @@ def _split(
             if tool.status != "unavailable"
         ],
         request.query,
-        min_tools=min_tools,
-        max_tools=max_tools,
-        target_ratio=ratio,
+        min_tools=int(MIN_TOOLS if request.min_tools is None else request.min_tools),
+        max_tools=int(MAX_TOOLS if request.max_tools is None else request.max_tools),
+        target_ratio=TARGET_RATIO if request.target_ratio is None else request.target_ratio,
         always_keep=request.always_keep or (),
         recent=request.recent or (),
         expanded=request.expanded or (),

@@ -79,10 +79,12 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     if loading is None:
         loading = asyncio.create_task(_load(service, space, named))
         service.loads[space, named] = loading
-        loading.add_done_callback(partial(_loaded, service, space, named))
+        loading.add_done_callback(lambda task: task.cancelled() or task.exception())
     remembered = _remembered(service, space, named)
     is_new = remembered is None and not is_digest(named)
-    await asyncio.wait([loading], timeout=_budget_s(service, read) if is_new else WAIT_S)
+    given = getattr(read.request, "latency_budget_ms", None)
+    budget_ms = given or service.settings.latency_budget_ms
+    await asyncio.wait([loading], timeout=budget_ms / 1_000 if is_new else WAIT_S)
     if loading.done() and isinstance(external := loading.exception(), IsExternal):
         return Read(read.request, None, b"", external.record)
     # What takes longer goes on; the next request may find what this one could not wait for.
@@ -188,20 +190,6 @@ def _remember_part(
         service.named.put((space, name), (whole, listing.result().digest), 1)
 
 
-def _budget_s(service: Service, read: Read[R]) -> float:
-    given = getattr(read.request, "latency_budget_ms", None)
-    return float(given or service.settings.latency_budget_ms) / 1_000
-
-
-def _loaded(
-    service: Service, space: str, name: str, task: "asyncio.Task[tuple[str | None, bytes | None]]"
-) -> None:
-    """Forget a look-up that is over; its failure is that of whoever still waits."""
-    service.loads.pop((space, name), None)
-    if not task.cancelled():
-        task.exception()
-
-
 async def _load(service: Service, space: str, name: str) -> tuple[str | None, bytes | None]:
     """Look a name up, and have its tools compiled even if nobody waits any more.
 
@@ -215,6 +203,8 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, by
         if remembered is None and not is_digest(name):
             raise
         return remembered, None
+    finally:
+        del service.loads[space, name]
     if raw is not None:
         job = service.compiles.start(space, sha256(raw).digest(), raw)
         if space != tenant_of(space) and digest is not None:
