@@ -30,28 +30,20 @@ def load(
     environ = os.environ if environ is None else environ
     if config is None and environ.get(PREFIX + "CONFIG"):
         config = Path(environ[PREFIX + "CONFIG"])
-    sources = [
-        _from_flags(flags or {}),
-        _from_environment(environ),
-        _from_toml(config) if config else {},
-    ]
-    values: dict[str, Value] = {}
-    origins: dict[str, str] = {}
-    for setting in SETTINGS:
-        values[setting.name], origins[setting.name] = setting.default, "default"
-        for source in sources:
-            if setting.name in source:
-                raw, origin = source[setting.name]
-                values[setting.name] = setting.parse(raw, origin)
-                origins[setting.name] = origin
-                break
-    if environ.get(_CALLERS_KEY) and not values["api_keys"]:
+    found = _from_toml(config) if config else {}
+    found |= _from_environment(environ) | _from_flags(flags or {})
+    values: dict[str, Any] = {
+        setting.name: setting.parse(*found[setting.name])
+        for setting in SETTINGS
+        if setting.name in found
+    }
+    if environ.get(_CALLERS_KEY) and not values.get("api_keys"):
         raise ConfigurationError(
             f"{_CALLERS_KEY} is the key that a caller sends; the service reads its own from "
             f"{BY_NAME['api_keys'].env}"
         )
-    made: dict[str, Any] = values
-    return Settings(**made, origins=origins)
+    origins = {name: found[name][1] if name in found else "default" for name in BY_NAME}
+    return Settings(**values, origins=origins)
 
 
 SERVING = (

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from toolscout import data
 from toolscout.errors import ConfigurationError
-from toolscout.state.store import START, Changed, Entry, StoreUnavailable
+from toolscout.state.store import LAST_CHARACTER, START, Changed, Entry, StoreUnavailable
 
 T = TypeVar("T")
 
@@ -24,9 +24,6 @@ CONNECT_S = 1
 
 READ_S = 2.0
 """Seconds for an answer; requests have shorter limits."""
-
-_LAST_CHARACTER = "\U0010ffff"
-"""Greater than any character of a key."""
 
 _TABLE = data.load("postgres")
 _QUERY: dict[str, str] = _TABLE["queries"]
@@ -199,7 +196,7 @@ async def swap(
 
 
 def _bounds(prefix: str) -> dict[str, str]:
-    return {"first": prefix, "last": prefix + _LAST_CHARACTER}
+    return {"first": prefix, "last": prefix + LAST_CHARACTER}
 
 
 async def _ask(connection: Any, query: str, **values: Any) -> Any:

@@ -14,12 +14,17 @@ from time import monotonic, sleep, time
 from typing import TypeVar
 
 from toolscout.state.sqlite_file import BUSY_S, check
-from toolscout.state.store import RECOMPILABLE, SCHEMA, START, Entry, StoreFull, StoreUnavailable
+from toolscout.state.store import (
+    LAST_CHARACTER,
+    RECOMPILABLE,
+    SCHEMA,
+    START,
+    Entry,
+    StoreFull,
+    StoreUnavailable,
+)
 
 T = TypeVar("T")
-
-_LAST_CHARACTER = "\U0010ffff"
-"""Greater than any character of a key."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB NOT NULL, until REAL);
@@ -103,14 +108,14 @@ class SqliteStore:
         """Return the keys with a prefix."""
         # The index answers a range without reading the values.
         query = "SELECT key FROM kept WHERE key >= ? AND key < ? AND (until IS NULL OR until > ?)"
-        until = (prefix, prefix + _LAST_CHARACTER, self._clock())
+        until = (prefix, prefix + LAST_CHARACTER, self._clock())
         found = await self._run(lambda db: db.execute(query, until).fetchall())
         return sorted(key for (key,) in found)
 
     async def share(self, prefix: str) -> float:
         """Return the share of the limit that the values of these keys take."""
         query = "SELECT TOTAL(LENGTH(value)) FROM kept WHERE key >= ? AND key < ?"
-        bounds = (prefix, prefix + _LAST_CHARACTER)
+        bounds = (prefix, prefix + LAST_CHARACTER)
         (found,) = await self._run(lambda db: db.execute(query, bounds).fetchone())
         return float(found) / self._max_bytes
 
@@ -138,7 +143,7 @@ class SqliteStore:
 
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix."""
-        bounds = (prefix, prefix + _LAST_CHARACTER)
+        bounds = (prefix, prefix + LAST_CHARACTER)
         found = await self._run(lambda db: db.execute(_LOGS, bounds).fetchall())
         return [log for (log,) in found]
 
@@ -236,7 +241,7 @@ class SqliteStore:
             evicted = db.execute(
                 "DELETE FROM kept WHERE key = (SELECT key FROM kept INDEXED BY kept_until "
                 "WHERE until IS NOT NULL AND key >= ? AND key < ? ORDER BY until LIMIT 1)",
-                (RECOMPILABLE, RECOMPILABLE + _LAST_CHARACTER),
+                (RECOMPILABLE, RECOMPILABLE + LAST_CHARACTER),
             )
             if not evicted.rowcount:
                 break

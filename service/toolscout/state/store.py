@@ -30,6 +30,9 @@ def last_name(whole: str) -> str:
     return unquote(whole.rpartition("/")[2])
 
 
+LAST_CHARACTER = "\U0010ffff"
+"""Greater than any character of a key."""
+
 SCHEMA = 1
 """Version of the stored data. A file of a newer version is refused and not changed; in Redis every
 version has separate keys.
