@@ -140,4 +140,4 @@ def test_a_store_that_is_gone_took_no_report(tmp_path: Path):
     with serving(tmp_path, store="redis://127.0.0.1:1/0") as server:
         for body, path in ((WORKED, FEEDBACK), (REPORT, CHAINS)):
             problem = problem_of(server.post(body, path), 503, "overloaded")
-            assert problem["detail"] == "the state store did not take it"
+            assert problem["detail"] == "the state store could not be reached"

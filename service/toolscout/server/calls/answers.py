@@ -51,19 +51,15 @@ class Showing:
             return SearchAnswer(decision.names)
         nbytes = _shown_bytes(decision)
         self._tools, self._nbytes = self._tools + len(decision.names), self._nbytes + nbytes
-        self._check()
+        if self._tools > MAX_SHOWN:
+            message = f"at most {MAX_SHOWN} tools are explained or shown, got {self._tools}"
+            raise invalid("top_k", message)
+        if self._nbytes > MAX_ANSWER_BYTES:
+            raise too_long(self._nbytes, MAX_ANSWER_BYTES)
         show = partial(_show, trace, decision, explained=explained)
         return await run_inline_or_in_thread(
             max(len(decision.names), nbytes // BYTES_PER_TOOL), SHOWN_AT_ONCE, show
         )
-
-    def _check(self) -> None:
-        if self._tools > MAX_SHOWN:
-            raise invalid(
-                "top_k", f"at most {MAX_SHOWN} tools are explained or shown, got {self._tools}"
-            )
-        if self._nbytes > MAX_ANSWER_BYTES:
-            raise too_long(self._nbytes, MAX_ANSWER_BYTES)
 
 
 def encode(answer: SearchAnswer, *, newer_contract: bool) -> bytes:

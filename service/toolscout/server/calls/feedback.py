@@ -3,7 +3,6 @@
 Both are refused while learning is off, so that no feedback is silently lost.
 """
 
-from collections.abc import Sequence
 from hashlib import sha256
 from time import perf_counter
 from urllib.parse import parse_qsl
@@ -31,7 +30,6 @@ from toolscout.server.http.problems import Refused, blank, invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.state.store import StoreUnavailable
 
 SHOWN = 1_000
 """Maximum number of tools listed."""
@@ -59,7 +57,7 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
         InvalidRequest: an event has neither a pattern nor a turn.
         EmptyPattern: a pattern is blank.
     """
-    _learner(service)
+    learner = _learner(service)
     body = await request.json_body(service.settings)
     arrived = perf_counter()
     batch = decode(body, _peek).events != _NULL
@@ -84,7 +82,7 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
         )
         for event in events
     ]
-    counted = await _record(service, trace, observed)
+    counted = await learner.record(trace.tenant, observed, trace.key, trace.space)
     trace.reports = events
     for seen in counted:
         service.metrics.feedback.labels("yes" if seen.success else "no").inc()
@@ -98,7 +96,7 @@ async def report_chain(service: Service, request: Request, trace: Trace) -> Answ
         Refused: learning is off, the request is at fault, or the store did not take it.
         EmptyPattern: the intent is blank.
     """
-    _learner(service)
+    learner = _learner(service)
     _need_all_tools(trace)
     body = await request.json_body(service.settings)
     report = decode(body, _chain)
@@ -112,22 +110,8 @@ async def report_chain(service: Service, request: Request, trace: Trace) -> Answ
         turn=report.turn or "",
         subjects=_subjects(trace.tenant, session=report.session, source=report.source),
     )
-    counted = await _record(service, trace, [seen])
+    counted = await learner.record(trace.tenant, [seen], trace.key, trace.space)
     return answer_json(FeedbackAnswer(len(counted)), status=202)
-
-
-async def _record(
-    service: Service, trace: Trace, observed: list[Observation]
-) -> Sequence[Observation]:
-    """Have reports learned; return those that count.
-
-    Raises:
-        Refused: learning is off, or the store did not take them.
-    """
-    try:
-        return await _learner(service).record(trace.tenant, observed, trace.key, trace.space)
-    except StoreUnavailable:
-        raise Refused("overloaded", "the state store did not take it") from None
 
 
 def _need_all_tools(trace: Trace) -> None:

@@ -9,7 +9,6 @@ batches, from a separate thread.
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from time import time_ns
 
 import msgspec
@@ -54,10 +53,13 @@ class Tracing:
         """
         check_environment()
         base = Resource({"service.name": "toolscout", "service.version": __version__})
-        with _as_configuration_error():
+        try:
             resource = Resource.create().merge(base).merge(OTELResourceDetector().detect())
             self._provider = TracerProvider(resource=resource)
             self._exporter = OTLPSpanExporter()
+        except (ValueError, OSError) as error:
+            message = f"tracing: the OTEL_* variables are malformed: {error}"
+            raise ConfigurationError(message) from None
         if os.environ.get("OTEL_TRACES_EXPORTER") != "none":
             self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
         self._tracer = self._provider.get_tracer("toolscout", __version__)
@@ -118,14 +120,6 @@ def check_environment() -> None:
         protocol = os.environ.get(name) or PROTOCOL
         if protocol != PROTOCOL:
             raise ConfigurationError(f"{name}: expected {PROTOCOL}, got {protocol!r}")
-
-
-@contextmanager
-def _as_configuration_error() -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        raise ConfigurationError(f"tracing: the OTEL_* variables are malformed: {error}") from None
 
 
 def _attributes(request: Request, record: Record) -> dict[str, AttributeValue]:
