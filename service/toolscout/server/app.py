@@ -10,7 +10,7 @@ from litestar.exceptions import HTTPException
 from litestar.types import Receive, Scope, Send
 
 from toolscout import playground
-from toolscout.errors import ConfigurationError
+from toolscout.common.optional import needed
 from toolscout.server.endpoint import serve
 from toolscout.server.http.answer import answer_refused
 from toolscout.server.http.problems import Refused
@@ -107,13 +107,8 @@ def mcp_facade() -> "type[McpFacade]":
     Raises:
         ConfigurationError: the SDK is not installed, or not in a version that works.
     """
-    try:
-        from toolscout.server.mcp.facade import McpFacade
-    except ImportError:
-        raise ConfigurationError(
-            "mcp: needs the package mcp: pip install '.[server,mcp]' in the clone"
-        ) from None
-    return McpFacade
+    facade: type[McpFacade] = needed("mcp", "mcp", "mcp", "toolscout.server.mcp.facade").McpFacade
+    return facade
 
 
 def _malformed(request: Request[Any, Any, Any], _: HTTPException) -> Response[bytes]:

@@ -23,7 +23,7 @@ from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.problems import CODES, REFUSALS, Refused, refusal, too_long
 from toolscout.server.http.request import ClientGone, Request
 from toolscout.server.observe.record import Record, Trace
-from toolscout.server.routes.table import Handler, Resource
+from toolscout.server.routes.table import Resource, Route
 from toolscout.server.service import Service
 
 SHED = ("overloaded", "draining")
@@ -65,7 +65,8 @@ async def serve(
             service.admission.leave(request.slot)
         if resource is not None and not resource.is_open:
             _record(service, resource, request, trace, code, status)
-            if request.method in CHANGING and resource.scopes.get(request.method) in AUDITED:
+            route = resource.routes.get(request.method)
+            if route is not None and route.method in CHANGING and route.scope in AUDITED:
                 _audit(service, resource, request, trace, status)
 
 
@@ -75,13 +76,13 @@ async def _answer(  # a branch for each kind of error
     """Return what the handler answers, or a refusal."""
     is_admitted = False
     try:
-        handler = _find(service, resource, request)
-        if resource is not None and not resource.is_open:
-            _admit(service, request, trace, resource.scopes[request.method])
+        route = _find(service, resource, request)
+        if not route.is_open:
+            _admit(service, request, trace, route.scope)
         is_admitted = True
         if "id" in request.parameters:
             lookup.check_name(request.parameters["id"])
-        answer = await handler(service, request, trace)
+        answer = await route.handler(service, request, trace)
         size = len(answer.body)
         if size > MAX_ANSWER_BYTES and answer.is_bounded and request.slot is not None:
             raise too_long(size, MAX_ANSWER_BYTES)
@@ -107,7 +108,7 @@ async def _answer(  # a branch for each kind of error
     return refused.code, answer_refused(refused, request.request_id, newer_contract=newer)
 
 
-def _find(service: Service, resource: Resource | None, request: Request) -> Handler:
+def _find(service: Service, resource: Resource | None, request: Request) -> Route:
     """Return the route of a request, by its path and method.
 
     Raises:
@@ -118,12 +119,12 @@ def _find(service: Service, resource: Resource | None, request: Request) -> Hand
     if service.stopping and not resource.is_open:
         service.metrics.shed.labels("draining").inc()
         raise Refused("draining", "try again shortly")
-    handler = resource.handlers.get(request.method)
-    if handler is None:
-        allow = [(b"allow", ", ".join(resource.handlers).encode())]
-        detail = f"send a {' or '.join(resource.handlers)} request"
+    route = resource.routes.get(request.method)
+    if route is None:
+        allow = [(b"allow", ", ".join(resource.routes).encode())]
+        detail = f"send a {' or '.join(resource.routes)} request"
         raise Refused("method_not_allowed", detail, headers=allow)
-    return handler
+    return route
 
 
 def _admit(service: Service, request: Request, trace: Trace, scope: KeyScope) -> None:

@@ -27,6 +27,9 @@ from toolscout.state.opening import check_store
 
 BACKLOG = 2_048
 
+NEVER = datetime.max.replace(tzinfo=UTC)
+"""When a certificate ends whose end cannot be read."""
+
 EXPIRES_SOON = timedelta(days=14)
 """A key or certificate that ends within this time is warned of; the alerts do the same."""
 
@@ -74,7 +77,9 @@ class Server(WatchingServer):
         if self.started:
             self._loop = asyncio.get_running_loop()
             self._loop.add_signal_handler(signal.SIGHUP, self._read_files)
-            self.service.certificate = self.certificate
+            if certificate := self.certificate:
+                ends = self.service.metrics.certificate_expiry.labels(self._settings.tls_cert)
+                ends.set_function(lambda: (certificate.expires or NEVER).timestamp())
             self.service.note_ready()
             sys.stderr.write(banner(self._settings))
             sys.stderr.flush()

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolscout import __version__
 from toolscout.common.lru import Lru
+from toolscout.common.optional import needed
 from toolscout.common.threads import use_one_arena
-from toolscout.errors import ConfigurationError
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.encoder import checked_model
@@ -35,7 +35,6 @@ from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder
 from toolscout.serving.callers import CallerGuard
 from toolscout.serving.connections import Connections, Steps
-from toolscout.serving.tls import Certificate
 from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
 from toolscout.state.guarded import Guard
@@ -131,14 +130,13 @@ class Service:
         if file := secret_file(settings, "api_keys"):
             seen, changes = settings.api_keys or "", self.metrics.key_changes
             self.key_file = KeyFile(file, seen, self._use_keys, self.log, changes)
-        self.certificate: Certificate | None = None
-        """What the server shows callers, where it speaks TLS."""
         self.tracing = open_tracing() if settings.tracing else None
         """What makes spans, where that is on."""
         self.draining = self.stopping = False
         self._tasks: list[asyncio.Task[None]] = []
         self._use_keys(Keyring(settings.api_keys))
         self.metrics.describe(model)
+        self._show_gauges()
 
     def start(self) -> None:
         """Start the background tasks; call from the running loop."""
@@ -220,12 +218,6 @@ class Service:
             "accepting": not self.draining,
         }
 
-    def render_metrics(self, accept: str) -> tuple[bytes, str]:
-        """Return the metrics, brought up to date, as `Accept` asks for them, and their type."""
-        self.records.write()
-        self._gauge()
-        return self.metrics.render(accept)
-
     def note_ready(self) -> None:
         """Log that connections are accepted."""
         if self._self_tested:
@@ -238,19 +230,16 @@ class Service:
             steps.run(self.records.write)
             steps.run(self.writer.flush)
             steps.run(self.compiles.check_health)
-            steps.run(self._gauge)
             await asyncio.sleep(TICK_S)
 
-    def _gauge(self) -> None:
+    def _show_gauges(self) -> None:
+        """Let the metrics read what changes all the time."""
         metrics = self.metrics
-        metrics.cache_bytes.set(self.cache.nbytes)
-        metrics.cache_entries.set(len(self.cache))
-        metrics.in_flight.set(self.admission.in_flight)
-        metrics.lag.set(self.admission.lag)
-        metrics.compiling.set(len(self.compiles))
-        if self.certificate is not None and self.certificate.expires is not None:
-            ends = metrics.certificate_expiry.labels(self.settings.tls_cert)
-            ends.set(self.certificate.expires.timestamp())
+        metrics.cache_bytes.set_function(lambda: self.cache.nbytes)
+        metrics.cache_entries.set_function(lambda: len(self.cache))
+        metrics.in_flight.set_function(lambda: self.admission.in_flight)
+        metrics.lag.set_function(lambda: self.admission.lag)
+        metrics.compiling.set_function(lambda: len(self.compiles))
 
 
 def open_tracing() -> "Tracing":
@@ -259,13 +248,9 @@ def open_tracing() -> "Tracing":
     Raises:
         ConfigurationError: the SDK is not installed, or the environment is wrong.
     """
-    try:
-        from toolscout.server.observe.tracing import Tracing
-    except ImportError:
-        raise ConfigurationError(
-            "tracing: needs the OpenTelemetry SDK: pip install '.[server,otel]' in the clone"
-        ) from None
-    return Tracing()
+    module = "toolscout.server.observe.tracing"
+    made: Tracing = needed("tracing", "opentelemetry-sdk", "otel", module).Tracing()
+    return made
 
 
 @cache

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from toolscout import data
+from toolscout.common.optional import needed
 from toolscout.errors import ConfigurationError
 from toolscout.state.store import LAST_CHARACTER, START, Changed, Entry, StoreUnavailable
 
@@ -42,14 +43,8 @@ class PostgresStore:
     """
 
     def __init__(self, url: str) -> None:
-        try:
-            import psycopg
-            import psycopg_pool
-        except ImportError:
-            raise ConfigurationError(
-                "store: a postgres:// URL needs the package psycopg: "
-                "pip install '.[server,postgres]' in the clone"
-            ) from None
+        psycopg = needed("store", "psycopg", "postgres", "psycopg")
+        psycopg_pool = needed("store", "psycopg", "postgres", "psycopg_pool")
         try:
             psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.ProgrammingError:

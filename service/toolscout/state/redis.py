@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from toolscout.common.optional import needed
 from toolscout.errors import ConfigurationError
 from toolscout.state.store import SCHEMA, START, Entry, StoreUnavailable
 
@@ -58,13 +59,9 @@ class RedisStore:
     """
 
     def __init__(self, url: str) -> None:
+        needed("store", "redis", "redis", "redis")
         try:
             self._redis, *self._sentinels = _clients(url)
-        except ImportError:
-            raise ConfigurationError(
-                "store: a redis:// URL needs the package redis: "
-                "pip install '.[server,redis]' in the clone"
-            ) from None
         except Exception:  # whose text may have parts of a password
             message = f"store: this is no URL of Redis; it is one of {URLS}"
             raise ConfigurationError(message) from None

@@ -31,7 +31,8 @@ async def show_metrics(service: Service, request: Request, trace: Trace) -> Answ
         key = service.keyring.find(request.headers)
         if key is None or key.has_expired:
             raise Refused("unauthorized", "metrics_auth is on: send Authorization: Bearer KEY")
-    text, media = service.render_metrics((request.header(b"accept") or b"").decode("latin-1"))
+    service.records.write()
+    text, media = service.metrics.render(request.header(b"accept").decode("latin-1"))
     return Answer(text, media=media.encode())
 
 

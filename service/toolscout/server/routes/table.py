@@ -54,8 +54,7 @@ class Resource(NamedTuple):
     path: str
     call: str
     is_open: bool
-    handlers: Mapping[str, Handler]
-    scopes: Mapping[str, KeyScope]
+    routes: Mapping[str, Route]
     """By method."""
 
 
@@ -71,9 +70,8 @@ class Router:
             by_path.setdefault(route.path, []).append(route)
         for path, found in by_path.items():
             shown = path.rstrip("/") or "/"
-            handlers = {route.method: route.handler for route in found}
-            scopes = {route.method: route.scope for route in found}
-            resource = Resource(shown, found[0].call, found[0].is_open, handlers, scopes)
+            by_method = {route.method: route for route in found}
+            resource = Resource(shown, found[0].call, found[0].is_open, by_method)
             if "{" in path:
                 self._variable.append((re.compile(_PARAMETER.sub(_group, path)), resource))
             else:

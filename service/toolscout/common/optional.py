@@ -1,0 +1,20 @@
+"""Packages that only some settings need."""
+
+from importlib import import_module
+from typing import Any
+
+from toolscout.errors import ConfigurationError
+
+
+def needed(setting: str, package: str, extra: str, module: str) -> Any:
+    """Import a module for which a setting needs a package.
+
+    Raises:
+        ConfigurationError: the package is not installed, or not in a version that works.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ConfigurationError(
+            f"{setting}: needs the package {package}: pip install '.[server,{extra}]' in the clone"
+        ) from None
