@@ -17,7 +17,7 @@ import httpcore2
 import httpx2
 import msgspec
 
-from toolscout.client.answer import AnswerError, BoundedBody
+from toolscout.client.answer import AnswerError
 from toolscout.common.addresses import is_loopback
 
 KEEPALIVE_S = 60.0
@@ -29,6 +29,11 @@ timeout and not in a cancellation, which would leave the socket open."""
 
 READ_BYTES = 1_024
 """Most bytes of one read."""
+
+MAX_BYTES = 1 << 20
+"""Maximum bytes of an answer after decompression; far more than names need."""
+
+ENCODINGS = ("", "identity", "gzip")
 
 CLOSE_S = 0.5
 """Seconds that closing waits for abandoned requests."""
@@ -244,16 +249,28 @@ def too_late(times: list[float]) -> Reply:
 
 
 async def _read(response: httpx2.Response) -> Reply:
+    """Read an answer up to a limit; of one that is no success the status is enough.
+
+    Raises:
+        AnswerError: it is too long, or not encoded as was asked for, or as it says.
+    """
     headers = {name.lower(): value for name, value in response.headers.items()}
     try:
-        body = BoundedBody(headers.get("content-encoding", ""))
-        async for chunk in response.aiter_raw():
-            body.feed(chunk)
-        return Reply(response.status_code, headers, body.finish())
+        if headers.get("content-encoding", "gzip").strip().lower() not in ENCODINGS:
+            raise AnswerError("unsupported content encoding")
+        body = bytearray()
+        async for piece in response.aiter_bytes():  # of a megabyte at most, however small it came
+            body += piece
+            if len(body) > MAX_BYTES:
+                raise AnswerError(f"answer longer than {MAX_BYTES} bytes")
+        return Reply(response.status_code, headers, bytes(body))
     except AnswerError:
         if response.is_success:
             raise
-        return Reply(response.status_code, headers)  # the status is enough
+    except httpx2.DecodingError:
+        if response.is_success:
+            raise AnswerError("broken gzip") from None
+    return Reply(response.status_code, headers)
 
 
 def _is_tls(error: BaseException | None) -> bool:
