@@ -2,20 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
-from toolscout.common.lru import Lru
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.fields import Json, add, arguments_of, encode, mapping
-from toolscout.discovery.providers.provider import (
-    OpenStream,
-    Provider,
-    ProviderName,
-    Results,
-    SearchResult,
-)
-from toolscout.discovery.providers.stored import MAX_LAST_IDS, MAX_OPEN_BYTES, Storing
+from toolscout.discovery.providers.provider import Provider, ProviderName, Results, SearchResult
+from toolscout.discovery.providers.stored import LAST_IDS, Storing
 from toolscout.discovery.providers.stream import Event, Stream, write
 
 
@@ -29,11 +21,15 @@ class Blocks(Provider):
     def result(self, answered: SearchResult) -> Json:
         """Return the block with the result of a call."""
 
+    def results(self, results: Results) -> list[Json]:
+        """Return the blocks with the results of calls."""
+        return list(map(self.result, results))
+
     def added(self, request: Json, response: Json, results: Results) -> list[Json]:
         """Return the whole turn (thinking must come back unchanged), then the results."""
         return [
             {"role": "assistant", "content": self.answered(response, results)},
-            {"role": "user", "content": list(map(self.result, results))},
+            {"role": "user", "content": self.results(results)},
         ]
 
     def ended(self, response: Json) -> Json:
@@ -185,7 +181,6 @@ class AnthropicStream(BlockStream):
     """The stream of `POST /v1/messages`.
 
     Args:
-        last_ids: gets the id of the last message by the id that the client got, where they differ.
         search_name: name of the search tool.
         dispatch_name: name of the tool through which others are called; empty without one.
     """
@@ -218,8 +213,7 @@ class AnthropicStream(BlockStream):
         self._to_insert = []
         return out
 
-    def __init__(self, last_ids: Lru[str, str], search_name: str, dispatch_name: str = "") -> None:
-        self._last_ids = last_ids
+    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
         self._first_id = self._id = ""
         super().__init__(search_name, dispatch_name)
 
@@ -236,7 +230,7 @@ class AnthropicStream(BlockStream):
             self._id = str(mapping((event.data or {}).get("message")).get("id") or "")
             self._first_id = self._first_id or self._id
             if self._id != self._first_id:
-                self._last_ids.put(self._first_id, self._id)
+                LAST_IDS.put(self._first_id, self._id)
         return super()._handle(event)
 
     def _end(self, event: Event) -> bytes:
@@ -276,7 +270,7 @@ class AnthropicStream(BlockStream):
 _KEPT_BY_THREADS = ("system", "tools")
 
 
-class Anthropic(Storing, Blocks):
+class Anthropic(Blocks, Storing):
     """`POST /v1/messages`.
 
     With a `thread` the provider keeps the conversation, its tools and its system text; a request
@@ -284,13 +278,8 @@ class Anthropic(Storing, Blocks):
     """
 
     name: ProviderName = "anthropic"
+    stream: type[Stream] | None = AnthropicStream
     reason_key = "stop_reason"
-
-    last_ids: Lru[str, str] = Lru(MAX_LAST_IDS)
-    open_results: Lru[str, list[Json]] = Lru(MAX_OPEN_BYTES)
-
-    def __init__(self) -> None:
-        self.stream: OpenStream | None = partial(AnthropicStream, self.last_ids)
 
     def keeps_tools(self, request: Json) -> bool:
         """Return whether there is a `thread`."""
@@ -314,10 +303,6 @@ class Anthropic(Storing, Blocks):
             return super().continued(request, response, results)
         told = self.with_history(request, self.added(request, response, results)[-1:])
         return self.going_on_from(told, name)
-
-    def written(self, results: Results) -> list[Json]:
-        """Return blocks."""
-        return list(map(self.result, results))
 
     def with_results(self, request: Json, results: list[Json]) -> Json:
         """Return the request with blocks before those of its first message."""
@@ -343,6 +328,4 @@ class AnthropicOnBedrock(Anthropic):
     """`InvokeModel`, whose body is Anthropic's with `anthropic_version`."""
 
     name: ProviderName = "bedrock-anthropic"
-
-    def __init__(self) -> None:
-        self.stream = None  # no SDK hands out its bytes
+    stream = None  # no SDK hands out its bytes

@@ -22,8 +22,8 @@ from toolscout.discovery.providers.fields import (
     mapping,
     names_once,
 )
-from toolscout.discovery.providers.provider import Choice, OpenStream, ProviderName, SearchResult
-from toolscout.discovery.providers.stream import Event
+from toolscout.discovery.providers.provider import Choice, ProviderName, SearchResult
+from toolscout.discovery.providers.stream import Event, Splitter, Stream
 
 _PRELUDE = struct.Struct(">II")
 _CRC = struct.Struct(">I")
@@ -42,16 +42,12 @@ _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of the values of each type; those of types 6 and 7 have their length in 2 bytes."""
 
 
-class FrameSplitter:
+class FrameSplitter(Splitter):
     """Takes bytes in any pieces, gives whole events; bytes that are no event come back as one."""
-
-    def __init__(self) -> None:
-        self._rest = b""
 
     def end(self) -> bytes:
         """Return what is left of a stream that ended within an event."""
-        rest, self._rest = self._rest, b""
-        return rest.removesuffix(b"\n\n")  # fed after every stream, for those of other forms
+        return super().end().removesuffix(b"\n\n")  # fed after every stream, for other forms
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that are complete now."""
@@ -62,13 +58,12 @@ class FrameSplitter:
             (check,) = _CRC.unpack_from(self._rest, _PRELUDE.size)
             is_event = check == crc32(self._rest[: _PRELUDE.size])
             if not is_event or not _LEAST_BYTES <= total <= MAX_BYTES:
-                events.append(Event(self._rest))
-                self._rest = b""
+                events.append(Event(super().end()))
             elif len(self._rest) < total:
                 break
             else:
-                events.append(_read(self._rest[:total]))
-                self._rest = self._rest[total:]
+                events.append(_read(bytes(self._rest[:total])))
+                del self._rest[:total]
         return events
 
 
@@ -197,7 +192,7 @@ class BedrockConverse(Blocks):
     """`Converse`."""
 
     name: ProviderName = "bedrock"
-    stream: OpenStream | None = BedrockStream
+    stream: type[Stream] | None = BedrockStream
     reason_key = "stopReason"
     response_path = ("output", "message", "content")
 

@@ -3,12 +3,7 @@
 from typing import Any
 
 from toolscout.discovery.providers.fields import Json, mapping, mappings
-from toolscout.discovery.providers.provider import (
-    OpenStream,
-    Provider,
-    ProviderName,
-    Results,
-)
+from toolscout.discovery.providers.provider import Provider, ProviderName, Results
 from toolscout.discovery.providers.stream import DONE, Event, Stream, write
 
 UNCOUNTED = 1 << 20
@@ -208,7 +203,7 @@ class OpenAIChat(Provider):
     """`POST /v1/chat/completions`."""
 
     name: ProviderName = "openai"
-    stream: OpenStream | None = OpenAIStream
+    stream: type[Stream] | None = OpenAIStream
     max_tools: int | None = MAX_TOOLS
     response_path = ("choices", "message", "tool_calls")
 

@@ -1,9 +1,8 @@
 """Read and change fields of requests and responses, which may hold anything; sum up usages."""
 
 import json
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -183,19 +182,6 @@ def _construct(kind: Any, body: Json) -> Any:
 UNREADABLE = (ValueError, RecursionError)
 """What decoding raises for bytes that are no JSON."""
 
-logger = logging.getLogger("toolscout.client")
-
-
-class Event(Protocol):
-    """One event of a stream of any provider."""
-
-    @property
-    def raw(self) -> bytes:
-        """Its bytes as they came."""
-
-
-E = TypeVar("E", bound=Event)
-
 
 def decode(content: bytes | str) -> Any:
     r"""Decode JSON, with lone surrogates (`"\ud83d"`) too, which msgspec refuses.
@@ -216,15 +202,3 @@ def encode(value: Any) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
-
-
-def handled(events: Iterable[E], handle: Callable[[E], bytes]) -> bytes:
-    """Return what a stream makes of events; one of an unknown form passes as it came."""
-    out = b""
-    for event in events:
-        try:
-            out += handle(event)
-        except Exception:
-            logger.exception("an event of the model could not be read and is passed on as it came")
-            out += event.raw
-    return out

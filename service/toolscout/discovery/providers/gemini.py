@@ -5,13 +5,7 @@ from typing import Any
 
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.fields import Json, add, mapping, mappings, names_once
-from toolscout.discovery.providers.provider import (
-    Choice,
-    OpenStream,
-    Provider,
-    ProviderName,
-    Results,
-)
+from toolscout.discovery.providers.provider import Choice, Provider, ProviderName, Results
 from toolscout.discovery.providers.stream import Event, Stream, write
 from toolscout.tools.shapes import declared
 
@@ -123,7 +117,7 @@ class Gemini(Provider):
 
     name: ProviderName = "gemini"
     usage_keys: tuple[str, ...] = (_USAGE,)
-    stream: OpenStream | None = GeminiStream
+    stream: type[Stream] | None = GeminiStream
     history_key = "contents"
     parts_key = "parts"
     default_role: str | None = "user"

@@ -5,7 +5,7 @@ Requests and responses are plain JSON-like dicts. None of these functions change
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -79,20 +79,13 @@ class Choice(NamedTuple):
     """The tools that it forces or allows, which must be declared."""
 
 
-class OpenStream(Protocol):
-    """Makes the reader of a stream."""
-
-    def __call__(self, search_name: str, dispatch_name: str = "") -> Stream:
-        """Make it from the names of the search tool and of that through which tools are called."""
-
-
 class Provider:
     """One provider's shapes; what is defined here holds for most of them."""
 
     name: ProviderName
     usage_keys: tuple[str, ...] = ("usage",)
     """Where a response has its usage."""
-    stream: OpenStream | None = None
+    stream: type[Stream] | None = None
     """Reads a stream; None: streams are passed on unread."""
     max_tools: int | None = None
     """Maximum number of tools that a request may hold; None without a known one."""

@@ -7,16 +7,15 @@ searched, and goes back into its namespace before the request is sent.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any
 
-from toolscout.common.lru import Lru
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.chat import MAX_TOOLS
 from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
-from toolscout.discovery.providers.provider import OpenStream, ProviderName, Results
+from toolscout.discovery.providers.provider import ProviderName, Results
 from toolscout.discovery.providers.responses_stream import ResponsesStream, without_searches
-from toolscout.discovery.providers.stored import MAX_LAST_IDS, MAX_OPEN_BYTES, Storing
+from toolscout.discovery.providers.stored import Storing
+from toolscout.discovery.providers.stream import Stream
 
 _SPACE = "namespace_description"
 
@@ -31,17 +30,8 @@ class OpenAIResponses(Storing):
     name: ProviderName = "openai-responses"
     max_tools: int | None = MAX_TOOLS
     history_key = "input"
+    stream: type[Stream] | None = ResponsesStream
     response_path = ("output",)
-
-    last_ids: Lru[str, str] = Lru(MAX_LAST_IDS)
-    open_results: Lru[str, list[Json]] = Lru(MAX_OPEN_BYTES)
-
-    def __init__(self) -> None:
-        self.stream: OpenStream | None = partial(ResponsesStream, self.last_ids)
-
-    def written(self, results: Results) -> list[Json]:
-        """Return items."""
-        return self.results(results)
 
     def with_results(self, request: Json, results: list[Json]) -> Json:
         """Return the request with items before its input."""

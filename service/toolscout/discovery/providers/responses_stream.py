@@ -1,8 +1,8 @@
 """The stream of OpenAI Responses."""
 
-from toolscout.common.lru import Lru
 from toolscout.discovery.providers.calls import without_dispatch
 from toolscout.discovery.providers.fields import Json, mapping, mappings
+from toolscout.discovery.providers.stored import LAST_IDS
 from toolscout.discovery.providers.stream import Event, Stream, write
 
 NATIVE = "tool_search"
@@ -22,19 +22,17 @@ class ResponsesStream(Stream):
     gets is its next `previous_response_id`, which must be that of the model's last response:
     earlier ones end with a search whose answer they lack. So `response.created` waits for the first
     item that the client sees, and a response that only searches leaves no trace of its id. If one
-    shows text and then searches, its id stays and `last_ids` has the one behind it.
+    shows text and then searches, its id stays and `LAST_IDS` has the one behind it.
 
     Reasoning is held back until another item follows: before a search it belongs to a turn that the
     client never sees.
 
     Args:
-        last_ids: gets the id of the last response by the id that the client got, where they differ.
         search_name: name of the search tool.
         dispatch_name: name of the tool through which others are called; empty without one.
     """
 
-    def __init__(self, last_ids: Lru[str, str], search_name: str, dispatch_name: str = "") -> None:
-        self._last_ids = last_ids
+    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
         self._sequence: int | None = None
         self._earlier: list[Json] = []
         """Items of earlier turns of the model that went to the client."""
@@ -199,7 +197,7 @@ class ResponsesStream(Stream):
         if not is_final:
             return seen
         if own != self._id and isinstance(own, str) and isinstance(self._id, str):
-            self._last_ids.put(self._id, own)
+            LAST_IDS.put(self._id, own)
         if self._dispatch_name:
             seen = without_dispatch(seen, self._dispatch_name)
         if (self._earlier or self._by_place) and isinstance(seen.get("output"), list):

@@ -10,37 +10,31 @@ from toolscout.common.lru import Lru
 from toolscout.discovery.providers.fields import Json, encode
 from toolscout.discovery.providers.provider import Provider, Results
 
-MAX_LAST_IDS = 10_000
-"""Responses whose last id is remembered."""
+LAST_IDS: Lru[str, str] = Lru(10_000)
+"""Ids of the responses behind those that a stream showed, by the id that the client got."""
 
-MAX_OPEN_BYTES = 16 * 1024 * 1024
-"""Maximum bytes of remembered results, as JSON."""
+OPEN_RESULTS: Lru[str, list[Json]] = Lru(32 * 1024 * 1024)
+"""Results of searches, up to so many bytes as JSON, by their caller and the id of the response that
+made them along with other calls: they hold definitions, which are the caller's alone."""
 
 
 class Storing(Provider):
     """Base of providers that store conversations."""
 
-    last_ids: Lru[str, str]
-    """Ids of the responses behind those that a stream showed."""
-
-    open_results: Lru[str, list[Json]]
-    """Results of searches, by their caller and the id of the response that made them along with
-    other calls: they hold definitions, which are the caller's alone."""
-
     def resumed(self, request: Json, scope: str) -> Json:
         """Name the response behind the one that a stream showed, and answer its searches."""
         given = self.previous(request)
-        last = self.last_ids.get(given) or given
-        results = self.open_results.get(f"{scope}\n{last}")
+        last = LAST_IDS.get(given) or given
+        results = OPEN_RESULTS.get(f"{scope}\n{last}")
         if results is not None:
             request = self.with_results(request, results)
         return request if last == given else self.going_on_from(request, last)
 
     def leave_open(self, response: Json, results: Results, scope: str) -> None:
         """Remember the results until a request names the response."""
-        kept = self.written(results)
+        kept = self.results(results)
         if name := self.stored_as(response):
-            self.open_results.put(f"{scope}\n{name}", kept, len(encode(kept)))
+            OPEN_RESULTS.put(f"{scope}\n{name}", kept, len(encode(kept)))
 
     def stored_as(self, response: Json) -> str:
         """`id`."""
@@ -48,7 +42,7 @@ class Storing(Provider):
         return given if isinstance(given, str) else ""
 
     @abstractmethod
-    def written(self, results: Results) -> list[Json]:
+    def results(self, results: Results) -> list[Json]:
         """Return the results of searches as a request has them."""
 
     @abstractmethod

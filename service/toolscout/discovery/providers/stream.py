@@ -1,9 +1,10 @@
 """The reader of a provider's stream: what is the same for all of them."""
 
+import logging
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -14,7 +15,6 @@ from toolscout.discovery.providers.fields import (
     add,
     decode,
     encode,
-    handled,
     mapping,
 )
 
@@ -25,6 +25,8 @@ LONGEST_END = 4
 
 DONE = "[DONE]"
 """The last event of OpenAI's chat completions, which is no JSON."""
+
+logger = logging.getLogger("toolscout.client")
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -83,16 +85,6 @@ def _read(raw: bytes) -> Event:
     return Event(raw, data, str(data.get("type"))) if isinstance(data, dict) else Event(raw)
 
 
-class AnySplitter(Protocol):
-    """Takes bytes in any pieces, gives whole events."""
-
-    def feed(self, chunk: bytes) -> list[Event]:
-        """Return the events that are complete now."""
-
-    def end(self) -> bytes:
-        """Return what no event has ended yet."""
-
-
 class Stream:
     """One turn of the client, made of one or more streams of the model.
 
@@ -104,7 +96,7 @@ class Stream:
         dispatch_name: name of the tool through which others are called; empty without one.
     """
 
-    splitter: type[AnySplitter] = Splitter
+    splitter: type[Splitter] = Splitter
     """Cuts the bytes of the provider into events."""
 
     wrote: bool
@@ -135,7 +127,13 @@ class Stream:
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the model, in any pieces; return the bytes for the client."""
-        out = handled(self._splitter.feed(chunk), self._handle)
+        out = b""
+        for event in self._splitter.feed(chunk):
+            try:
+                out += self._handle(event)
+            except Exception:
+                logger.exception("an event of the model could not be read, and passes as it came")
+                out += event.raw
         self.wrote = self.wrote or bool(out)
         return out
 
