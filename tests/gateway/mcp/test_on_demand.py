@@ -164,15 +164,15 @@ def test_lists_are_kept_for_their_owner_alone_and_no_key_with_them(tmp_path: Pat
     cache.save(server, ToolPages((tool,), is_cut=True))
     kept = cache.load(server)
     assert kept is not None
-    assert kept.pages == ToolPages((tool,), is_cut=True)
-    assert kept.age_s < 60
+    assert kept[0] == ToolPages((tool,), is_cut=True)
+    assert kept[1] < 60
     (file,) = (tmp_path / "lists").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert "sesame" not in file.read_text() + file.name
     for other in (StdioServer(command="notes"), StdioServer(command="notes", env={"KEY": "x"})):
         assert cache.load(other) is None
-    for damaged in (b"", b"[]", b'{"tools": [{}]}', b"\xff"):
+    for damaged in (b"", b"[1]", b'{"tools": [{}]}', b"\xff"):
         file.write_bytes(damaged)
         assert cache.load(server) is None
 

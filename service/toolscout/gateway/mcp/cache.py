@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import mcp_types
 import msgspec
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter
 
 from toolscout.gateway.mcp.servers import Server, StdioServer
 
@@ -42,28 +42,7 @@ class ToolPages(NamedTuple):
     prompts: tuple[mcp_types.Prompt, ...] = ()
 
 
-class _Kept(msgspec.Struct):
-    tools: list[dict[str, Any]]
-    is_cut: bool = False
-    unreadable: int = 0
-    resources: list[dict[str, Any]] = []
-    templates: list[dict[str, Any]] = []
-    prompts: list[dict[str, Any]] = []
-
-
-_ENTRIES: dict[str, type[BaseModel]] = {
-    "tools": mcp_types.Tool,
-    "resources": mcp_types.Resource,
-    "templates": mcp_types.ResourceTemplate,
-    "prompts": mcp_types.Prompt,
-}
-
-
-class Kept(NamedTuple):
-    """A list from the cache."""
-
-    pages: ToolPages
-    age_s: float
+_JSON = TypeAdapter(ToolPages)
 
 
 class ListCache:
@@ -76,8 +55,8 @@ class ListCache:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
-    def load(self, server: Server) -> Kept | None:
-        """Return the last list of a server."""
+    def load(self, server: Server) -> tuple[ToolPages, float] | None:
+        """Return the last list of a server, and its age in seconds."""
         if self._folder is None:
             return None
         path = self._path(server, self._folder)
@@ -85,43 +64,19 @@ class ListCache:
             status = path.stat()
             if status.st_size > 2 * MAX_LIST_BYTES:
                 return None
-            kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
-            lists: dict[str, Any] = {
-                field: tuple(
-                    kind.model_validate(one, by_name=False) for one in getattr(kept, field)
-                )
-                for field, kind in _ENTRIES.items()
-            }
-        except (OSError, ValueError, RecursionError, ValidationError):
+            pages = _JSON.validate_json(path.read_bytes(), by_name=False)
+        except (OSError, ValueError, RecursionError):
             return None
-        age_s = max(0.0, time.time() - status.st_mtime)
-        return Kept(ToolPages(is_cut=kept.is_cut, unreadable=kept.unreadable, **lists), age_s)
+        return pages, max(0.0, time.time() - status.st_mtime)
 
     def save(self, server: Server, pages: ToolPages) -> None:
         """Keep the list of a server, and remove the oldest ones if they are too large together."""
         if self._folder is None:
             return
-        lists = {
-            field: [
-                one.model_dump(mode="json", by_alias=True, exclude_none=True)
-                for one in getattr(pages, field)
-            ]
-            for field in _ENTRIES
-        }
-        kept = _Kept(is_cut=pages.is_cut, unreadable=pages.unreadable, **lists)
-        content = msgspec.json.encode(kept)
-        path = self._path(server, self._folder)
-        written = path.with_suffix(f".{os.getpid()}")
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            written.replace(path)
+        with suppress(OSError):
+            content = _JSON.dump_json(pages, by_alias=True, exclude_none=True)
+            write_private(self._path(server, self._folder), content)
             self._make_room(self._folder)
-        except OSError:
-            with suppress(OSError):
-                written.unlink(missing_ok=True)
 
     @staticmethod
     def _make_room(folder: Path) -> None:
@@ -141,6 +96,20 @@ class ListCache:
             how = [server.url, server.transport, server.headers]
         digest = sha256(msgspec.json.encode(how, order="sorted")).hexdigest()
         return folder / f"{digest[:32]}.json"
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file in one step by one that its owner alone can read."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    written = path.with_suffix(f".{os.getpid()}")
+    written.unlink(missing_ok=True)
+    try:
+        descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        written.replace(path)
+    finally:
+        written.unlink(missing_ok=True)
 
 
 def user_folder(environ: Mapping[str, str], variable: str, default: str) -> Path | None:

@@ -25,7 +25,7 @@ from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.cache import user_folder
+from toolscout.gateway.mcp.cache import user_folder, write_private
 from toolscout.gateway.mcp.failures import LoginNeeded, causes, explained, printable
 from toolscout.gateway.mcp.servers import HttpServer
 
@@ -107,16 +107,8 @@ class TokenFile:
         self._write(content)
 
     def _write(self, content: Content) -> None:
-        if self._unsaved is not None:
-            return
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        written = self._path.with_suffix(f".{os.getpid()}")
-        with suppress(FileNotFoundError):
-            written.unlink()
-        descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(content))
-        written.replace(self._path)
+        if self._unsaved is None:
+            write_private(self._path, msgspec.json.encode(content))
 
 
 class Tokens(OAuth):
