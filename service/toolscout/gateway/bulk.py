@@ -6,6 +6,7 @@ written anew.
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ AT_A_TIME = 1_000
 """Tools of one request."""
 
 PATIENCE_S = 120.0
-"""Seconds for one answer."""
+"""Seconds for one answer; registering thousands of tools takes a few."""
 
 
 def write_file(path: Path, catalog: str, url: str, key: str | None) -> int:
@@ -30,29 +31,45 @@ def write_file(path: Path, catalog: str, url: str, key: str | None) -> int:
     Progress goes to standard error.
 
     Raises:
-        ConfigurationError: the file cannot be read, or the service refuses or is not there; says
-            how many tools were written before.
+        ConfigurationError: the file cannot be read, or the service refuses or is not there.
+    """
+    if not CATALOG_NAME.fullmatch(catalog):
+        raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
+    sent, total = 0, 0
+    with service_at(url, key) as client:
+        tools = iter(_tools(path))
+        while some := list(islice(tools, AT_A_TIME)):
+            total = _write(client, f"/v1/catalogs/{catalog}", some)
+            sent += len(some)
+            sys.stderr.write(f"{catalog}: {sent:,} tools written\n")
+    return total
+
+
+@contextmanager
+def service_at(url: str, key: str | None) -> Iterator[httpx2.Client]:
+    """Yield a client of a service.
+
+    Raises:
+        ConfigurationError: the service refuses a request, or is not there.
     """
     if not is_web_address(url):
         raise ConfigurationError("url: expected an http:// or https:// URL")
-    if not CATALOG_NAME.fullmatch(catalog):
-        raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    sent, total = 0, 0
     try:
         with httpx2.Client(base_url=url, headers=headers, timeout=PATIENCE_S) as client:
-            tools = iter(_tools(path))
-            while some := list(islice(tools, AT_A_TIME)):
-                total = _write(client, f"/v1/catalogs/{catalog}", some)
-                sent += len(some)
-                sys.stderr.write(f"{catalog}: {sent:,} tools written\n")
+            yield client
     except httpx2.HTTPStatusError as error:
-        text = error.response.text[:500]
-        raise ConfigurationError(f"after {sent:,} tools the service refused: {text}") from None
+        raise ConfigurationError(f"the service refused: {_detail(error.response)}") from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        what = f"{without_secrets(url)} does not answer ({type(error).__name__})"
-        raise ConfigurationError(f"after {sent:,} tools {what}; begin again") from None
-    return total
+        what = type(error).__name__
+        raise ConfigurationError(f"{without_secrets(url)} does not answer ({what})") from None
+
+
+def _detail(response: httpx2.Response) -> str:
+    try:
+        return str(msgspec.json.decode(response.content)["detail"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return f"status {response.status_code}"
 
 
 def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]]) -> int:

@@ -199,7 +199,8 @@ class Proxy:
     @asynccontextmanager
     async def _stream(self, scope: Scope, body: Body) -> AsyncIterator[httpx2.Response]:
         """Send a request on; the response is open while the block lasts."""
-        method, url, headers = scope["method"], self._url(scope), _request_headers(scope["headers"])
+        method, url = scope["method"], self._url(scope)
+        headers = [one for one in _passed_on(scope["headers"]) if one[0] != KEY_HEADER]
         names = {name for name, _ in scope["headers"]}
         if names.isdisjoint((b"content-length", b"transfer-encoding")):
             body.is_read.set()
@@ -304,10 +305,6 @@ def _named_by_connection(headers: list[tuple[bytes, bytes]]) -> set[bytes]:
 def _passed_on(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     dropped = _HOP_BY_HOP | _named_by_connection(headers)
     return [(name, value) for name, value in headers if name.lower() not in dropped]
-
-
-def _request_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    return [each for each in _passed_on(headers) if each[0] != KEY_HEADER]
 
 
 def _explained(error: Exception) -> Refused:

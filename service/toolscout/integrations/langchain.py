@@ -45,7 +45,9 @@ class ToolSelectionMiddleware(AgentMiddleware):
         return await handler(await asyncio.to_thread(self._narrowed, request))
 
     def _narrowed(self, request: Any) -> Any:
-        if len(request.tools) <= self._top_k or _is_forced(request.tool_choice):
+        # A choice of another kind may name a tool, which then has to stay.
+        is_open = request.tool_choice in (None, "auto", "any", "none", "required")
+        if len(request.tools) <= self._top_k or not is_open:
             return request
         messages = _asked(request.messages)
         questions = [message["content"] for message in messages if "content" in message]
@@ -72,8 +74,3 @@ def _asked(messages: Sequence[Any]) -> list[dict[str, Any]]:
             calls = [{"function": {"name": sendable(call["name"])}} for call in message.tool_calls]
             asked.append({"role": "assistant", "tool_calls": calls})
     return latest(asked)
-
-
-def _is_forced(tool_choice: Any) -> bool:
-    """Whether a choice may name a tool, which then has to stay among those that are shown."""
-    return tool_choice not in (None, "auto", "any", "none", "required")

@@ -22,15 +22,7 @@ import msgspec
 from toolscout.client.endpoint import is_web_address
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.json_file import (
-    converted,
-    expand,
-    keys_of,
-    read_object,
-    read_text,
-    unknown_keys,
-    without_blanks,
-)
+from toolscout.gateway.mcp import json_file
 from toolscout.gateway.mcp.options import Config, read_options
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer, prefix_of
 
@@ -116,7 +108,7 @@ def read_config(path: Path, environ: Mapping[str, str], *, has_keys: bool = Fals
     Raises:
         ConfigurationError: it cannot be read, or has an error; says where and which.
     """
-    content = read_object(path)
+    content = json_file.read_object(path)
     folder = path.absolute().parent
     try:
         return _File(content, folder, environ, has_keys).config()
@@ -190,11 +182,11 @@ class _File:
         elif isinstance(value.get("command"), list):  # opencode: command and args in one
             command, *args = value["command"] or [None]
             value = value | {"command": command, "args": [*args, *(value.get("args") or ())]}
-        value = without_blanks(value)
-        known = keys_of(_Entry)
+        value = json_file.without_blanks(value)
+        known = json_file.keys_of(_Entry)
         unknown = self._note_unknown(value, (*known, *NOTHING_TO_DO), place)
         value = {key: one for key, one in value.items() if key in known}
-        entry = converted(expand(value, self._environ, place), _Entry, place)
+        entry = json_file.converted(json_file.expand(value, self._environ, place), _Entry, place)
         urls = {"url": entry.url, "serverUrl": entry.server_url, "httpUrl": entry.http_url}
         url = _only(urls, place)
         if (entry.command is None) == (url is None):
@@ -247,7 +239,7 @@ class _File:
         named = {name: f"${{{variable}}}" for name, variable in entry.env_http_headers.items()}
         if entry.bearer:
             named["Authorization"] = f"Bearer ${{{entry.bearer}}}"
-        named = expand(named, self._environ, f"{place}.headers")
+        named = json_file.expand(named, self._environ, f"{place}.headers")
         given = entry.request_init.headers | entry.http_headers | entry.headers
         return named | {name: _text(one) for name, one in given.items()}
 
@@ -269,7 +261,7 @@ class _File:
             from dotenv import dotenv_values  # of the extra, which only the commands here need
 
             try:
-                text = read_text(self._folder / entry.env_file)
+                text = json_file.read_text(self._folder / entry.env_file)
             except ConfigurationError as error:
                 raise ConfigurationError(f"{place}.envFile: {error.detail}") from None
             pairs = dotenv_values(stream=StringIO(text), interpolate=False).items()
@@ -282,7 +274,7 @@ class _File:
         self, value: dict[str, Any], known: Sequence[str], place: str
     ) -> Sequence[str]:
         """Note keys that are ignored, and return them."""
-        unknown = dict(unknown_keys(value, known))
+        unknown = dict(json_file.unknown_keys(value, known))
         for key, hint in unknown.items():
             why = UNSUPPORTED.get(key, f"unknown key{hint}")
             self._warnings.append(f"{place}{'.' if place else ''}{key}: ignored: {why}")

@@ -7,7 +7,6 @@ without it.
 from collections.abc import Awaitable, Callable
 
 import mcp_types
-from fastmcp.client.messages import MessageHandler
 from fastmcp.client.transports import ClientTransport
 from fastmcp.server.providers.proxy import ProxyClient
 from mcp import MCPError
@@ -21,6 +20,12 @@ Log = Callable[[mcp_types.LoggingMessageNotificationParams], Awaitable[None]]
 
 MODES = ("legacy", "auto")
 """First the era that has notifications on every transport, then any."""
+
+CHANGES = (
+    mcp_types.ToolListChangedNotification,
+    mcp_types.ResourceListChangedNotification,
+    mcp_types.PromptListChangedNotification,
+)
 
 
 async def connect(
@@ -36,6 +41,11 @@ async def connect(
         Exception: the server cannot be reached, or speaks no known version.
     """
     own = {"roots": None, "sampling_handler": None, "elicitation_handler": None}
+
+    async def note(message: object) -> None:
+        if isinstance(message, CHANGES):
+            await list_changed()
+
     for mode in MODES:
         client = ProxyClient(
             transport,
@@ -43,7 +53,7 @@ async def connect(
             mode=mode,
             log_handler=log,
             progress_handler=_no_progress,
-            message_handler=_Changes(list_changed),
+            message_handler=note,
             **own,
         )
         try:
@@ -54,22 +64,6 @@ async def connect(
         else:
             return client
     raise AssertionError("the last mode returns or raises")
-
-
-class _Changes(MessageHandler):
-    """Passes on that a list has changed."""
-
-    def __init__(self, list_changed: Callable[[], Awaitable[None]]) -> None:
-        self._list_changed = list_changed
-
-    async def on_tool_list_changed(self, _: mcp_types.ToolListChangedNotification) -> None:
-        await self._list_changed()
-
-    async def on_resource_list_changed(self, _: mcp_types.ResourceListChangedNotification) -> None:
-        await self._list_changed()
-
-    async def on_prompt_list_changed(self, _: mcp_types.PromptListChangedNotification) -> None:
-        await self._list_changed()
 
 
 async def _no_progress(_: float, __: float | None, ___: str | None) -> None:

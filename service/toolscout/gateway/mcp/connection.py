@@ -124,7 +124,9 @@ class Connection:
         while True:
             was_listed = False
             if self.is_asleep:
-                await self._sleep()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(MAX_AGE_S - self._age_s):
+                        await self._wanted.wait()
             try:
                 connecting = await asyncio.to_thread(_connecting)
                 with connecting.transport_to(self.name, self.server) as transport:
@@ -202,12 +204,6 @@ class Connection:
         finally:
             self._calls -= 1
             self._used_at = asyncio.get_running_loop().time()
-
-    async def _sleep(self) -> None:
-        """Wait until the server is called, or its list is old."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(MAX_AGE_S - self._age_s):
-                await self._wanted.wait()
 
     async def _list(self, client: "ProxyClient") -> None:
         self._is_stale = False

@@ -21,10 +21,9 @@ from toolscout.gateway.mcp.tools import (
     ReadSkill,
     ServerTools,
 )
-from toolscout.gateway.mcp.view import Session, Status, View
+from toolscout.gateway.mcp.view import Session, View
 from toolscout.metatools.answers import find_tool
-from toolscout.metatools.arguments import CallError, schema_of
-from toolscout.metatools.table import MetaTool
+from toolscout.metatools.arguments import Arguments, CallError, schema_of
 
 MAX_NAMED_SERVERS = 20
 
@@ -66,48 +65,32 @@ def own_tools(config: Config, has_skills: bool = False) -> list[Tool]:
     """
     options = config.options
     harmless = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    search = _own(META_TOOLS["search_tools"], harmless)
-    search.description = _of_servers(search.description or "", config.servers)
-    annotations = {
-        CALL: mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=True),
-        CALL_WRITE: mcp_types.ToolAnnotations(
-            read_only_hint=False,
-            destructive_hint=options.max_risk == "destructive",
-            open_world_hint=options.max_risk in ("write_remote", "destructive"),
-        ),
-    }
-    if options.max_risk == "read_only":
-        del annotations[CALL_WRITE]
-    calls = [
-        Listed(
-            name=name,
-            description=CALLS[name],
-            parameters=schema_of(CallTool),
-            annotations=hints,
-            meta=ALWAYS,
-        )
-        for name, hints in annotations.items()
-    ]
+    reads = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
+    writes = mcp_types.ToolAnnotations(
+        read_only_hint=False,
+        destructive_hint=options.max_risk == "destructive",
+        open_world_hint=options.max_risk in ("write_remote", "destructive"),
+    )
+    search = META_TOOLS["search_tools"]
+    about = _of_servers(search.description, config.servers)
+    own = [_own(search.name, about, search.arguments, harmless)]
+    own.append(_own(CALL, CALLS[CALL], CallTool, reads))
+    if options.max_risk != "read_only":
+        own.append(_own(CALL_WRITE, CALLS[CALL_WRITE], CallTool, writes))
     if has_skills:
         about = "Read a skill that search_tools names: instructions for a task, or a file of them."
-        calls.append(
-            Listed(
-                name=READ_SKILL,
-                description=about,
-                parameters=schema_of(ReadSkill),
-                annotations=harmless,
-                meta=ALWAYS,
-            )
-        )
-    rare = [_own(META_TOOLS[name], harmless) for name in RARE if options.all_meta_tools]
-    return [search, *calls, *rare]
+        own.append(_own(READ_SKILL, about, ReadSkill, harmless))
+    rare = [META_TOOLS[name] for name in RARE if options.all_meta_tools]
+    return own + [_own(one.name, one.description, one.arguments, harmless) for one in rare]
 
 
-def _own(tool: MetaTool, hints: mcp_types.ToolAnnotations) -> Listed:
+def _own(
+    name: str, description: str, arguments: type[Arguments], hints: mcp_types.ToolAnnotations
+) -> Tool:
     return Listed(
-        name=tool.name,
-        description=tool.description,
-        parameters=schema_of(tool.arguments),
+        name=name,
+        description=description,
+        parameters=schema_of(arguments),
         annotations=hints,
         meta=ALWAYS,
     )
@@ -167,7 +150,7 @@ def prompts(view: View) -> list[Prompt]:
 
     async def status(_: Mapping[str, Any]) -> str:
         await view.ready()
-        return "\n".join(map(_line, view.status()))
+        return "\n".join(view.status())
 
     task = PromptArgument(name="task", description="What you want to do", required=True)
     return [
@@ -185,13 +168,3 @@ def prompts(view: View) -> list[Prompt]:
             write=status,
         ),
     ]
-
-
-def _line(server: Status) -> str:
-    """Return the state of a server in a line."""
-    tools = f"{server.tools} tool" if server.tools == 1 else f"{server.tools} tools"
-    line = f"{server.name}: {'starts when called' if server.is_asleep else 'answers'}, {tools}"
-    if server.reason is not None:
-        kept = f"; {tools} of its last list cannot be called" if server.tools else ""
-        line = f"{server.name}: does not answer: {server.reason}{kept}"
-    return f"{line}; left out: {server.left_out}" if server.left_out else line

@@ -7,10 +7,9 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx2
-import msgspec
 
-from toolscout.client.endpoint import is_web_address, without_secrets
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.bulk import service_at
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing
@@ -20,9 +19,6 @@ from toolscout.gateway.mcp.view import permitted
 
 PAGE = 1_000
 """Tools of one page of the catalog that is there already."""
-
-TIMEOUT_S = 60.0
-"""Seconds for one answer of the service; registering thousands of tools takes a few."""
 
 Tools = Mapping[str, Mapping[str, Any]]
 """What a catalog has of each tool, by name, as far as it is compared."""
@@ -42,22 +38,12 @@ def run(
     Raises:
         ConfigurationError: a server or the service cannot be reached, or refuses.
     """
-    if not is_web_address(url):
-        raise ConfigurationError("url: expected an http:// or https:// URL")
-    tools = [] if config is None else asyncio.run(_listed(config)).offer.everything
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        with httpx2.Client(base_url=url, headers=headers, timeout=TIMEOUT_S) as client:
-            before = _registered(client, catalog)
-            client.put(
-                f"/v1/catalogs/{catalog}", json={"tools": [*tools, *skills]}
-            ).raise_for_status()
-            after = _registered(client, catalog)
-    except httpx2.HTTPStatusError as error:
-        raise ConfigurationError(f"the service refused: {_detail(error.response)}") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        what = type(error).__name__
-        raise ConfigurationError(f"{without_secrets(url)} does not answer ({what})") from None
+    with service_at(url, key) as client:
+        tools = [] if config is None else asyncio.run(_listed(config)).offer.everything
+        before = _registered(client, catalog)
+        content = {"tools": [*tools, *skills]}
+        client.put(f"/v1/catalogs/{catalog}", json=content).raise_for_status()
+        after = _registered(client, catalog)
     return "\n".join(_report(catalog, before, after))
 
 
@@ -163,10 +149,3 @@ def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable
             yield f"{change}: {', '.join(names)}"
     if not any(changes.values()):
         yield "nothing has changed"
-
-
-def _detail(response: httpx2.Response) -> str:
-    try:
-        return str(msgspec.json.decode(response.content)["detail"])
-    except (msgspec.DecodeError, KeyError, TypeError):
-        return f"status {response.status_code}"

@@ -35,20 +35,8 @@ class Passed:
     def __init__(self, entry: Any) -> None:
         self.entry = entry
 
-    @property
-    def uri(self) -> str:
-        """Return the URI of a resource."""
-        return str(self.entry.uri)
-
-    @property
-    def uri_template(self) -> str:
-        """Return the template of URIs."""
-        return str(self.entry.uri_template)
-
-    @property
-    def name(self) -> str:
-        """Return the name of a prompt."""
-        return str(self.entry.name)
+    def __getattr__(self, field: str) -> Any:
+        return getattr(self.entry, field)
 
     def sent(self, **_: Any) -> Any:
         """Return the entry of the protocol, or the result of a request for one."""

@@ -13,8 +13,8 @@ from fastmcp.client.transports import ClientTransport
 from fastmcp.client.transports.base import TransportOptions
 from fastmcp.server.providers.proxy import ProxyClient
 from mcp import MCPError
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse, methods
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp_types import methods
 from pydantic import ValidationError
 
 from toolscout.gateway.mcp.cache import MAX_LIST_BYTES, ToolPages
@@ -44,12 +44,12 @@ class ListTransport(ClientTransport):
     def connect_session(
         self, *, transport_options: TransportOptions | None = None, **session: Any
     ) -> Any:
-        """Connect as the next class does, and look at each message before the library does."""
+        """Connect as the next class does, and look at each answer before the library does."""
         options = transport_options or TransportOptions()
         inner = options.session_class
 
         def opened(incoming: Any, outgoing: Any, **more: Any) -> Any:
-            return inner(_Messages(self, incoming), outgoing, **more)
+            return inner(dispatcher=_Dispatcher(self, incoming, outgoing), **more)
 
         options = replace(options, session_class=opened)
         return super().connect_session(transport_options=options, **session)
@@ -65,32 +65,17 @@ class ListTransport(ClientTransport):
                 tools[:] = readable
 
 
-class _Messages:
-    """The stream of a server's messages, whose lists are trimmed."""
+class _Dispatcher(JSONRPCDispatcher[Any]):
+    """Sends requests as the library does, and trims the lists in the answers."""
 
-    def __init__(self, transport: ListTransport, inner: Any) -> None:
+    def __init__(self, transport: ListTransport, incoming: Any, outgoing: Any) -> None:
+        super().__init__(incoming, outgoing)
         self._transport = transport
-        self._inner = inner
 
-    @property
-    def last_context(self) -> Any:
-        return getattr(self._inner, "last_context", None)
-
-    async def __aenter__(self) -> "_Messages":
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> Any:
-        return await self._inner.__aexit__(*error)
-
-    def __aiter__(self) -> "_Messages":
-        return self
-
-    async def __anext__(self) -> Any:
-        item = await self._inner.__anext__()
-        if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
-            self._transport.trim(item.message.result)
-        return item
+    async def send_raw_request(self, *request: Any, **more: Any) -> dict[str, Any]:
+        result = await super().send_raw_request(*request, **more)
+        self._transport.trim(result)
+        return result
 
 
 def _is_readable(entry: Any) -> bool:

@@ -153,7 +153,8 @@ class ServerTools:
         """
         offered = self._offered[name]
         right, expected = self.caller(name), self._token(offered)
-        if expected is not None and not self._is_read(offered, expected, token):
+        was_shown = self._session.is_remembered and expected in self._session.read
+        if expected is not None and not was_shown and self._view.gate.refuses(offered.shown, token):
             changed = "has changed and " if offered.is_changed else ""
             why = f"{name} {changed}is {offered.shown['risk']}: check its definition"
             message = f"{why}, then repeat the call through {right} with this token"
@@ -176,11 +177,6 @@ class ServerTools:
             risk=None if shown.call == CALL else shown.risk,
             requires_full_schema=None,
         )
-
-    def _is_read(self, offered: Offered, expected: str, token: object) -> bool:
-        """Return whether the definition was shown, here or as the token says."""
-        is_here = self._session.is_remembered and expected in self._session.read
-        return is_here or not self._view.gate.refuses(offered.shown, token)
 
     def _token(self, offered: Offered) -> str | None:
         """Return what a call of a tool has to repeat; None if it may be called as it is."""

@@ -56,20 +56,6 @@ class Session:
         return next((one for one in reversed(self._searches) if name in one.names), None)
 
 
-class Status(NamedTuple):
-    """The state of a server."""
-
-    name: str
-    tools: int
-    """How many of its tools are offered."""
-    left_out: str | None
-    """Which are left out, and why."""
-    reason: str | None
-    """Why it is unavailable; None if it is not."""
-    is_asleep: bool
-    """Whether it starts when it is called."""
-
-
 class View:
     """What hosts with one key see.
 
@@ -137,14 +123,11 @@ class View:
         session.note_search(query, names)
         return names, outcome
 
-    def status(self) -> list[Status]:
-        """Return the state of each server."""
+    def status(self) -> list[str]:
+        """Return the state of each server in a line."""
         counts = Counter(one.connection.name for one in self.tools.values())
         return [
-            Status(
-                one.name, counts[one.name], self._left_out.get(one.name), one.reason, one.is_asleep
-            )
-            for one in self.connections
+            _line(one, counts[one.name], self._left_out.get(one.name)) for one in self.connections
         ]
 
     def unavailable(self, namespace: object = None) -> dict[str, str]:
@@ -230,6 +213,16 @@ class View:
             *([one.shown for one in self.pinned()], bool(self.skills.by_name)),
         )
         return tools, self.texts.listed
+
+
+def _line(server: Connection, count: int, left_out: str | None) -> str:
+    """Return the state of a server that offers some tools, in a line."""
+    tools = f"{count} tool" if count == 1 else f"{count} tools"
+    line = f"{server.name}: {'starts when called' if server.is_asleep else 'answers'}, {tools}"
+    if server.reason is not None:
+        kept = f"; {tools} of its last list cannot be called" if count else ""
+        line = f"{server.name}: does not answer: {server.reason}{kept}"
+    return f"{line}; left out: {left_out}" if left_out else line
 
 
 def permitted(config: Config, listing: Listing) -> dict[str, Offered]:
