@@ -40,15 +40,10 @@ class BreakerPolicy:
         """
         for name in ("consecutive", "window"):
             check_count(f"breaker.{name}", getattr(self, name), 1)
-        for name, least, most in (
-            ("ratio", 0.0, math.inf),
-            ("first_pause_s", 0.0, math.inf),
-            ("longest_pause_s", 0.0, math.inf),
-            ("jitter", 0.0, 1.0),
-        ):
-            number = getattr(self, name)
-            if not isinstance(number, int | float) or not least <= number <= most:
-                raise InvalidArgument(f"breaker.{name}: expected a number from {least} to {most}")
+        for name in ("ratio", "first_pause_s", "longest_pause_s", "jitter"):
+            number, most = getattr(self, name), 1.0 if name == "jitter" else math.inf
+            if not isinstance(number, int | float) or not 0.0 <= number <= most:
+                raise InvalidArgument(f"breaker.{name}: expected a number from 0.0 to {most}")
 
 
 class CircuitBreaker:

@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from queue import Full, Queue
-from types import TracebackType
 from typing import IO, Any, Self
 
 import msgspec
@@ -98,12 +97,7 @@ class JsonLines:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _start(self) -> None:

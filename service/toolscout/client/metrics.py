@@ -10,6 +10,7 @@ Success rate, and the rates of empty and of invalid selections, are shares of
 `toolscout_client_searches_total` by `status` and `reason`.
 """
 
+from functools import partial
 from typing import Any
 
 from toolscout.client.events import SearchEvent, TurnEvent
@@ -33,41 +34,35 @@ class PrometheusMetrics:
             raise ConfigurationError(
                 "metrics need: pip install '.[metrics]' in the clone"
             ) from None
-        registry = prometheus_client.REGISTRY if registry is None else registry
-        self._searches = prometheus_client.Counter(
+        to: dict[str, Any] = {
+            "registry": prometheus_client.REGISTRY if registry is None else registry
+        }
+        counter: Any = partial(prometheus_client.Counter, **to)
+        self._searches = counter(
             "toolscout_client_searches",
             "Searches by how they ended, and why those that selected nothing did",
             ["status", "reason"],
-            registry=registry,
         )
         self._latency = prometheus_client.Histogram(
             "toolscout_client_added_latency_seconds",
             "Time that searches added to requests",
             buckets=BUCKETS_S,
-            registry=registry,
+            **to,
         )
-        self._requests = prometheus_client.Counter(
-            "toolscout_client_requests", "Requests sent, retries among them", registry=registry
+        self._requests = counter("toolscout_client_requests", "Requests sent, retries among them")
+        self._shown = counter(
+            "toolscout_client_tools_reinjected", "Tools that selections brought back"
         )
-        self._shown = prometheus_client.Counter(
-            "toolscout_client_tools_reinjected",
-            "Tools that selections brought back",
-            registry=registry,
-        )
-        self._deferred = prometheus_client.Counter(
-            "toolscout_client_tools_deferred", "Tools that were searched", registry=registry
-        )
-        self._tokens = prometheus_client.Counter(
+        self._deferred = counter("toolscout_client_tools_deferred", "Tools that were searched")
+        self._tokens = counter(
             "toolscout_client_tokens",
             "Estimated prompt tokens of tools in turns: offered, and shown at their end",
             ["tools"],
-            registry=registry,
         )
-        self._calls = prometheus_client.Counter(
+        self._calls = counter(
             "toolscout_client_calls",
             "Calls of tools in turns with deferred tools, by how the model came to know the tool",
             ["tool"],
-            registry=registry,
         )
 
     def __call__(self, event: SearchEvent | TurnEvent) -> None:

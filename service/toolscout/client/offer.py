@@ -15,14 +15,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.tools.shapes import (
-    DECLARATIONS,
-    ORDINARY_TYPES,
-    as_mapping,
-    declared,
-    name_of,
-    runs_at_provider,
-)
+from toolscout.tools import shapes
 
 MARKER = "cache_control"
 """Key of a tool, a message or a part of one with which the cached part of a prompt ends."""
@@ -35,7 +28,7 @@ one of `final_answer`, and agents hand a conversation over by `transfer_to_…`.
 such a tool after the user's own class (LangChain) put it last, and require a call.
 """
 
-_DECLARING = frozenset(DECLARATIONS)
+_DECLARING = frozenset(shapes.DECLARATIONS)
 _WRAPPERS = ("toolSpec", "function")
 _name_of = itemgetter("name")
 
@@ -148,14 +141,14 @@ def _listed(tools: Any) -> Sequence[Any]:
 
 def _searched_name(tool: Any) -> str:
     """Return the name of a tool; empty for a built-in."""
-    whole = as_mapping(tool)
-    return "" if runs_at_provider(whole) else name_of(whole)
+    whole = shapes.as_mapping(tool)
+    return "" if shapes.runs_at_provider(whole) else shapes.name_of(whole)
 
 
 def _written(name: str, tool: Any) -> bytes:
     """Return a definition as JSON; its name alone if it is none."""
     try:
-        content = {key: value for key, value in as_mapping(tool).items() if key != MARKER}
+        content = {key: value for key, value in shapes.as_mapping(tool).items() if key != MARKER}
         return msgspec.json.encode(content, order="sorted")
     except Exception:
         return name.encode("utf-8", "replace")
@@ -175,7 +168,7 @@ def _read_alike(tools: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any], Seq
     if wrapper:
         fits = [wrapper in tool for tool in tools]
     else:
-        fits = ["name" in tool and tool.get("type") in ORDINARY_TYPES for tool in tools]
+        fits = ["name" in tool and tool.get("type") in shapes.ORDINARY_TYPES for tool in tools]
     named = list(compress(tools, fits))
     builtins = [tool for tool, is_named in zip(tools, fits, strict=True) if not is_named]
     if any(map(_searched_name, builtins)):
@@ -193,7 +186,7 @@ def _names_of(tools: Sequence[Any], wrapper: str) -> list[str]:
         names = list(map(_name_of, map(itemgetter(wrapper), tools)))
     else:
         names = list(map(_name_of, tools))
-        if not ORDINARY_TYPES.issuperset(map(dict.get, tools, repeat("type"))):
+        if not shapes.ORDINARY_TYPES.issuperset(map(dict.get, tools, repeat("type"))):
             raise ValueError("a built-in")
     "".join(names)  # fails unless all are texts
     if "" in names:
@@ -210,5 +203,5 @@ def _flat(tools: Sequence[Any]) -> Sequence[Any]:
 
 
 def _declared(tool: Any, number: int) -> list[Any]:
-    functions, rest = declared(tool, f"tools[{number}]")
+    functions, rest = shapes.declared(tool, f"tools[{number}]")
     return [*functions, rest] if rest else functions

@@ -12,7 +12,6 @@ from collections.abc import Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from functools import partial
 from time import monotonic
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from toolscout.client.connections import CLOSED, Reply, too_late
@@ -83,12 +82,7 @@ class AsyncSelector(SelectorBase):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 
@@ -120,7 +114,7 @@ class Selector(SelectorBase):
                 reply = self._background.run(self.channel.send(call), latest)
             except TimeoutError:
                 reply = too_late(call.times)
-            except Closed:
+            except CancelledError:
                 reply = CLOSED
             finally:
                 self.channel.settle(call, reply)
@@ -141,12 +135,7 @@ class Selector(SelectorBase):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -159,10 +148,6 @@ def _is_long(tools: Sequence[Any]) -> bool:
 
 JOIN_S = 1.0
 """Seconds that closing waits for the thread."""
-
-
-class Closed(Exception):  # noqa: N818 - nothing went wrong
-    """The work was given up because its loop was closed."""
 
 
 class Background:
@@ -189,13 +174,11 @@ class Background:
 
         Raises:
             TimeoutError: the deadline came first; the work is cancelled.
-            Closed: it was closed meanwhile.
+            CancelledError: it was closed meanwhile.
         """
         future = self.start(work)
         try:
             return future.result(max(deadline - monotonic(), 0.0))
-        except CancelledError:
-            raise Closed from None
         finally:
             future.cancel()
 
