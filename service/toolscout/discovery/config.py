@@ -134,26 +134,22 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         Raises:
             InvalidArgument: `always_keep` holds no names, or one of the others is no count.
         """
-        if defer_above is None:
-            defer_above = self.defer_above or 0
-        check_count("defer_above", defer_above, 0)
         if always_keep == MOST_CALLED:
             always_keep = (MOST_CALLED,)
         check_names("always_keep", always_keep)
-        if top_k is None:
-            top_k = self.max_search_results
-        check_count("top_k", top_k, 1)
-        if restore_on_no_match is None:
-            restore_on_no_match = self.restore_on_no_match
-        check_switches(restore_on_no_match=restore_on_no_match)
-        return msgspec.structs.replace(
-            self,
-            always_keep=(*self.always_keep, *always_keep),
-            max_search_results=top_k,
-            restore_on_no_match=restore_on_no_match,
-            defer_above=defer_above,
-            search=self.search if search is None else search,
-        )
+        given = {
+            "max_search_results": top_k,
+            "restore_on_no_match": restore_on_no_match,
+            "defer_above": defer_above if defer_above is not None else self.defer_above or 0,
+            "search": search,
+        }
+        changes: dict[str, Any] = {key: one for key, one in given.items() if one is not None}
+        changes["always_keep"] = (*self.always_keep, *always_keep)
+        changed = msgspec.structs.replace(self, **changes)
+        check_count("defer_above", changed.defer_above, 0)
+        check_count("top_k", changed.max_search_results, 1)
+        check_switches(restore_on_no_match=changed.restore_on_no_match)
+        return changed
 
     @property
     def pins(self) -> tuple[str, ...]:

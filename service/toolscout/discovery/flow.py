@@ -206,9 +206,7 @@ class AsyncToolDiscovery(Flow):
     """The flow for asyncio code. The settings are those of `Preparation`."""
 
     selector: AsyncSelector
-
-    def _prepare(self, settings: dict[str, Any]) -> None:
-        self.selector = AsyncSelector(**settings)
+    _selector = AsyncSelector
 
     async def complete(
         self,
@@ -269,9 +267,7 @@ class ToolDiscovery(Flow):
     """The flow for blocking code. The settings are those of `Preparation`."""
 
     selector: Selector
-
-    def _prepare(self, settings: dict[str, Any]) -> None:
-        self.selector = Selector(**settings)
+    _selector = Selector
 
     def complete(
         self,

@@ -6,21 +6,14 @@ from functools import partial
 from time import perf_counter
 from typing import Any, get_args
 
-from toolscout.client.events import (
-    Stage,
-    TurnEvent,
-    TurnObserver,
-    checked_observers,
-    log_turn,
-    notify,
-)
+from toolscout.client import events
 from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout
 from toolscout.client.selection import Selection
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.common.lru import Lru
 from toolscout.discovery import local
-from toolscout.discovery.callers_search import CallersSearch, callers_search
+from toolscout.discovery.callers_search import callers_search
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.discovery.providers import Call, Json, Provider, ProviderName, provider_named
 from toolscout.discovery.providers.fields import mapping
@@ -87,7 +80,7 @@ class Preparation:
         max_rounds: int = MAX_ROUNDS,
         store: SessionStore | None = None,
         rollout: str | Rollout | None = None,
-        turn_observers: Sequence[TurnObserver] | None = (log_turn,),
+        turn_observers: Sequence[events.TurnObserver] | None = (events.log_turn,),
         native: bool = True,
         dispatch: bool = False,
         restore_on_no_match: bool | None = None,
@@ -111,20 +104,17 @@ class Preparation:
         self.store = SessionStore() if store is None else store
         self._order = order
         self._turn_settings = TurnSettings(
+            config=config,
             store=self.store,
-            search_name=config.search_tool_name,
             order=order,
             max_rounds=max_rounds,
             native=native,
             dispatch=dispatch,
-            restore_on_no_match=config.restore_on_no_match,
             remember_tools=remember_tools,
-            always_keep=config.pins,
-            keeps_most_called=config.keeps_most_called,
             refusing=Lru(MAX_MODELS),
             on_end=partial(self._report_turn, "finished"),
         )
-        self._turn_observers = checked_observers("turn_observers", turn_observers)
+        self._turn_observers = events.checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(config.rollout if rollout is None else rollout)
         # A percentage is decided here, for the whole turn; the selector handles dark and shadow.
         asks = config.strategy in ASKING
@@ -133,24 +123,21 @@ class Preparation:
         if "permit" in selector_options:
             # The forward after the last search has every tool of the request again.
             raise InvalidArgument("permit: filter the tools of the request before the flow begins")
-        self._prepare(
-            {
-                "endpoint": config.api.endpoint if asks else None,
-                "api_key": config.api.api_key or None,
-                "timeout": config.api.timeout,
-                "rollout": mode if asks else Rollout("off"),
-                **selector_options,
-            }
-        )
+        settings = {
+            "endpoint": config.api.endpoint if asks else None,
+            "api_key": config.api.api_key or None,
+            "timeout": config.api.timeout,
+            "rollout": mode if asks else Rollout("off"),
+        }
+        self.selector = self._selector(**settings | selector_options)
         # A query that no event may hold is not reported either.
         learn = learn and selector_options.get("log_query") != "off"
         self.reporter = reporter_of(self.selector) if learn and asks else None
         """Reports to the service; None if nothing is to be reported."""
 
-    selector: AsyncSelector | Selector
-
-    def _prepare(self, settings: dict[str, Any]) -> None:
-        """Make the selector of one kind of flow."""
+    selector: Any
+    _selector: type[AsyncSelector] | type[Selector]
+    """The selector of one kind of flow."""
 
     def _begun(
         self, request: Json, provider: ProviderName, session: str | None, scope: str, streams: bool
@@ -189,7 +176,10 @@ class Preparation:
         is_unknown = not name and bool(previous)
         is_used = self._only_asks or self._rollout.mode == "on" or self._rollout.includes(name)
         search = callers_search(provider, request, tools)
-        if not is_used or self._leaves_alone(search):
+        if not is_used:
+            return request
+        if search.is_left_alone(self.config.search) or (search.defers and strategy == "relevance"):
+            logger.info("the request searches deferred tools by itself and is left alone")
             return request
         request, tools = search.request, search.tools
         offer = Offer(tools)
@@ -208,17 +198,7 @@ class Preparation:
             plain = turn.original
         if provider.keeps_tools(request) and not turn.is_native:
             plain = request  # its tools could not change
-        if plain is not None:
-            return plain
-        return turn
-
-    def _leaves_alone(self, search: CallersSearch) -> bool:
-        """Return whether a request searches deferred tools without us."""
-        is_left = search.is_left_alone(self.config.search)
-        is_left = is_left or (search.defers and self.config.strategy == "relevance")
-        if is_left:
-            logger.info("the request searches deferred tools by itself and is left alone")
-        return is_left
+        return turn if plain is None else plain
 
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
@@ -243,7 +223,7 @@ class Preparation:
         self._report("filtered", provider.name, session, offer, shown)
         return provider.with_tools(request, offer.pick(names))
 
-    def _report_turn(self, stage: Stage, turn: Turn) -> None:
+    def _report_turn(self, stage: events.Stage, turn: Turn) -> None:
         if stage == "finished":
             if self.config.keeps_most_called:
                 offered = [name for name in turn.called if name in turn.offer.by_name]
@@ -258,22 +238,24 @@ class Preparation:
 
     def _report(
         self,
-        stage: Stage,
+        stage: events.Stage,
         provider: str,
         session: str,
         offer: Offer,
         shown: list[Any],
         *counts: int,
     ) -> None:
-        is_silent = not logger.isEnabledFor(logging.INFO) and self._turn_observers == (log_turn,)
+        is_silent = not logger.isEnabledFor(logging.INFO) and self._turn_observers == (
+            events.log_turn,
+        )
         if is_silent or not self._turn_observers:
             return
         if offer.tokens is None:
             offer.tokens = definition_tokens(offer.by_name.values())
         tokens = offer.tokens, definition_tokens(shown)
         about = (self.config.strategy, provider, session, len(offer.names), len(shown), *tokens)
-        event = TurnEvent(stage, *about, *counts)
-        notify(self._turn_observers, event, "turns")
+        event = events.TurnEvent(stage, *about, *counts)
+        events.notify(self._turn_observers, event, "turns")
 
     def _question(self, turn: Turn, query: str, loop: int) -> dict[str, Any]:
         """Return the selector's arguments for a search within a turn."""

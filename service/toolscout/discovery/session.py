@@ -128,7 +128,7 @@ class Session(msgspec.Struct):
     def measured(self) -> int:
         """Return its bytes in memory, about."""
         names = chain(self.expanded, self.most_called or (), *self.visible.values())
-        return SESSION_BYTES + sum(map(_bytes_of, names))
+        return SESSION_BYTES + sum(NAME_BYTES + len(name) for name in names)
 
 
 class SessionStore:
@@ -284,10 +284,6 @@ class SessionStore:
 
 def _key(response: str, scope: str) -> bytes:
     return sha256(f"{scope}\n{response}".encode("utf-8", "replace")).digest()
-
-
-def _bytes_of(name: str) -> int:
-    return NAME_BYTES + len(name)
 
 
 def _shared(name: str) -> str:

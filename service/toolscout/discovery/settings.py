@@ -1,11 +1,12 @@
 """Settings that all turns of a flow share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 
 from toolscout.common.lru import Lru
+from toolscout.discovery.config import DiscoveryConfig
 from toolscout.discovery.session import SessionStore
 
 Order = Literal["rank", "catalog", "append"]
@@ -19,21 +20,16 @@ MAX_ROUNDS = 5
 class TurnSettings(msgspec.Struct, frozen=True):
     """What every turn of a flow is made with."""
 
+    config: DiscoveryConfig
     store: SessionStore
-    search_name: str
     order: Order
     max_rounds: int
     native: bool
     """Whether the provider's own deferred loading is used where the model has it."""
     dispatch: bool
     """Whether found tools are called through one constant tool where that is not so."""
-    restore_on_no_match: bool
-    """Whether a search that nothing fits brings all tools back."""
     remember_tools: bool
     """Whether a session's deferred tools are kept for requests that leave theirs out."""
-    always_keep: Sequence[str]
-    keeps_most_called: bool
-    """Whether the tools that a scope calls most stay visible too."""
     refusing: Lru[tuple[str, str], bool]
     """Providers with their models that have refused the native form."""
     on_end: Callable[[Any], None]
@@ -41,5 +37,6 @@ class TurnSettings(msgspec.Struct, frozen=True):
 
     def kept(self, session: str, scope: str) -> tuple[str, ...]:
         """Return the names that are visible in a conversation from its beginning."""
-        most_called = self.store.most_called(session, scope) if self.keeps_most_called else ()
-        return (*self.always_keep, *most_called)
+        config, store = self.config, self.store
+        most_called = store.most_called(session, scope) if config.keeps_most_called else ()
+        return (*config.pins, *most_called)

@@ -7,7 +7,8 @@ from typing import Any
 from toolscout.client.offer import MARKER, Offer
 from toolscout.client.selection import Reason, Selection
 from toolscout.discovery import local
-from toolscout.discovery.providers.provider import Call, Tools
+from toolscout.discovery.providers.calls import Call
+from toolscout.discovery.providers.provider import Tools
 from toolscout.tools.shapes import texts
 from toolscout.tools.summary import first_sentence, overview
 

@@ -37,6 +37,7 @@ from toolscout.discovery.exchange import (
     run,
 )
 from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
+from toolscout.discovery.providers import ProviderName
 from toolscout.discovery.providers.fields import encode
 from toolscout.discovery.turn import Turn
 from toolscout.errors import InvalidArgument, check_names
@@ -67,10 +68,15 @@ class _Exchanges:
 
     _waits = False
     """Whether there is an event loop, which large requests must not hold up."""
+    _stream_of: "type[_AsyncPieces | _Pieces]"
 
     @abstractmethod
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request; the response is open and not read."""
+
+    @abstractmethod
+    async def _read(self, request: httpx2.Request, provider: ProviderName) -> Exchange | None:
+        """Read a request; None if it cannot be searched."""
 
     @abstractmethod
     def _raw(self, response: httpx2.Response) -> Pieces:
@@ -79,6 +85,19 @@ class _Exchanges:
     @abstractmethod
     def _pieces(self, response: httpx2.Response) -> Pieces:
         """Yield the decoded body of a response as it comes, and close it."""
+
+    async def _respond(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request; the body of the response can be iterated, as those of connections."""
+        provider = provider_of(request)
+        exchange = None if provider is None else await self._read(request, provider)
+        if exchange is None:
+            return await self._send(request)
+        response, pieces, is_raw = await self._handle(exchange)
+        if pieces is not None:
+            return response_with(response, self._stream_of(pieces, response), is_raw)
+        if not response.is_stream_consumed:
+            return response
+        return response_with(response, httpx2.ByteStream(response.content), is_raw=True)
 
     async def _whole(self, response: httpx2.Response) -> httpx2.Response:
         """Read and decode a response.
@@ -176,127 +195,6 @@ class _Exchanges:
         return Answer(first, self.discovery.stream_turn(turn, self._pieces(first), forward))
 
 
-class Transport(_Exchanges, httpx2.BaseTransport):
-    """For `httpx2.Client`, and with it for the blocking client of any SDK that is built on it.
-
-    Args:
-        config: the URL of the service, or a configuration of the proxy.
-        inner: sends the requests; by default connections as an `httpx2.Client` makes them, through
-            the proxies of the environment.
-        scope_headers: names of headers that tell callers apart, beside those of keys, organisations
-            and sessions. Two callers never share what their conversations have found.
-        options: those of `ToolDiscovery`; `defer_above` is 10 here, and `remember_tools` is off.
-    """
-
-    discovery: ToolDiscovery
-
-    def __init__(
-        self,
-        config: DiscoveryConfig | str,
-        *,
-        inner: httpx2.BaseTransport | None = None,
-        scope_headers: Collection[str] = (),
-        **options: Any,
-    ) -> None:
-        self._scope_headers = _header_names(scope_headers)
-        self.discovery = ToolDiscovery(config, **_for_sdk(config, options))
-        self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Forward a request, with searches where the model asks for them."""
-        exchange = None
-        if (provider := provider_of(request)) is not None:
-            request.read()
-            exchange = exchange_of(request, provider, self._scope_headers)
-        if exchange is None:
-            return self._client.send(request, stream=True)
-        answer = run(self._handle(exchange))
-        if answer.pieces is None:
-            return _unread(answer.response)
-        pieces = _Pieces(answer.pieces, answer.response)
-        return response_with(answer.response, pieces, answer.is_raw)
-
-    def close(self) -> None:
-        """Close the connections to the provider and to the service."""
-        self._client.close()
-        self.discovery.close()
-
-    async def _send(self, request: httpx2.Request) -> httpx2.Response:
-        return self._client.send(request, stream=True)
-
-    def _raw(self, response: httpx2.Response) -> Blocking:
-        return Blocking(response.iter_raw())
-
-    def _pieces(self, response: httpx2.Response) -> Blocking:
-        return Blocking(response.iter_bytes())
-
-
-class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
-    """For `httpx2.AsyncClient`; as `Transport`, with `limits` of the connections it makes."""
-
-    discovery: AsyncToolDiscovery
-    _waits = True
-
-    def __init__(
-        self,
-        config: DiscoveryConfig | str,
-        *,
-        inner: httpx2.AsyncBaseTransport | None = None,
-        limits: httpx2.Limits = LIMITS,
-        scope_headers: Collection[str] = (),
-        **options: Any,
-    ) -> None:
-        self._scope_headers = _header_names(scope_headers)
-        self.discovery = AsyncToolDiscovery(config, **_for_sdk(config, options))
-        self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Forward a request, with searches where the model asks for them."""
-        exchange = None
-        if (provider := provider_of(request)) is not None:
-            content = await request.aread()
-            read = partial(exchange_of, request, provider, self._scope_headers)
-            is_large = len(content) > LARGE_BYTES
-            exchange = await asyncio.to_thread(read) if is_large else read()
-        if exchange is None:
-            return await self._client.send(request, stream=True)
-        answer = await self._handle(exchange)
-        if answer.pieces is None:
-            return _unread(answer.response)
-        pieces = _AsyncPieces(answer.pieces, answer.response)
-        return response_with(answer.response, pieces, answer.is_raw)
-
-    async def pass_on(self, request: httpx2.Request) -> httpx2.Response:
-        """Forward a request without looking into it."""
-        return await self._client.send(request, stream=True)
-
-    async def aclose(self) -> None:
-        """Close the connections to the provider and to the service."""
-        await self._client.aclose()
-        await self.discovery.aclose()
-
-    async def _send(self, request: httpx2.Request) -> httpx2.Response:
-        return await self._client.send(request, stream=True)
-
-    def _raw(self, response: httpx2.Response) -> Pieces:
-        return response.aiter_raw()
-
-    def _pieces(self, response: httpx2.Response) -> Pieces:
-        return response.aiter_bytes()
-
-
-def _unread(response: httpx2.Response) -> httpx2.Response:
-    """Return a response whose body can be iterated, as those of connections can."""
-    if not response.is_stream_consumed:
-        return response
-    return httpx2.Response(
-        response.status_code,
-        headers=response.headers,
-        stream=httpx2.ByteStream(response.content),
-        extensions=response.extensions,
-    )
-
-
 class _AsyncPieces(httpx2.AsyncByteStream):
     """The events of a response as the SDK gets them."""
 
@@ -326,6 +224,103 @@ class _Pieces(httpx2.SyncByteStream):
     def close(self) -> None:
         run(self._made.aclose())
         self._first.close()
+
+
+class Transport(_Exchanges, httpx2.BaseTransport):
+    """For `httpx2.Client`, and with it for the blocking client of any SDK that is built on it.
+
+    Args:
+        config: the URL of the service, or a configuration of the proxy.
+        inner: sends the requests; by default connections as an `httpx2.Client` makes them, through
+            the proxies of the environment.
+        scope_headers: names of headers that tell callers apart, beside those of keys, organisations
+            and sessions. Two callers never share what their conversations have found.
+        options: those of `ToolDiscovery`; `defer_above` is 10 here, and `remember_tools` is off.
+    """
+
+    discovery: ToolDiscovery
+    _stream_of = _Pieces
+
+    def __init__(
+        self,
+        config: DiscoveryConfig | str,
+        *,
+        inner: httpx2.BaseTransport | None = None,
+        scope_headers: Collection[str] = (),
+        **options: Any,
+    ) -> None:
+        self._scope_headers = _header_names(scope_headers)
+        self.discovery = ToolDiscovery(config, **_for_sdk(config, options))
+        self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request, with searches where the model asks for them."""
+        return run(self._respond(request))
+
+    def close(self) -> None:
+        """Close the connections to the provider and to the service."""
+        self._client.close()
+        self.discovery.close()
+
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        return self._client.send(request, stream=True)
+
+    async def _read(self, request: httpx2.Request, provider: ProviderName) -> Exchange | None:
+        request.read()
+        return exchange_of(request, provider, self._scope_headers)
+
+    def _raw(self, response: httpx2.Response) -> Blocking:
+        return Blocking(response.iter_raw())
+
+    def _pieces(self, response: httpx2.Response) -> Blocking:
+        return Blocking(response.iter_bytes())
+
+
+class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
+    """For `httpx2.AsyncClient`; as `Transport`, with `limits` of the connections it makes."""
+
+    discovery: AsyncToolDiscovery
+    _waits = True
+    _stream_of = _AsyncPieces
+
+    def __init__(
+        self,
+        config: DiscoveryConfig | str,
+        *,
+        inner: httpx2.AsyncBaseTransport | None = None,
+        limits: httpx2.Limits = LIMITS,
+        scope_headers: Collection[str] = (),
+        **options: Any,
+    ) -> None:
+        self._scope_headers = _header_names(scope_headers)
+        self.discovery = AsyncToolDiscovery(config, **_for_sdk(config, options))
+        self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request, with searches where the model asks for them."""
+        return await self._respond(request)
+
+    async def pass_on(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request without looking into it."""
+        return await self._client.send(request, stream=True)
+
+    async def aclose(self) -> None:
+        """Close the connections to the provider and to the service."""
+        await self._client.aclose()
+        await self.discovery.aclose()
+
+    _send = pass_on
+
+    async def _read(self, request: httpx2.Request, provider: ProviderName) -> Exchange | None:
+        content = await request.aread()
+        read = partial(exchange_of, request, provider, self._scope_headers)
+        return await asyncio.to_thread(read) if len(content) > LARGE_BYTES else read()
+
+    def _raw(self, response: httpx2.Response) -> Pieces:
+        return response.aiter_raw()
+
+    def _pieces(self, response: httpx2.Response) -> Pieces:
+        return response.aiter_bytes()
 
 
 def _for_sdk(config: DiscoveryConfig | str, options: dict[str, Any]) -> dict[str, Any]:

@@ -88,7 +88,8 @@ class Turn:
     def _begin(self) -> None:
         """Read the history in the form of the provider, and write the first request."""
         provider, names, store = self.provider, self.offer.names, self._settings.store
-        self.search_name = provider.search_name or free_name(self._settings.search_name, names)
+        wanted = self._settings.config.search_tool_name
+        self.search_name = provider.search_name or free_name(wanted, names)
         self._search_tool = provider.function(self.search_name, description(names), QUERY_SCHEMA)
         request = self.asked
         # What the provider stores of a conversation holds its searches already.
@@ -319,7 +320,8 @@ class Turn:
     def _answered(self, call: Call, selection: Selection[Any]) -> SearchResult:
         """Show the tools of a selection, and say so to the model."""
         names: Sequence[str] = selection.names
-        if selection.reason is Reason.EMPTY_SELECTION and not self._settings.restore_on_no_match:
+        restores = self._settings.config.restore_on_no_match
+        if selection.reason is Reason.EMPTY_SELECTION and not restores:
             names = ()
         elif selection.fell_open:
             self._restored = True

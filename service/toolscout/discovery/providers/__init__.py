@@ -2,11 +2,12 @@
 
 from toolscout.discovery.providers.anthropic import Anthropic, AnthropicOnBedrock
 from toolscout.discovery.providers.bedrock import BedrockConverse
+from toolscout.discovery.providers.calls import Call
 from toolscout.discovery.providers.chat import OpenAIChat
 from toolscout.discovery.providers.fields import Json
 from toolscout.discovery.providers.gemini import Gemini
 from toolscout.discovery.providers.native import NativeAnthropic, NativeResponses
-from toolscout.discovery.providers.provider import Call, Provider, ProviderName
+from toolscout.discovery.providers.provider import Provider, ProviderName
 from toolscout.discovery.providers.responses import OpenAIResponses
 from toolscout.errors import InvalidArgument
 

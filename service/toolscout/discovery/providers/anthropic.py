@@ -6,8 +6,13 @@ from typing import Any, NamedTuple
 
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.fields import Json, add, arguments_of, encode, mapping
-from toolscout.discovery.providers.provider import Provider, ProviderName, Results, SearchResult
-from toolscout.discovery.providers.stored import LAST_IDS, Storing
+from toolscout.discovery.providers.provider import (
+    LAST_IDS,
+    Provider,
+    ProviderName,
+    Results,
+    SearchResult,
+)
 from toolscout.discovery.providers.stream import Event, Stream, write
 
 
@@ -270,7 +275,7 @@ class AnthropicStream(BlockStream):
 _KEPT_BY_THREADS = ("system", "tools")
 
 
-class Anthropic(Blocks, Storing):
+class Anthropic(Blocks):
     """`POST /v1/messages`.
 
     With a `thread` the provider keeps the conversation, its tools and its system text; a request
@@ -279,11 +284,12 @@ class Anthropic(Blocks, Storing):
 
     name: ProviderName = "anthropic"
     stream: type[Stream] | None = AnthropicStream
+    previous_key = "thread"
     reason_key = "stop_reason"
 
     def keeps_tools(self, request: Json) -> bool:
         """Return whether there is a `thread`."""
-        return bool(request.get("thread"))
+        return bool(request.get(self.previous_key))
 
     def previous(self, request: Json) -> str:
         """`previous_message_id` of the thread."""

@@ -37,12 +37,33 @@ _ROLES = ("assistant", "model")
 _TEXTS = ("text", "output_text")
 
 
-class Called(NamedTuple):
-    """A call as the provider wrote it."""
+class Call(NamedTuple):
+    """A call of a tool by the model."""
 
-    id: Any
-    name: Any
-    arguments: Any
+    id: str
+    """Empty without one."""
+    name: str
+    raw: Any
+    """The arguments as the provider wrote them."""
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The arguments; empty if they are missing or no JSON object."""
+        return arguments_of(self.raw)
+
+    @property
+    def query(self) -> str:
+        """The query of a search call: a text or a list of some, perhaps under another key."""
+        arguments = self.arguments
+        texts = [text for value in arguments.values() if (text := _joined(value)).strip()]
+        return _joined(arguments.get("query")) or (texts[0] if len(texts) == 1 else "")
+
+
+def _joined(value: Any) -> str:
+    """Return a text, or those of a list as one."""
+    if isinstance(value, list):
+        return " ".join(filter(None, map(_joined, value)))
+    return value if isinstance(value, str) else ""
 
 
 def _place_of(part: Json) -> tuple[str, Json, str, str] | None:
@@ -56,7 +77,7 @@ def _place_of(part: Json) -> tuple[str, Json, str, str] | None:
     return None
 
 
-def call_in(part: Json) -> Called | None:
+def call_in(part: Json) -> Call | None:
     """Return the call that a part of a turn is; None if it is something else."""
     found = _place_of(part)
     if found is None:
@@ -64,9 +85,10 @@ def call_in(part: Json) -> Called | None:
     _, call, id_key, arguments_key = found
     id_ = call.get(id_key) if id_key else part.get("id")
     name, space = call.get("name"), part.get("namespace")  # only items of Responses have the latter
-    if isinstance(name, str) and isinstance(space, str) and space:
+    name = name if isinstance(name, str) else ""
+    if name and isinstance(space, str) and space:
         name = f"{space}.{name}"
-    return Called(id_, name, call.get(arguments_key))
+    return Call(str(id_ or ""), name, call.get(arguments_key))
 
 
 def with_calls(value: Any, change: Change) -> Any:
@@ -165,7 +187,7 @@ def mark_of(message: Any) -> str:
     lists = (mappings(given.get(key)) for key in ("tool_calls", "content", "parts"))
     for part in (given, *(part for parts in lists for part in parts)):
         if (call := call_in(part)) is not None and (call.id or call.name):
-            return str(call.id or encode([call.name, call.arguments]))
+            return str(call.id or encode([call.name, call.raw]))
     return words_of(given)
 
 

@@ -225,8 +225,14 @@ class OpenAIChat(Provider):
             if "function" in call
         ]
 
+    def results(self, results: Results) -> list[Json]:
+        """Return a `tool` message for each."""
+        return [
+            {"role": "tool", "tool_call_id": call.id, "content": text} for call, text, _ in results
+        ]
+
     def added(self, request: Json, response: Json, results: Results) -> list[Json]:
-        """Return the assistant's message with the answered calls, then one `tool` message for each.
+        """Return the assistant's message with the answered calls, then their results.
 
         The message keeps its other fields, because some models need their reasoning.
         """
@@ -239,13 +245,7 @@ class OpenAIChat(Provider):
         }
         if isinstance(turn.get("audio"), dict):
             turn["audio"] = {"id": turn["audio"].get("id")}  # the only key that requests accept
-        return [
-            turn,
-            *(
-                {"role": "tool", "tool_call_id": call.id, "content": text}
-                for call, text, _ in results
-            ),
-        ]
+        return [turn, *self.results(results)]
 
     def ended(self, response: Json) -> Json:
         """Return a response whose choices end with `stop` where no call is left."""

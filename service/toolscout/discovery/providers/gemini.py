@@ -5,7 +5,7 @@ from typing import Any
 
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.fields import Json, add, mapping, mappings, names_once
-from toolscout.discovery.providers.provider import Choice, Provider, ProviderName, Results
+from toolscout.discovery.providers.provider import UNNAMED, Choice, Provider, ProviderName, Results
 from toolscout.discovery.providers.stream import Event, Stream, write
 from toolscout.tools.shapes import declared
 
@@ -166,18 +166,19 @@ class Gemini(Provider):
         """Return a function declaration; its types are spelled in capitals."""
         return {"name": name, "description": description, "parameters": _capitals(schema)}
 
+    def results(self, results: Results) -> list[Json]:
+        """Return the responses of functions, with ids where the model gives its calls some."""
+        parts = []
+        for call, text, _ in results:
+            answer = {"name": call.name, "response": {"result": text}}
+            named = {} if call.id.startswith(UNNAMED) else {"id": call.id}
+            parts.append({"functionResponse": answer | named})
+        return [{"role": "user", "parts": parts}]
+
     def added(self, request: Json, response: Json, results: Results) -> list[Json]:
         """Return the content (thought signatures must come back unchanged), then the responses."""
-        parts = self.answered(response, results)
-        given = {called.id for part in parts if (called := call_in(part))}
-        answers = []
-        for call, text, _ in results:
-            answer: Json = {"name": call.name, "response": {"result": text}}
-            if call.id in given:
-                answer["id"] = call.id
-            answers.append({"functionResponse": answer})
-        turn = {**self.turn_of(response), "parts": parts}
-        return [turn, {"role": "user", "parts": answers}]
+        turn = {**self.turn_of(response), "parts": self.answered(response, results)}
+        return [turn, *self.results(results)]
 
     def kept(self, parts: list[Json], name: str) -> list[Json]:
         """Return the parts that are no calls of one tool, with the signature of the first."""

@@ -18,8 +18,9 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from toolscout.discovery.providers.anthropic import Anthropic
-from toolscout.discovery.providers.fields import Json, arguments_of, mapping, mappings
-from toolscout.discovery.providers.provider import Call, Provider, Results, SearchResult, Tools
+from toolscout.discovery.providers.calls import Call
+from toolscout.discovery.providers.fields import Json, mapping, mappings
+from toolscout.discovery.providers.provider import Provider, Results, SearchResult, Tools
 from toolscout.discovery.providers.responses import OpenAIResponses, grouped
 from toolscout.discovery.providers.responses_stream import NATIVE, is_search
 
@@ -139,7 +140,7 @@ class NativeResponses(Native, OpenAIResponses):
     def calls(self, response: Json) -> list[Call]:
         """Return the calls of functions, and the searches that are the caller's to answer."""
         searches = [
-            Call(str(item.get("call_id") or ""), NATIVE, arguments_of(item.get("arguments")))
+            Call(str(item.get("call_id") or ""), NATIVE, item.get("arguments"))
             for item in mappings(response.get("output"))
             if is_search(item, NATIVE)
         ]

@@ -4,16 +4,15 @@ Requests and responses are plain JSON-like dicts. None of these functions change
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-import msgspec
-
-from toolscout.discovery.providers.calls import call_in
+from toolscout.common.lru import Lru
+from toolscout.discovery.providers.calls import Call, call_in
 from toolscout.discovery.providers.fields import (
     Json,
-    arguments_of,
     changed_at,
+    encode,
     has_more,
     mapping,
     mappings,
@@ -22,25 +21,19 @@ from toolscout.discovery.providers.fields import (
 )
 from toolscout.discovery.providers.stream import Stream
 
+LAST_IDS: Lru[str, str] = Lru(10_000)
+"""Ids of the responses behind those that a stream showed, by the id that the client got."""
+
+OPEN_RESULTS: Lru[str, list[Json]] = Lru(32 * 1024 * 1024)
+"""Results of searches, up to so many bytes as JSON, by their caller and the id of the response that
+made them along with other calls: they hold definitions, which are the caller's alone."""
+
+UNNAMED = "part-"
+"""How the id of a call begins to which the model gives none."""
+
 ProviderName = Literal[
     "openai", "openai-responses", "anthropic", "bedrock", "bedrock-anthropic", "gemini"
 ]
-
-
-class Call(msgspec.Struct, frozen=True):
-    """One call of a tool by the model."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any]
-    """Empty if they are missing or no JSON object."""
-
-    @property
-    def query(self) -> str:
-        """The query of a search call: a text or a list of some, perhaps under another key."""
-        values = self.arguments.values()
-        texts = [text for value in values if (text := _joined(value)).strip()]
-        return _joined(self.arguments.get("query")) or (texts[0] if len(texts) == 1 else "")
 
 
 class Tools(NamedTuple):
@@ -100,20 +93,34 @@ class Provider:
     holds several answers, of which a loop can continue the first."""
     default_role: str | None = None
     """The role of a turn that names none."""
+    previous_key = ""
+    """Where a request names the response that it goes on from, if the provider stores them."""
 
     def defers(self, request: Json) -> bool:
         """Return whether the model of a request loads deferred tools by itself."""
         return False
 
     def resumed(self, request: Json, scope: str) -> Json:
-        """Return the request with what the client cannot know of turns that it never saw."""
-        return request
+        """Return the request with what the client cannot know of turns that it never saw.
+
+        A provider that stores responses keeps them as the model wrote them, and refuses to go on
+        without the result of each of their calls.
+        """
+        given = self.previous(request)
+        last = LAST_IDS.get(given) or given
+        results = OPEN_RESULTS.get(f"{scope}\n{last}")
+        if results is not None:
+            request = self.with_results(request, results)
+        return request if last == given else self.going_on_from(request, last)
 
     def leave_open(self, response: Json, results: Results, scope: str) -> None:
         """Note the results of searches in a response whose other calls the client answers.
 
         Nothing is noted where the client's next request has no trace of the searches.
         """
+        if name := self.stored_as(response):
+            kept = self.results(results)
+            OPEN_RESULTS.put(f"{scope}\n{name}", kept, len(encode(kept)))
 
     def tools(self, request: Json) -> list[Any]:
         """Return the tools of a request, unchanged, built-ins among them."""
@@ -133,12 +140,18 @@ class Provider:
         return self.with_tools(request, [search, *tools.visible, *tools.known, *tools.found])
 
     def previous(self, request: Json) -> str:
-        """Return the id of the stored response that a request goes on with; empty without one."""
-        return ""
+        """Return the id of the stored response that a request goes on from; empty without one."""
+        given = request.get(self.previous_key) if self.previous_key else None
+        return given if isinstance(given, str) else ""
+
+    def going_on_from(self, request: Json, name: str) -> Json:
+        """Return a request that goes on from another response."""
+        return {**request, self.previous_key: name}
 
     def stored_as(self, response: Json) -> str:
         """Return the id under which the provider has stored a response; empty if it has not."""
-        return ""
+        given = response.get("id") if self.previous_key else None
+        return given if isinstance(given, str) else ""
 
     def keeps_tools(self, request: Json) -> bool:
         """Return whether the provider keeps the tools of a request for those that go on from it."""
@@ -182,7 +195,7 @@ class Provider:
     def recent(self, request: Json) -> list[str]:
         """Return names of tools that the conversation has called already, each once."""
         parts = (part for turn in self.turns(request) for part in self.parts_of(turn))
-        return names_once(call.name for part in parts if (call := call_in(part)))
+        return names_once(call.name for part in parts if (call := call_in(part)) and call.name)
 
     def passes(self, request: Json) -> bool:
         """Return whether no search may be in it: the provider keeps it, or answers elsewhere."""
@@ -223,12 +236,9 @@ class Provider:
         read: list[tuple[Json, Call | None]] = []
         for place, part in enumerate(self.parts_of(self.turn_of(response))):
             called = call_in(part)
-            if called is None:
-                read.append((part, None))
-                continue
-            name = called.name if isinstance(called.name, str) else ""
-            id_ = str(called.id or f"part-{place}")
-            read.append((part, Call(id_, name, arguments_of(called.arguments))))
+            if called is not None and not called.id:
+                called = called._replace(id=f"{UNNAMED}{place}")
+            read.append((part, called))
         return read
 
     def calls(self, response: Json) -> list[Call]:
@@ -244,6 +254,14 @@ class Provider:
         """Return the request with the model's turn and the results of its calls appended."""
         added = self.added(request, response, results)
         return self.with_history(request, [*self.turns(request), *added])
+
+    @abstractmethod
+    def results(self, results: Results) -> list[Json]:
+        """Return the results of searches as a request has them."""
+
+    def with_results(self, request: Json, results: list[Json]) -> Json:
+        """Return a request with results before what it has."""
+        return self.with_history(request, [*results, *self.history(request)])
 
     @abstractmethod
     def added(self, request: Json, response: Json, results: Results) -> list[Json]:
@@ -264,13 +282,6 @@ class Provider:
 
     def _is_users(self, turn: Json) -> bool:
         return turn.get("role", self.default_role) == "user"
-
-
-def _joined(value: Any) -> str:
-    """Return a text, or those of a list as one."""
-    if isinstance(value, list):
-        return " ".join(filter(None, map(_joined, value)))
-    return value if isinstance(value, str) else ""
 
 
 QUERY_SCHEMA: Json = {

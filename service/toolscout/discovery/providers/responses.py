@@ -12,15 +12,14 @@ from typing import Any
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.chat import MAX_TOOLS
 from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
-from toolscout.discovery.providers.provider import ProviderName, Results
+from toolscout.discovery.providers.provider import Provider, ProviderName, Results
 from toolscout.discovery.providers.responses_stream import ResponsesStream, without_searches
-from toolscout.discovery.providers.stored import Storing
 from toolscout.discovery.providers.stream import Stream
 
 _SPACE = "namespace_description"
 
 
-class OpenAIResponses(Storing):
+class OpenAIResponses(Provider):
     """`POST /v1/responses`.
 
     With `previous_response_id` the request does not contain the conversation's first message; its
@@ -30,21 +29,9 @@ class OpenAIResponses(Storing):
     name: ProviderName = "openai-responses"
     max_tools: int | None = MAX_TOOLS
     history_key = "input"
+    previous_key = "previous_response_id"
     stream: type[Stream] | None = ResponsesStream
     response_path = ("output",)
-
-    def with_results(self, request: Json, results: list[Json]) -> Json:
-        """Return the request with items before its input."""
-        return {**request, "input": [*results, *self.history(request)]}
-
-    def going_on_from(self, request: Json, name: str) -> Json:
-        """Return the request with another `previous_response_id`."""
-        return {**request, "previous_response_id": name}
-
-    def previous(self, request: Json) -> str:
-        """`previous_response_id`."""
-        given = request.get("previous_response_id")
-        return given if isinstance(given, str) else ""
 
     def history(self, request: Json) -> list[Any]:
         """Return the items of `input`; one that is a text is a user's."""
@@ -75,7 +62,8 @@ class OpenAIResponses(Storing):
 
     def recent(self, request: Json) -> list[str]:
         """Return names in `function_call` items."""
-        return names_once(call.name for item in self.turns(request) if (call := call_in(item)))
+        calls = map(call_in, self.turns(request))
+        return names_once(call.name for call in calls if call is not None and call.name)
 
     def passes(self, request: Json) -> bool:
         """Whether `background` or `conversation` is set.
@@ -104,16 +92,12 @@ class OpenAIResponses(Storing):
         """
         items = self.answered(response, results)
         if request.get("store") is False:
-            items = [item for item in items if not _is_only_an_id(item)]
+            items = [i for i in items if i.get("type") != "reasoning" or i.get("encrypted_content")]
         return [*items, *self.results(results)]
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Remove these items, and the tool from the tools that the response repeats."""
         return without_searches(response, name)
-
-
-def _is_only_an_id(item: Json) -> bool:
-    return item.get("type") == "reasoning" and not item.get("encrypted_content")
 
 
 def grouped(tools: Iterable[Any]) -> list[Any]:

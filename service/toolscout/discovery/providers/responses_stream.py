@@ -2,7 +2,7 @@
 
 from toolscout.discovery.providers.calls import without_dispatch
 from toolscout.discovery.providers.fields import Json, mapping, mappings
-from toolscout.discovery.providers.stored import LAST_IDS
+from toolscout.discovery.providers.provider import LAST_IDS
 from toolscout.discovery.providers.stream import Event, Stream, write
 
 NATIVE = "tool_search"
