@@ -8,10 +8,11 @@
 The service ranks tools that just worked a little higher, and those that just failed a little lower.
 """
 
-from collections import OrderedDict
 from typing import Any
 
 import msgspec
+
+from toolscout.common.lru import Lru
 
 MAX_TOOLS = 50
 """Maximum number of tools remembered; the least recently used is dropped first."""
@@ -20,6 +21,7 @@ MAX_TOOLS = 50
 class Use(msgspec.Struct):
     """How often a tool worked and failed, and when it was called last."""
 
+    name: str
     successes: int = 0
     failures: int = 0
     turn: int = 0
@@ -34,13 +36,11 @@ class SessionTracker:
 
     def record(self, name: str, success: bool = True) -> None:
         """Record a call of a tool in this turn."""
-        use = self._uses.setdefault(name, Use())
+        use = self._uses.get(name) or Use(name)
         use.successes += success
         use.failures += not success
         use.turn = self._turn
-        self._uses.move_to_end(name)
-        while len(self._uses) > self._limit:
-            self._uses.popitem(last=False)
+        self._uses.put(name, use)
 
     def advance_turn(self) -> None:
         """Begin a new turn: all recorded calls are one turn older."""
@@ -49,17 +49,17 @@ class SessionTracker:
     def reset(self) -> None:
         """Forget everything."""
         self._turn = 0
-        self._uses: OrderedDict[str, Use] = OrderedDict()
+        self._uses: Lru[str, Use] = Lru(self._limit)
 
     def fields(self) -> dict[str, Any]:
         """Return the `session` field of a search, latest use first; empty before the first call."""
         recent = [
             {
-                "name": name,
+                "name": use.name,
                 "successes": use.successes,
                 "failures": use.failures,
                 "turns_ago": self._turn - use.turn,
             }
-            for name, use in reversed(self._uses.items())
+            for use in reversed(self._uses.values())
         ]
         return {"session": {"recent": recent}} if recent else {}

@@ -69,10 +69,7 @@ class BlockStream(Stream):
     """
 
     keys: Keys
-
-    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
-        self._started = False
-        super().__init__(search_name, dispatch_name)
+    _started = False
 
     def next_turn(self) -> None:
         """Reset, except for the blocks sent to the client and the usage."""
@@ -202,6 +199,8 @@ class AnthropicStream(BlockStream):
         reason="stop_reason",
     )
 
+    _first_id = _id = ""
+
     def _inserted(self) -> bytes:
         """Return the events of whole blocks."""
         out = b""
@@ -217,10 +216,6 @@ class AnthropicStream(BlockStream):
             self._count += 1
         self._to_insert = []
         return out
-
-    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
-        self._first_id = self._id = ""
-        super().__init__(search_name, dispatch_name)
 
     def response(self) -> Json:
         """Return the message with its id."""

@@ -20,14 +20,12 @@ class OpenAIStream(Stream):
     call is held back while its name may still become that of the search tool.
     """
 
-    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
-        self._hidden = [name for name in (search_name, dispatch_name) if name]
-        self._has_role = False
-        super().__init__(search_name, dispatch_name)
+    _has_role = False
 
     def next_turn(self) -> None:
         """Reset, except for the calls sent to the client and the usage."""
         super().next_turn()
+        self._hidden = [name for name in (self._search_name, self._dispatch_name) if name]
         self._calls: dict[int, Json] = {}
         self._current: dict[int, int] = {}
         """Calls by the model's index; a new id with the same index is another call."""

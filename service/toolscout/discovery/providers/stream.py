@@ -96,17 +96,15 @@ class Stream:
         dispatch_name: name of the tool through which others are called; empty without one.
     """
 
+    _id: Any = None
+    """The id that the client got, which stays the same for all turns of the model."""
+
     splitter: type[Splitter] = Splitter
     """Cuts the bytes of the provider into events."""
-
-    wrote: bool
-    """Whether any part of the model's current turn was sent to the client."""
 
     def __init__(self, search_name: str, dispatch_name: str = "") -> None:
         self._search_name = search_name
         self._dispatch_name = dispatch_name
-        self._id: Any = None
-        """The id that the client got, which stays the same for all turns of the model."""
         self._count = 0
         """Blocks or items that went to the client."""
         self._spent: Json | None = None
@@ -118,7 +116,6 @@ class Stream:
     def next_turn(self) -> None:
         """Begin another turn of the model, after a search; keep what the client has got."""
         self._spent, self._usage = add(self._spent, self._usage or None), {}
-        self.wrote = False
         self._splitter = self.splitter()
         self._places: dict[Any, int] = {}
         """Positions in the client's turn, by those in the model's."""
@@ -134,7 +131,6 @@ class Stream:
             except Exception:
                 logger.exception("an event of the model could not be read, and passes as it came")
                 out += event.raw
-        self.wrote = self.wrote or bool(out)
         return out
 
     @abstractmethod
