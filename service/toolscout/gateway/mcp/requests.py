@@ -84,20 +84,15 @@ class Requests(Middleware):
 
     async def on_read_resource(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
         """Read a resource of a server."""
-        found = await self._asked(self._view.texts.read(context.message.uri))
-        if found is None:
-            raise NotFoundError("there is no such resource")
-        return found
+        return await self._asked(self._view.texts.read(context.message.uri), "resource")
 
     async def on_get_prompt(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
         """Get a prompt of the gateway or of a server."""
         name = context.message.name
         if SEPARATOR not in name:
             return await call_next(context)
-        found = await self._asked(self._view.texts.prompt(name, context.message.arguments))
-        if found is None:
-            raise NotFoundError("there is no such prompt")
-        return found
+        asked = self._view.texts.prompt(name, context.message.arguments)
+        return await self._asked(asked, "prompt")
 
     async def _texts(self, context: MiddlewareContext[Any], *how: Any) -> list[Any]:
         await self._view.ready()
@@ -105,9 +100,9 @@ class Requests(Middleware):
         return self._view.texts.entries(*how)
 
     @staticmethod
-    async def _asked(request: Awaitable[Any]) -> Any:
+    async def _asked(request: Awaitable[Any], what: str) -> Any:
         try:
-            return await request
+            found = await request
         except CallFailed as error:
             raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from None
         except MCPError:
@@ -116,6 +111,9 @@ class Requests(Middleware):
             logger.error("a request failed: %s", type(error).__name__)
             message = "the gateway could not make this request"
             raise MCPError(mcp_types.INTERNAL_ERROR, message) from None
+        if found is None:
+            raise NotFoundError(f"there is no such {what}")
+        return found
 
     async def on_call_tool(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
@@ -137,15 +135,11 @@ class Requests(Middleware):
                 wanted, caller = read_arguments(CallTool, arguments), name
                 name, arguments, token = wanted.name, wanted.inner(), wanted.token
             name = await resolved(tools, name)
-            refusal = tools.refusal(name, token, caller)
-            if refusal is not None:
-                return _text(refusal, is_error=True)
+            tools.check(name, token, caller)
             await self._view.wake(name)
             if name not in self._view.tools:  # as its server lists them now
                 name = await resolved(tools, name)
-            refusal = tools.refusal(name, token, caller)
-            if refusal is not None:
-                return _text(refusal, is_error=True)
+            tools.check(name, token, caller)
             progress = _progress(context.fastmcp_context)
             return await self._view.call(session, name, arguments, progress)
         except (CallFailed, CallError, SkillError) as error:

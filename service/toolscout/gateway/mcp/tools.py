@@ -143,13 +143,16 @@ class ServerTools:
         """Return the names of the variables or headers that a tool's server was given."""
         return self._offered[name].connection.server.keys
 
-    def refusal(self, name: str, token: object, caller: str | None = None) -> str | None:
-        """Return the answer to a call that has to be made again, with the token that it shows.
+    def check(self, name: str, token: object, caller: str | None = None) -> None:
+        """Refuse a call that has to be made again, with the token that the refusal shows.
 
         Args:
             name: the tool to call.
             token: what the call brings to show that the definition was read.
             caller: the tool that was used for the call; None for the tool's own name.
+
+        Raises:
+            CallError: the definition was not read, or the call came through the wrong tool.
         """
         offered = self._offered[name]
         right, expected = self.caller(name), self._token(offered)
@@ -159,11 +162,10 @@ class ServerTools:
             why = f"{name} {changed}is {offered.shown['risk']}: check its definition"
             message = f"{why}, then repeat the call through {right} with this token"
             answer = {"error": message, "token": expected, "tool": self._read(offered)}
-            return msgspec.json.encode(answer).decode()
-        if caller in (None, right):
-            return None
-        effect = "only reads" if right == CALL else f"is {offered.shown['risk']}"
-        return f"{name} {effect}: repeat the call through {right}"
+            raise CallError(msgspec.json.encode(answer).decode())
+        if caller not in (None, right):
+            effect = "only reads" if right == CALL else f"is {offered.shown['risk']}"
+            raise CallError(f"{name} {effect}: repeat the call through {right}")
 
     def _read(self, offered: Offered) -> ToolDetail:
         """Show a tool whole, and remember that this session has seen it."""

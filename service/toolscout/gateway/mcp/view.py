@@ -155,11 +155,8 @@ class View:
         offered = self.tools[name]
         connection = offered.connection
         result = await connection.call(offered.tool.name, arguments, progress)
-        result = renamed(connection.name, result)
-        search = session.search_for(name)
-        if search is not None:
-            await self.finder.learn(search.query, name, not result.is_error, search.id)
-        return result
+        await self._learn(session, name, not result.is_error)
+        return renamed(connection.name, result)
 
     async def read_skill(self, session: Session, name: str, path: str) -> str:
         """Return the text of a file of a skill.
@@ -168,10 +165,13 @@ class View:
             SkillError: there is no such skill, or no such file in its folder.
         """
         text = await asyncio.to_thread(self.skills.read, name, path)
-        search = session.search_for(name)
-        if search is not None:
-            await self.finder.learn(search.query, name, True, search.id)
+        await self._learn(session, name, True)
         return text
+
+    async def _learn(self, session: Session, name: str, success: bool) -> None:
+        """Learn that what a search has found was used."""
+        if (search := session.search_for(name)) is not None:
+            await self.finder.learn(search.query, name, success, search.id)
 
     def use(self, config: Config, listing: Listing) -> None:
         """See what a configuration permits of a listing from now on."""
