@@ -256,7 +256,7 @@ async def _read(response: httpx2.Response) -> Reply:
     """
     headers = {name.lower(): value for name, value in response.headers.items()}
     try:
-        if headers.get("content-encoding", "gzip").strip().lower() not in ENCODINGS:
+        if headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
             raise AnswerError("unsupported content encoding")
         body = bytearray()
         async for piece in response.aiter_bytes():  # of a megabyte at most, however small it came

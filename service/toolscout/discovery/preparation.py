@@ -123,7 +123,7 @@ class Preparation:
         if "permit" in selector_options:
             # The forward after the last search has every tool of the request again.
             raise InvalidArgument("permit: filter the tools of the request before the flow begins")
-        settings = {
+        settings: dict[str, Any] = {
             "endpoint": config.api.endpoint if asks else None,
             "api_key": config.api.api_key or None,
             "timeout": config.api.timeout,
@@ -135,7 +135,7 @@ class Preparation:
         self.reporter = reporter_of(self.selector) if learn and asks else None
         """Reports to the service; None if nothing is to be reported."""
 
-    selector: Any
+    selector: AsyncSelector | Selector
     _selector: type[AsyncSelector] | type[Selector]
     """The selector of one kind of flow."""
 
@@ -245,10 +245,8 @@ class Preparation:
         shown: list[Any],
         *counts: int,
     ) -> None:
-        is_silent = not logger.isEnabledFor(logging.INFO) and self._turn_observers == (
-            events.log_turn,
-        )
-        if is_silent or not self._turn_observers:
+        silent = () if logger.isEnabledFor(logging.INFO) else (events.log_turn,)
+        if self._turn_observers in ((), silent):
             return
         if offer.tokens is None:
             offer.tokens = definition_tokens(offer.by_name.values())
