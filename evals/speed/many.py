@@ -22,14 +22,16 @@ def measure(plan: Plan) -> Iterator[Row]:
     lists = [
         [{**tool, "name": f"{tool['name']}_{number}"} for tool in tools] for number in range(count)
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        for store in (f"sqlite:{Path(folder) / 'state.db'}", "memory"):
+    for shared in ("on", "off"):
+        with tempfile.TemporaryDirectory() as folder:
+            store = f"sqlite:{Path(folder) / 'state.db'}"
             flags = ["--store", store, "--store-bytes", str(STORE_BYTES)]
-            with servers.toolscout(*flags, "--cache-bytes", str(CACHE_BYTES)) as ours:
-                yield from _sent(ours, lists, store.partition(":")[0])
+            flags += ["--cache-bytes", str(CACHE_BYTES), "--share-compiled", shared]
+            with servers.toolscout(*flags) as ours:
+                yield from _sent(ours, lists, shared)
 
 
-def _sent(ours: servers.Running, lists: list[list[dict]], store: str) -> Iterator[Row]:
+def _sent(ours: servers.Running, lists: list[list[dict]], shared: str) -> Iterator[Row]:
     payloads = [
         traffic.inline(json.dumps(each), traffic.PROSE[:1], latency_budget_ms=60_000)[0]
         for each in lists
@@ -38,7 +40,7 @@ def _sent(ours: servers.Running, lists: list[list[dict]], store: str) -> Iterato
     settle(ours)
     resident, _ = ours.memory_mib()
     note = f"{servers.metric(ours, 'toolscout_catalog_cache_entries'):.0f} kept, {resident:.0f} MiB"
-    yield row(f"{len(lists):,} lists of {TOOLS}, store {store}", [once], note)
+    yield row(f"{len(lists):,} lists of {TOOLS}, share_compiled {shared}", [once], note)
     again = client.run(ours.port, payloads, 1, AGAIN)
     restored = servers.metric(ours, "toolscout_tools_restored_total") / TOOLS
-    yield row(f"dropped ones again, store {store}", [again], f"{restored:.0f} restored")
+    yield row(f"dropped ones again, share_compiled {shared}", [again], f"{restored:.0f} restored")

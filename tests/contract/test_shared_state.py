@@ -1,6 +1,7 @@
 """Two processes on one store: digests and experience reach the other one, tenants stay apart."""
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -279,6 +280,17 @@ def test_a_process_takes_what_the_other_has_compiled_for_the_tenant(
 
     until(takes_it)
     assert restored(two) == before + 30
+
+
+def test_a_process_that_shares_nothing_compiled_compiles_everything_itself(tmp_path: Path):
+    store, tools = f"sqlite:{tmp_path / 'state.db'}", crowd(30, "awl")
+    taken = []
+    for shared in ("on", "on", "off"):
+        with serving(tmp_path, store=store, share_compiled=shared) as server:
+            assert server.search("spin awl 7", tools).is_success
+            taken.append(restored(server))
+            time.sleep(0.2)  # it is written after the answer
+    assert taken == [0, 30, 0]
 
 
 @pytest.mark.integration

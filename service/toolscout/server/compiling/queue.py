@@ -90,6 +90,7 @@ class CompileQueue:
         self._log = log
         self._shared = shared
         self._build = build
+        self._shares_compiled = shared is not None and settings.share_compiled
         self._bytes = Shares(min(settings.cache_bytes // WAITING_SHARE, MAX_WAITING_BYTES))
         """Of lists that are read and not yet compiled."""
         self._costs = costs
@@ -185,7 +186,7 @@ class CompileQueue:
     async def _compile_new(self, job: CompileJob, digest: str) -> Catalog:
         sent, tenant, shared = job.sent, tenant_of(job.sent.space), self._shared
         name, sealed = f"{digest}.{self._build}", None
-        if shared is not None:
+        if shared is not None and self._shares_compiled:
             reading = asyncio.create_task(shared.find(tenant, name))
             await asyncio.wait([reading], timeout=FETCHED_WITHIN_S)
             sealed = reading.result() if reading.done() else None
@@ -194,7 +195,7 @@ class CompileQueue:
             if not job.lexical.done():  # a worker that was replaced may have sent them
                 job.lexical.set_result(words)
 
-        work = partial(compile_list, share=shared is not None)
+        work = partial(compile_list, share=self._shares_compiled)
         complete = await self._link.ask("compile", tenant, work, sent, sealed, on_words=on_words)
         catalog = job.lexical.result()
         if shared is not None:
