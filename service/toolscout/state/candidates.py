@@ -19,8 +19,11 @@ from toolscout.tools.filters import labels_of
 T = TypeVar("T")
 
 DEPTH = 100
-"""Candidates by meaning, by words and by name, each. With 200 recall is .01 higher, and a search
-takes half as long again."""
+"""Candidates by meaning and by words, each. With 200 recall is .01 higher, and a search takes half
+as long again."""
+
+NAMED, OF_FORM = 30, 10
+"""Candidates that a question names, the longest names first, and those of one form of a name."""
 
 MOST_HITS = 1_000
 """Tools with one of a question's rare words that are compared; more common words bring none."""
@@ -217,9 +220,12 @@ class Candidates:
                 "vector": _text(wish.vector or [0.0] * self._dimension),
                 "rare": list(rare),
                 "worths": list(rare.values()),
-                "forms": without_nul(wish.forms),
+                "forms": sorted(without_nul(dict.fromkeys(wish.forms)), key=len, reverse=True),
                 "names": without_nul(wish.names),
                 "depth": DEPTH,
+                "hits": MOST_HITS,
+                "of_form": OF_FORM,
+                "named": NAMED + OF_FORM * len(wish.names),
                 "similar": DEPTH if wish.vector else 0,
             }
 
@@ -227,7 +233,7 @@ class Candidates:
                 async with connection.transaction():
                     await connection.execute(_QUERY["scan_further"].format(depth=DEPTH))
                     rows: list[tuple[str, bytes]] = await (
-                        await connection.execute(query, place | values, prepare=False)
+                        await connection.execute(query, place | values, prepare=False, binary=True)
                     ).fetchall()
                     return rows
 
@@ -239,7 +245,9 @@ class Candidates:
         return [Row(*row) for row in await self._rows("read", place)]
 
     async def _rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
-        asked = await self._store.run(lambda connection: connection.execute(_QUERY[query], values))
+        asked = await self._store.run(
+            lambda connection: connection.execute(_QUERY[query], values, binary=True)
+        )
         found: list[Any] = await asked.fetchall()
         return found
 

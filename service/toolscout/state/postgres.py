@@ -196,7 +196,7 @@ def _bounds(prefix: str) -> dict[str, str]:
 
 async def _ask(connection: Any, query: str, **values: Any) -> Any:
     """Run a query of the table; returns its cursor."""
-    return await connection.execute(_QUERY[query], values or None)
+    return await connection.execute(_QUERY[query], values or None, binary=bool(values))
 
 
 async def _migrate(connection: Any, version: int) -> None:
