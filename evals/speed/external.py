@@ -70,4 +70,4 @@ def _write(ours: servers.Running, name: str, tools: list[dict[str, Any]]) -> Non
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tools.jsonl"
         file.write_text("".join(f"{json.dumps(tool)}\n" for tool in tools))
-        write_file(file, name, f"http://127.0.0.1:{ours.port}", None)
+        write_file(file, name, f"http://127.0.0.1:{ours.port}")

@@ -4,10 +4,10 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,7 +16,10 @@ from toolscout.errors import ConfigurationError
 from toolscout.settings import RANKERS
 from toolscout.terminal import BOLD, DIM, GREEN, RED, YELLOW, painted, positive
 
-PATIENCE_S = 60.0
+if TYPE_CHECKING:
+    import httpx2
+
+PATIENCE_S = 120.0
 """How long a service may take to answer: it may read thousands of new tools first."""
 
 SILENCE_S = 1.0
@@ -117,6 +120,19 @@ def ask_service(address: str, asked: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigurationError: it is not there, is none, or refuses.
     """
+    with service_at(address, missing=f"there is no catalog {asked.get('catalog')!r}") as service:
+        return post(service, "/v1/tool-discovery/search", asked, "counts")
+
+
+@contextmanager
+def service_at(address: str, missing: str | None = None) -> Iterator["httpx2.Client"]:
+    """Yield a client of a running service; its key is in TOOLSCOUT_API_KEY.
+
+    `missing` is what a 404 means there.
+
+    Raises:
+        ConfigurationError: the service is not there, or refuses a request.
+    """
     import httpx2
 
     from toolscout.client.endpoint import is_web_address, without_secrets
@@ -127,28 +143,42 @@ def ask_service(address: str, asked: dict[str, Any]) -> dict[str, Any]:
     if not is_web_address(address):
         got = "" if "@" in address else f", got {address!r}"  # before it may be a password
         raise ConfigurationError(f"--url: expected an http(s) URL{got}")
-    url = address.rstrip("/") + "/v1/tool-discovery/search"
-    address = without_secrets(address)
+    shown = without_secrets(address)
     try:
-        body = msgspec.json.encode(asked)
-        response = httpx2.post(url, content=body, headers=headers, timeout=PATIENCE_S)
-        answer: Any = msgspec.json.decode(response.content)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise ConfigurationError(f"{address} does not answer: {error}") from None
-    except msgspec.DecodeError:
-        raise ConfigurationError(f"{address} is no Toolscout: its answer is not JSON") from None
-    if response.status_code != httpx2.codes.OK:
-        status, detail = response.status_code, None
-        if isinstance(answer, dict):
-            detail = answer.get("detail")
+        with httpx2.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as service:
+            yield service
+    except httpx2.HTTPStatusError as error:
+        status, detail = error.response.status_code, _detail(error.response.content)
         if status == httpx2.codes.UNAUTHORIZED:
             detail = "give one of its keys in TOOLSCOUT_API_KEY"
-        elif status == httpx2.codes.NOT_FOUND and asked.get("catalog"):
-            detail = f"there is no catalog {asked['catalog']!r}"
-        raise ConfigurationError(f"{address} refuses ({status}): {detail}")
-    if not isinstance(answer, dict) or "counts" not in answer:
-        raise ConfigurationError(f"{address} is no Toolscout: its answer has no counts")
-    return answer
+        elif status == httpx2.codes.NOT_FOUND and missing is not None:
+            detail = missing
+        raise ConfigurationError(f"{shown} refuses ({status}): {detail}") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise ConfigurationError(f"{shown} does not answer: {error}") from None
+
+
+def post(service: "httpx2.Client", path: str, sent: object, has: str) -> dict[str, Any]:
+    """Return the answer of a service to what is sent, which has a certain field.
+
+    Raises:
+        ConfigurationError: it is no answer of a service like this one.
+        httpx2.HTTPError: there is none, or a refusal.
+    """
+    response = service.post(path, content=msgspec.json.encode(sent)).raise_for_status()
+    with suppress(msgspec.DecodeError):
+        answer: Any = msgspec.json.decode(response.content)
+        if isinstance(answer, dict) and has in answer:
+            return answer
+    shown = f"{service.base_url.host}:{service.base_url.port or ''}".rstrip(":")
+    raise ConfigurationError(f"{shown} is no Toolscout: its answer has no {has}")
+
+
+def _detail(body: bytes) -> str | None:
+    try:
+        return str(msgspec.json.decode(body)["detail"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return None
 
 
 def _print_explained(answer: dict[str, Any]) -> None:

@@ -58,7 +58,7 @@ def test_a_file_of_tools_is_written_and_found_as_in_one_process(
     [
         ('{"name": "a"}\n{"name": \n', "line 2: not JSON"),
         ('[{"name": "a"}', "not JSON"),
-        ('{"name": 5}\n', "the service refused"),
+        ('{"name": 5}\n', "refuses (4"),
         (None, "No such file"),
     ],
 )

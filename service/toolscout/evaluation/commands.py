@@ -1,7 +1,6 @@
 """The commands on questions and uses of the past: evaluate, replay, lint and learn."""
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,15 +10,15 @@ from typing import Any
 import msgspec
 
 from toolscout.contract.bounds import MAX_EVENTS
+from toolscout.contract.fields import MAX_LATENCY_BUDGET_MS
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.evaluation.uses import Use, Uses, read_uses
-from toolscout.searching import ask_service
+from toolscout.searching import ask_service, post, service_at
 from toolscout.settings import RANKERS
 from toolscout.terminal import positive
 
-PATIENCE_S = 60.0
-"""Seconds that one batch of reports may take: without a turn, each is compared with a search."""
+FEEDBACK = "/v1/tool-discovery/feedback"
 
 AT_ONCE = min(MAX_EVENTS, 200)
 """Reports of one request."""
@@ -80,7 +79,7 @@ def asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int]
     """Return how a question is asked: of an engine here, or of a running service."""
     if parsed.url:
         asked = {"tools": tools, "ranker": parsed.ranker, "explain": True}
-        asked["latency_budget_ms"] = PATIENCE_S * 1_000  # or a cheaper ranker would be judged
+        asked["latency_budget_ms"] = MAX_LATENCY_BUDGET_MS  # or a cheaper ranker would be judged
         return lambda query, top_k: ask_service(
             parsed.url, {"pattern": query, "top_k": top_k, **asked}
         )
@@ -237,54 +236,32 @@ def learn(parsed: argparse.Namespace) -> int:
     found = _tenant(parsed, uses).found
     if parsed.dry_run or not found:
         return 0 if found else 1
-    accepted = report(found, parsed.url, os.environ.get("TOOLSCOUT_API_KEY"))
+    accepted = report(found, parsed.url)
     rest = len(found) - accepted
     more = f"; {rest:,} repeat what one key has reported of a request and a tool" if rest else ""
     say(f"{accepted:,} of {len(found):,} counted{more}")
     return 0
 
 
-def report(uses: Sequence[Use], url: str, key: str | None) -> int:
+def report(uses: Sequence[Use], url: str) -> int:
     """Send uses as feedback; returns how many counted.
 
     Raises:
-        ConfigurationError: the service is not there, or refuses.
+        ConfigurationError: the service is not there, or refuses; says how many counted before.
     """
-    import httpx2
-
-    from toolscout.client.endpoint import is_web_address, without_secrets
-
-    if not is_web_address(url):
-        raise ConfigurationError("--url: expected an http(s) URL")
-    headers = {"Content-Type": "application/json"}
-    if key:
-        headers["Authorization"] = f"Bearer {key}"
     accepted = 0
-    path = url.rstrip("/") + "/v1/tool-discovery/feedback"
     try:
-        with httpx2.Client(headers=headers, timeout=PATIENCE_S) as client:
+        with service_at(url) as service:
             for start in range(0, len(uses), AT_ONCE):
                 events = [
                     {"pattern": use.query, "tool": use.tool, "success": use.success}
                     for use in uses[start : start + AT_ONCE]
                 ]
-                response = client.post(path, content=msgspec.json.encode({"events": events}))
-                accepted += _accepted(response.status_code, response.content, start)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        what = f"{without_secrets(url)} does not answer ({type(error).__name__})"
-        raise ConfigurationError(f"{what}; {accepted:,} reports were counted") from None
+                answer = post(service, FEEDBACK, {"events": events}, "accepted")
+                accepted += answer["accepted"]
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{error}; {accepted:,} reports were counted") from None
     return accepted
-
-
-def _accepted(status: int, body: bytes, start: int) -> int:
-    try:
-        answer: Any = msgspec.json.decode(body)
-    except msgspec.DecodeError:
-        answer = None
-    if isinstance(answer, dict) and isinstance(answer.get("accepted"), int):
-        return int(answer["accepted"])
-    detail = answer.get("detail") if isinstance(answer, dict) else f"status {status}"
-    raise ConfigurationError(f"the service refuses uses {start + 1:,} and following: {detail}")
 
 
 def say(text: str) -> None:

@@ -6,7 +6,6 @@ written anew.
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,18 +13,15 @@ from typing import Any
 import httpx2
 import msgspec
 
-from toolscout.client.endpoint import is_web_address, without_secrets
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.errors import NOT_JSON, ConfigurationError
+from toolscout.searching import service_at
 
 AT_A_TIME = 1_000
 """Tools of one request."""
 
-PATIENCE_S = 120.0
-"""Seconds for one answer; registering thousands of tools takes a few."""
 
-
-def write_file(path: Path, catalog: str, url: str, key: str | None) -> int:
+def write_file(path: Path, catalog: str, url: str) -> int:
     """Write the tools of a file, one in each line or as a JSON array; returns how many there are.
 
     Progress goes to standard error.
@@ -36,40 +32,13 @@ def write_file(path: Path, catalog: str, url: str, key: str | None) -> int:
     if not CATALOG_NAME.fullmatch(catalog):
         raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     sent, total = 0, 0
-    with service_at(url, key) as client:
+    with service_at(url) as client:
         tools = iter(_tools(path))
         while some := list(islice(tools, AT_A_TIME)):
             total = _write(client, f"/v1/catalogs/{catalog}", some)
             sent += len(some)
             sys.stderr.write(f"{catalog}: {sent:,} tools written\n")
     return total
-
-
-@contextmanager
-def service_at(url: str, key: str | None) -> Iterator[httpx2.Client]:
-    """Yield a client of a service.
-
-    Raises:
-        ConfigurationError: the service refuses a request, or is not there.
-    """
-    if not is_web_address(url):
-        raise ConfigurationError("url: expected an http:// or https:// URL")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        with httpx2.Client(base_url=url, headers=headers, timeout=PATIENCE_S) as client:
-            yield client
-    except httpx2.HTTPStatusError as error:
-        raise ConfigurationError(f"the service refused: {_detail(error.response)}") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        what = type(error).__name__
-        raise ConfigurationError(f"{without_secrets(url)} does not answer ({what})") from None
-
-
-def _detail(response: httpx2.Response) -> str:
-    try:
-        return str(msgspec.json.decode(response.content)["detail"])
-    except (msgspec.DecodeError, KeyError, TypeError):
-        return f"status {response.status_code}"
 
 
 def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]]) -> int:

@@ -57,7 +57,7 @@ def test_tools_of_all_servers_are_registered_and_changes_reported(
     [
         ({"gone": {"command": "/no/such/program"}}, None, "gone is unavailable: its command"),
         ({"notes": stdio_server()}, "http://127.0.0.1:9", "http://127.0.0.1:9 does not answer"),
-        ({"notes": stdio_server()}, "ftp://x", "url: expected an http:// or https:// URL"),
+        ({"notes": stdio_server()}, "ftp://x", "--url: expected an http(s) URL"),
     ],
 )
 def test_what_cannot_be_reached_is_said_in_a_line(server: Process, run: Run, servers, url, said):
@@ -70,4 +70,4 @@ def test_what_cannot_be_reached_is_said_in_a_line(server: Process, run: Run, ser
 def test_a_service_that_refuses_says_why(keyed: Process, run: Run):
     status, printed, wrong = run({"notes": stdio_server()}, keyed.url)
     assert (status, printed) == (2, "")
-    assert wrong.startswith("toolscout: the service refused: ")
+    assert wrong.endswith("refuses (401): give one of its keys in TOOLSCOUT_API_KEY\n")

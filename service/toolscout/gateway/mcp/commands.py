@@ -146,11 +146,10 @@ def import_servers(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.bulk import write_file
     from toolscout.gateway.mcp.config import read_config
 
-    key = os.environ.get("TOOLSCOUT_API_KEY")
     if parsed.tools is not None:
         if parsed.mcp is not None or parsed.skills:
             raise ConfigurationError("import: expected --tools FILE, or --mcp and --skills")
-        count = write_file(parsed.tools, parsed.catalog, parsed.url, key)
+        count = write_file(parsed.tools, parsed.catalog, parsed.url)
         print(f"{parsed.catalog}: {count:,} tools")  # noqa: T201  # a command prints
         return 0
     config = None
@@ -168,7 +167,7 @@ def import_servers(parsed: argparse.Namespace) -> int:
     if parsed.skills and not skills.by_name:
         raise ConfigurationError("skills: there is none in these folders")
     documents = [one.document for one in skills.by_name.values()]
-    report = importing.run(config, documents, parsed.catalog, parsed.url, key)
+    report = importing.run(config, documents, parsed.catalog, parsed.url)
     print(report)  # noqa: T201  # a command prints
     return 0
 

@@ -9,13 +9,13 @@ from typing import Any
 import httpx2
 
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.bulk import service_at
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing
 from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.view import permitted
+from toolscout.searching import service_at
 
 PAGE = 1_000
 """Tools of one page of the catalog that is there already."""
@@ -29,7 +29,6 @@ def run(
     skills: Sequence[Mapping[str, Any]],
     catalog: str,
     url: str,
-    key: str | None,
 ) -> str:
     """Register all tools of the servers, and skills, and return what has changed.
 
@@ -38,7 +37,7 @@ def run(
     Raises:
         ConfigurationError: a server or the service cannot be reached, or refuses.
     """
-    with service_at(url, key) as client:
+    with service_at(url) as client:
         tools = [] if config is None else asyncio.run(_listed(config)).offer.everything
         before = _registered(client, catalog)
         content = {"tools": [*tools, *skills]}
