@@ -64,21 +64,15 @@ _OF_THE_SELECTION = (
 """Fields of an event that a selection has too."""
 
 
-class Telemetry:
-    """Makes the events of one selector and hands them to its observers.
+class Telemetry(msgspec.Struct, frozen=True):
+    """Makes the events of one selector and hands them to its observers."""
 
-    Args:
-        observers: called with every event.
-        log_query: what of a query goes into an event.
-        endpoint: URL of the service without anything secret.
-    """
-
-    def __init__(
-        self, observers: tuple[Observer, ...], log_query: QueryLog, endpoint: str = ""
-    ) -> None:
-        self._observers = observers
-        self._log_query = log_query
-        self._endpoint = endpoint
+    observers: tuple[Observer, ...]
+    """Called with every event."""
+    log_query: QueryLog
+    """What of a query goes into an event."""
+    endpoint: str = ""
+    """URL of the service without anything secret."""
 
     def report(  # what an event says
         self,
@@ -99,9 +93,9 @@ class Telemetry:
             loop: which search of one model turn it was, from 1; 0 outside of a loop.
             is_repeated: whether the circuit is open since an earlier report.
         """
-        if not self._observers:
+        if not self.observers:
             return
-        if self._log_query == "hashed":
+        if self.log_query == "hashed":
             query = sha256(query.encode("utf-8", "replace")).hexdigest()[:16]
         status: Status = "selected"
         if selection.rollout:
@@ -112,18 +106,18 @@ class Telemetry:
             status = "fell_open"
         selected = selection.names if status == "selected" else selection.chosen or []
         event = SearchEvent(
-            query="" if self._log_query == "off" else query,
+            query="" if self.log_query == "off" else query,
             session=session,
             deferred_count=offered,
             status=status,
             selected=selected,
             latency_ms=round(selection.latency_ms, 3),
             loop_count=loop,
-            endpoint=self._endpoint,
+            endpoint=self.endpoint,
             is_repeated=is_repeated,
             **{name: getattr(selection, name) for name in _OF_THE_SELECTION},
         )
-        notify(self._observers, event, "tool searches")
+        notify(self.observers, event, "tool searches")
 
 
 def log_event(event: SearchEvent) -> None:

@@ -181,11 +181,6 @@ class Exchange(msgspec.Struct):
     """How often it was forwarded."""
 
     @property
-    def is_large(self) -> bool:
-        """Whether it takes long enough to be prepared in a thread."""
-        return len(self.request.content) > LARGE_BYTES
-
-    @property
     def streams(self) -> bool:
         """Whether the response is a stream of events."""
         return self.body.get("stream") is True or self.request.url.path.endswith(STREAMING_PATHS)

@@ -79,12 +79,8 @@ class _Exchanges:
         """Read a request; None if it cannot be searched."""
 
     @abstractmethod
-    def _raw(self, response: httpx2.Response) -> Pieces:
-        """Yield the body of a response as it comes, and close it."""
-
-    @abstractmethod
-    def _pieces(self, response: httpx2.Response) -> Pieces:
-        """Yield the decoded body of a response as it comes, and close it."""
+    def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
+        """Yield the body of a response as it comes, decoded unless it is to be raw; close it."""
 
     async def _respond(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request; the body of the response can be iterated, as those of connections."""
@@ -105,7 +101,7 @@ class _Exchanges:
         Raises:
             UnreadError: it cannot be decoded, or is too large to be looked into.
         """
-        raw = self._raw(response)
+        raw = self._pieces(response, is_raw=True)
         if not can_decode(response):
             raise UnreadError(response, raw)
         held, size = [], 0
@@ -127,7 +123,7 @@ class _Exchanges:
             None,
             exchange.scope,
             exchange.streams,
-            in_thread=self._waits and exchange.is_large,
+            in_thread=self._waits and len(exchange.request.content) > LARGE_BYTES,
         )
         if begun is exchange.body:
             return Answer(await self._send(exchange.request))
@@ -178,21 +174,19 @@ class _Exchanges:
             async for piece in self._pieces(await opened(body)):
                 yield piece
 
+        pieces = None
         try:
             first = await first_answer(turn, opened)
+            if can_decode(first):
+                pieces = self.discovery.stream_turn(turn, self._pieces(first), forward)
         except ProviderError as refused:
-            turn.end()
             return Answer(refused.response)
         except UnreadError as error:
-            turn.end()
             return Answer(error.response, error.pieces, is_raw=True)
-        except BaseException:
-            turn.end()
-            raise
-        if not can_decode(first):
-            turn.end()
-            return Answer(first)
-        return Answer(first, self.discovery.stream_turn(turn, self._pieces(first), forward))
+        finally:
+            if pieces is None:
+                turn.end()
+        return Answer(first, pieces)
 
 
 class _AsyncPieces(httpx2.AsyncByteStream):
@@ -269,11 +263,8 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         request.read()
         return exchange_of(request, provider, self._scope_headers)
 
-    def _raw(self, response: httpx2.Response) -> Blocking:
-        return Blocking(response.iter_raw())
-
-    def _pieces(self, response: httpx2.Response) -> Blocking:
-        return Blocking(response.iter_bytes())
+    def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Blocking:
+        return Blocking(response.iter_raw() if is_raw else response.iter_bytes())
 
 
 class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
@@ -316,11 +307,8 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         read = partial(exchange_of, request, provider, self._scope_headers)
         return await asyncio.to_thread(read) if len(content) > LARGE_BYTES else read()
 
-    def _raw(self, response: httpx2.Response) -> Pieces:
-        return response.aiter_raw()
-
-    def _pieces(self, response: httpx2.Response) -> Pieces:
-        return response.aiter_bytes()
+    def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
+        return response.aiter_raw() if is_raw else response.aiter_bytes()
 
 
 def _for_sdk(config: DiscoveryConfig | str, options: dict[str, Any]) -> dict[str, Any]:

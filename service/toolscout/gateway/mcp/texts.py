@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import mcp_types
+import msgspec
 
 from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.gateway.mcp.connection import Connection
@@ -104,21 +105,13 @@ def _renamed(server: str, part: Any) -> Any:
     return part
 
 
-class Texts:
-    """The resources and prompts of servers.
+class Texts(msgspec.Struct, frozen=True):
+    """The resources and prompts of servers."""
 
-    Args:
-        connections: returns the servers as they are configured now.
-        profile: returns what of them may be read; None for all.
-    """
-
-    def __init__(
-        self,
-        connections: Callable[[], Sequence[Connection]],
-        profile: Callable[[], Profile | None],
-    ) -> None:
-        self._connections = connections
-        self._profile = profile
+    connections: Callable[[], Sequence[Connection]]
+    """Returns the servers as they are configured now."""
+    profile: Callable[[], Profile | None]
+    """Returns what of them may be read; None for all."""
 
     @property
     def listed(self) -> object:
@@ -134,13 +127,13 @@ class Texts:
         ]
 
     def _permitted(self, field: str, key: str, whole: Whole) -> Iterator[tuple[Connection, Any]]:
-        for one in self._connections():
+        for one in self.connections():
             for entry in getattr(one.listed, field):
                 if self._permits(one, getattr(entry, key), whole):
                     yield one, entry
 
     def _permits(self, connection: Connection, own: str, whole: Whole) -> bool:
-        profile = self._profile()
+        profile = self.profile()
         is_permitted = may_read(own, connection.server.deny)
         if profile is None or not is_permitted:
             return is_permitted
@@ -171,7 +164,7 @@ class Texts:
         if not uri.startswith(SCHEME):
             return None
         written, _, own = uri.removeprefix(SCHEME).partition("/")
-        names = [one.name for one in self._connections()]
+        names = [one.name for one in self.connections()]
         if written not in names:
             written = next((one for one in names if one.casefold() == written.casefold()), "")
         return await self._ask(
@@ -188,7 +181,7 @@ class Texts:
     async def _ask(
         self, server: str, own: str, whole: Whole, ask: Callable[[Any], Any]
     ) -> Passed | None:
-        connection = next((one for one in self._connections() if one.name == server), None)
+        connection = next((one for one in self.connections() if one.name == server), None)
         if connection is None or not own or not self._permits(connection, own, whole):
             return None
         await connection.wake()
