@@ -57,7 +57,8 @@ class CircuitBreaker:
         self._pause_s = 0.0
         self._open_until: float | None = None
         self._probing = False
-        self._generation = 0
+        self.generation = 0
+        """Number of times that the circuit has opened or closed."""
 
     def admit(self, now: float) -> int | None:
         """Ask to make a call; return a ticket for `record`, or None if the circuit is open."""
@@ -66,7 +67,7 @@ class CircuitBreaker:
                 if self._probing or now < self._open_until:
                     return None
                 self._probing = True
-            return self._generation
+            return self.generation
 
     def record(self, ticket: int, failed: bool, now: float) -> None:
         """Record how an admitted call ended.
@@ -74,7 +75,7 @@ class CircuitBreaker:
         Calls that were admitted before the circuit last changed are ignored.
         """
         with self._lock:
-            if ticket != self._generation:
+            if ticket != self.generation:
                 return
             if self._open_until is not None:
                 self._probing = False
@@ -88,13 +89,8 @@ class CircuitBreaker:
     def withdraw(self, ticket: int) -> None:
         """Return a ticket unused, because the call was abandoned without a result."""
         with self._lock:
-            if ticket == self._generation:
+            if ticket == self.generation:
                 self._probing = False
-
-    @property
-    def generation(self) -> int:
-        """Number of times that the circuit has opened or closed."""
-        return self._generation
 
     @property
     def is_open(self) -> bool:
@@ -116,7 +112,7 @@ class CircuitBreaker:
 
     def _change(self, opening: bool, now: float) -> None:
         policy = self.policy
-        self._generation += 1
+        self.generation += 1
         self._recent.clear()
         self._in_a_row = 0
         if not opening:

@@ -102,7 +102,6 @@ class Preparation:
             always_keep, top_k, restore_on_no_match, defer_above, search
         )
         self.store = SessionStore() if store is None else store
-        self._order = order
         self._turn_settings = TurnSettings(
             config=config,
             store=self.store,
@@ -217,7 +216,7 @@ class Preparation:
             return request
         kept = dict.fromkeys((*filtered, *offer.endings(choice.must_call)))
         names = list(kept)
-        if self._order != "rank":
+        if self._turn_settings.order != "rank":
             names = [name for name in offer.names if name in kept]
         shown = [offer.by_name[name] for name in names]
         self._report("filtered", provider.name, session, offer, shown)

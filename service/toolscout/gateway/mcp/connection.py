@@ -26,7 +26,6 @@ from pydantic import ValidationError
 from toolscout.gateway.mcp.cache import MAX_AGE_S, ListCache, ToolPages
 from toolscout.gateway.mcp.failures import (
     CallFailed,
-    Unavailable,
     explained,
     is_lost,
     is_unreadable,
@@ -182,14 +181,14 @@ class Connection:
         """
         client = self._client
         if client is None:
-            raise Unavailable(f"{self.name} is unavailable: {self.reason}")
+            raise CallFailed(f"{self.name} is unavailable: {self.reason}")
         limit = self.server.timeout_s
         self._calls += 1
         try:
             async with asyncio.timeout(limit):
                 return await ask(client)
         except TimeoutError:
-            raise Unavailable(f"{self.name} did not answer within {limit:g} s") from None
+            raise CallFailed(f"{self.name} did not answer within {limit:g} s") from None
         except Exception as error:
             if is_unreadable(error):
                 raise CallFailed(f"{self.name} gave an answer that cannot be read") from None
@@ -200,7 +199,7 @@ class Connection:
                 raise MCPError(said.code, text, said.data) from None
             self._client, self.reason = None, explained(error, self.server)
             self._wake.set()
-            raise Unavailable(f"{self.name} was lost during the call: {self.reason}") from None
+            raise CallFailed(f"{self.name} was lost during the call: {self.reason}") from None
         finally:
             self._calls -= 1
             self._used_at = asyncio.get_running_loop().time()

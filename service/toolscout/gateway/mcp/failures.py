@@ -33,12 +33,8 @@ _KNOWN: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
 )
 
 
-class CallFailed(Exception):  # noqa: N818 - its kinds are named for what happened
-    """Base of failures whose text is shown to the host."""
-
-
-class Unavailable(CallFailed):
-    """The server cannot be reached."""
+class CallFailed(Exception):  # noqa: N818 - named for what happened
+    """A failure whose text is shown to the host."""
 
 
 class LoginNeeded(Exception):  # noqa: N818 - named for what is missing

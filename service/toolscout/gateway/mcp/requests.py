@@ -59,7 +59,7 @@ class Requests(Middleware):
     ) -> Sequence[Tool]:
         """List the gateway's own tools and the pinned ones."""
         if self._view.config.options.pinned or self._view.config.options.skills:
-            await self._view.ready()
+            await self._view.is_ready.wait()
         self._session(context.fastmcp_context)  # to tell it of changes
         pinned = self._view.pinned()
         for one in pinned:
@@ -95,7 +95,7 @@ class Requests(Middleware):
         return await self._asked(asked, "prompt")
 
     async def _texts(self, context: MiddlewareContext[Any], *how: Any) -> list[Any]:
-        await self._view.ready()
+        await self._view.is_ready.wait()
         self._session(context.fastmcp_context)  # to tell it of changes
         return self._view.texts.entries(*how)
 
@@ -125,7 +125,7 @@ class Requests(Middleware):
         """
         name, arguments = context.message.name, context.message.arguments or {}
         try:
-            await self._view.ready()
+            await self._view.is_ready.wait()
             session = self._session(context.fastmcp_context)
             tools = ServerTools(self._view, session)
             if name in META_TOOLS or name == READ_SKILL:
@@ -136,7 +136,7 @@ class Requests(Middleware):
                 name, arguments, token = wanted.name, wanted.inner(), wanted.token
             name = await resolved(tools, name)
             tools.check(name, token, caller)
-            await self._view.wake(name)
+            await self._view.tools[name].connection.wake()
             if name not in self._view.tools:  # as its server lists them now
                 name = await resolved(tools, name)
             tools.check(name, token, caller)

@@ -83,10 +83,6 @@ class ServerTools:
         self._view = view
         self._session = session
 
-    @property
-    def _offered(self) -> Mapping[str, Offered]:
-        return self._view.tools
-
     async def search(self, wanted: SearchTools) -> ToolsFound:
         """Search the tools of the servers that answer, and name the others."""
         space, servers = wanted.namespace or "", list(self._view.config.servers)
@@ -98,8 +94,8 @@ class ServerTools:
             )
         except ToolscoutError as error:
             raise CallError(error.detail) from None
-        found = none_found(list(self._offered), TRY_AGAIN)
-        tools = [name for name in names if name in self._offered]
+        found = none_found(list(self._view.tools), TRY_AGAIN)
+        tools = [name for name in names if name in self._view.tools]
         skills = [self._skill(name) for name in names if name in self._view.skills.by_name]
         known = set(tools) | self._view.skills.by_name.keys()
         texts = [self._text(name) for name in names if name not in known]
@@ -113,9 +109,9 @@ class ServerTools:
     async def names(self, filters: Filters | None) -> list[str]:
         """Return the names of the tools that pass, sorted."""
         if filters is None:
-            return sorted(self._offered)
+            return sorted(self._view.tools)
         names = await asyncio.to_thread(self._view.finder.names, filters)
-        return [name for name in names if name in self._offered]
+        return [name for name in names if name in self._view.tools]
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
         """Return the tools of which the whole or the own name is written in any spelling.
@@ -126,22 +122,22 @@ class ServerTools:
 
     async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
         """Return tools at a level of detail; whole, they count as read in this session."""
-        offered = [self._offered[name] for name in names]
+        offered = [self._view.tools[name] for name in names]
         if detail != "full":
             return [show(one.shown, detail) for one in offered]
         return list(map(self._read, offered))
 
     def definition(self, name: str) -> Mapping[str, Any]:
         """Return a tool as it is listed."""
-        return self._offered[name].shown
+        return self._view.tools[name].shown
 
     def caller(self, name: str) -> str:
         """Return the name of the tool that calls it."""
-        return CALL if self._offered[name].shown["risk"] == "read_only" else CALL_WRITE
+        return CALL if self._view.tools[name].shown["risk"] == "read_only" else CALL_WRITE
 
     async def required_keys(self, name: str) -> Sequence[str]:
         """Return the names of the variables or headers that a tool's server was given."""
-        return self._offered[name].connection.server.keys
+        return self._view.tools[name].connection.server.keys
 
     def check(self, name: str, token: object, caller: str | None = None) -> None:
         """Refuse a call that has to be made again, with the token that the refusal shows.
@@ -154,7 +150,7 @@ class ServerTools:
         Raises:
             CallError: the definition was not read, or the call came through the wrong tool.
         """
-        offered = self._offered[name]
+        offered = self._view.tools[name]
         right, expected = self.caller(name), self._token(offered)
         was_shown = self._session.is_remembered and expected in self._session.read
         if expected is not None and not was_shown and self._view.gate.refuses(offered.shown, token):
@@ -187,7 +183,7 @@ class ServerTools:
 
     def _resolution(self, written: str) -> Resolution:
         found = self._view.finder.resolve(written)
-        offered = self._offered.get(found.name or "")
+        offered = self._view.tools.get(found.name or "")
         if offered is not None and key(written) in (key(found.name or ""), key(offered.tool.name)):
             return found
         skills = self._view.skills.by_name
@@ -202,7 +198,7 @@ class ServerTools:
     def _seen(self, names: Sequence[str] | None) -> list[str] | None:
         """Return those of some names that this host may see, for the index may be a moment old."""
         skills = self._view.skills.by_name
-        return [name for name in names or () if name in self._offered or name in skills] or None
+        return [name for name in names or () if name in self._view.tools or name in skills] or None
 
     def _text(self, name: str) -> str:
         """Return a resource or a prompt in a line."""

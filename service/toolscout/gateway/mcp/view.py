@@ -94,17 +94,13 @@ class View:
         """Set when its profile is taken out of the configuration."""
         self._left_out: dict[str, str] = {}
         self._all_connections = connections
-        self._is_ready = is_ready
+        self.is_ready = is_ready
         self._told = self._listed()
 
     @property
     def connections(self) -> list[Connection]:
         """Return those to its servers."""
         return [one for one in self._all_connections() if one.name in self.config.servers]
-
-    async def ready(self) -> None:
-        """Wait until every server was tried, or the start has taken too long."""
-        await self._is_ready.wait()
 
     def pinned(self) -> Sequence[Offered]:
         """Return the tools to list as themselves, in the configured order."""
@@ -130,18 +126,13 @@ class View:
             _line(one, counts[one.name], self._left_out.get(one.name)) for one in self.connections
         ]
 
-    def unavailable(self, namespace: object = None) -> dict[str, str]:
-        """Return why servers are unavailable, by their names; of all, or of one in any case."""
-        wanted = namespace.casefold() if isinstance(namespace, str) and namespace else None
+    def unavailable(self, namespace: str) -> dict[str, str]:
+        """Return why servers are unavailable, by their names; of one in any case, or of all."""
         return {
             one.name: one.reason
             for one in self.connections
-            if one.reason is not None and wanted in (None, one.name.casefold())
+            if one.reason is not None and namespace.casefold() in ("", one.name.casefold())
         }
-
-    async def wake(self, name: str) -> None:
-        """Start the server of a tool, if it does not run; its tools may be others then."""
-        await self.tools[name].connection.wake()
 
     async def call(
         self, session: Session, name: str, arguments: dict[str, Any], progress: Progress
