@@ -205,51 +205,50 @@ class Candidates:
 
         The frequency of `ANY` is the number of tools.
         """
+        place: dict[str, Any] = {"tenant": tenant, "catalog": catalog}
+        counting = place | {"terms": [ANY, *wish.terms, *wish.related]}
+        where, filtering = _where(wish.filters)
+        query = _QUERY["near"].format(
+            where=where,
+            found=where.replace(_OF_CATALOG, _FOUND_IN_CATALOG),
+            usable=_USABLE,
+            dimension=self._dimension,
+        )
+        values = {
+            **place,
+            **filtering,
+            "vector": _text(wish.vector or [0.0] * self._dimension),
+            "forms": sorted(without_nul(dict.fromkeys(wish.forms)), key=len, reverse=True),
+            "names": without_nul(wish.names),
+            "depth": DEPTH,
+            "hits": MOST_HITS,
+            "of_form": OF_FORM,
+            "named": NAMED + OF_FORM * len(wish.names),
+            "similar": DEPTH if wish.vector else 0,
+        }
+
+        async def near(connection: Any) -> tuple[dict[str, bytes], dict[str, int]]:
+            async with connection.transaction():
+                counted = await connection.execute(_QUERY["frequencies"], counting, binary=True)
+                frequencies: dict[str, int] = dict(await counted.fetchall())
+                rare = _rarest(wish.terms, frequencies, frequencies.get(ANY, 0))
+                weighed = {"rare": list(rare), "worths": list(rare.values())}
+                await connection.execute(_QUERY["scan_further"].format(depth=DEPTH))
+                found = await connection.execute(
+                    query, values | weighed, prepare=False, binary=True
+                )
+                return dict(await found.fetchall()), frequencies
+
         async with self._searches:  # those that are given up while they wait have asked nothing
-            place: dict[str, Any] = {"tenant": tenant, "catalog": catalog}
-            terms = [ANY, *wish.terms, *wish.related]
-            counted = await self._rows("frequencies", place | {"terms": terms})
-            frequencies: dict[str, int] = dict(counted)
-            rare = _rarest(wish.terms, frequencies, frequencies.get(ANY, 0))
-            where, values = _where(wish.filters)
-            found = where.replace(_OF_CATALOG, _FOUND_IN_CATALOG)
-            query = _QUERY["near"].format(
-                where=where, found=found, usable=_USABLE, dimension=self._dimension
-            )
-            values |= {
-                "vector": _text(wish.vector or [0.0] * self._dimension),
-                "rare": list(rare),
-                "worths": list(rare.values()),
-                "forms": sorted(without_nul(dict.fromkeys(wish.forms)), key=len, reverse=True),
-                "names": without_nul(wish.names),
-                "depth": DEPTH,
-                "hits": MOST_HITS,
-                "of_form": OF_FORM,
-                "named": NAMED + OF_FORM * len(wish.names),
-                "similar": DEPTH if wish.vector else 0,
-            }
-
-            async def near(connection: Any) -> list[tuple[str, bytes]]:
-                async with connection.transaction():
-                    await connection.execute(_QUERY["scan_further"].format(depth=DEPTH))
-                    rows: list[tuple[str, bytes]] = await (
-                        await connection.execute(query, place | values, prepare=False, binary=True)
-                    ).fetchall()
-                    return rows
-
-            return dict(await self._store.run(near)), frequencies
+            return await self._store.run(near)
 
     async def read(self, tenant: str, catalog: str, names: Sequence[str]) -> list[Row]:
         """Return some tools, without what they are found by."""
         place = {"tenant": tenant, "catalog": catalog, "names": without_nul(names)}
-        return [Row(*row) for row in await self._rows("read", place)]
-
-    async def _rows(self, query: str, values: Mapping[str, Any]) -> list[Any]:
         asked = await self._store.run(
-            lambda connection: connection.execute(_QUERY[query], values, binary=True)
+            lambda connection: connection.execute(_QUERY["read"], place, binary=True)
         )
-        found: list[Any] = await asked.fetchall()
-        return found
+        return [Row(*row) for row in await asked.fetchall()]
 
 
 def without_nul(texts: Iterable[str]) -> list[str]:
