@@ -11,8 +11,14 @@ from tests.support import environment, ran
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("docs", "evals", "loadtests", "service/toolscout", "tests")
 PARTS_OF_TESTS = {
-    f"tests.gateway.mcp.servers.{name}"
-    for name in ("guarded", "hostile", "library", "notes", "odd", "sums")
+    f"tests.gateway.mcp.{name}"
+    for name in (
+        "forked",
+        *(
+            f"servers.{server}"
+            for server in ("guarded", "hostile", "library", "notes", "odd", "sums")
+        ),
+    )
 }
 
 
