@@ -28,18 +28,26 @@ PROGRESS_S = 1.0
 """Seconds between two lines of progress on a terminal."""
 
 
+def _add_asking(parser: argparse.ArgumentParser, *, counted: bool = True) -> None:
+    """Add the flags of what is asked, and whom; `counted` ones say how much is shown."""
+    add = parser.add_argument
+    add("--tools", type=Path, required=True, metavar="FILE", help="JSON file, any provider's shape")
+    add("--url", metavar="URL", help="ask the service there, so another build or other settings;"
+        " its key is in TOOLSCOUT_API_KEY")  # fmt: skip
+    add("--ranker", choices=RANKERS, default="auto", help="which ranker answers the questions")
+    if counted:
+        add("--top-k", type=positive, metavar="COUNT", default=5, help="tools to show at most")
+        add("--price", type=float, metavar="DOLLARS", help="price of a million prompt tokens")
+    add("--json", action="store_true", help="everything as JSON")
+
+
 def add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout evaluate`."""
     add = parser.add_argument
-    add("--tools", type=Path, required=True, metavar="FILE", help="JSON file, any provider's shape")
     add("--questions", type=Path, required=True, metavar="FILE",
         help="CSV or JSON lines with query and tools; - for stdin")  # fmt: skip
-    add("--url", metavar="URL", help="ask the service there; its key is in TOOLSCOUT_API_KEY")
-    add("--ranker", choices=RANKERS, default="auto", help="which ranker")
-    add("--top-k", type=positive, metavar="COUNT", default=5, help="tools to show at most")
-    add("--price", type=float, metavar="DOLLARS", help="price of a million prompt tokens")
+    _add_asking(parser)
     add("--html", type=Path, metavar="FILE", help="also write a page with pictures and all misses")
-    add("--json", action="store_true", help="everything as JSON")
     add("--min-recall", type=float, metavar="SHARE", default=0.0,
         help="exit with 1 if the share of wanted tools that are shown is lower")  # fmt: skip
 
@@ -113,14 +121,8 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", type=Path, metavar="LOG", help="decision log (`log = full`), events of the client,"
         " or JSON lines with query and tool; - for stdin")  # fmt: skip
-    add("--tools", type=Path, required=True, metavar="FILE", help="JSON file, any provider's shape")
-    add("--url", metavar="URL", help="ask the service there, so another build or other settings;"
-        " its key is in TOOLSCOUT_API_KEY")  # fmt: skip
-    add("--ranker", choices=RANKERS, default="auto", help="which ranker")
-    add("--top-k", type=positive, metavar="COUNT", default=5, help="tools to show at most")
-    add("--price", type=float, metavar="DOLLARS", help="price of a million prompt tokens")
+    _add_asking(parser)
     add("--tenant", metavar="NAME", help="the tenant of a log that has several")
-    add("--json", action="store_true", help="everything as JSON")
 
 
 def replay(parsed: argparse.Namespace) -> int:
@@ -179,13 +181,10 @@ def _tenant(parsed: argparse.Namespace, uses: Uses) -> Uses:
 def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout lint`."""
     add = parser.add_argument
-    add("--tools", type=Path, required=True, metavar="FILE", help="JSON file, any provider's shape")
+    _add_asking(parser, counted=False)
     add("--questions", type=Path, metavar="FILE", help="CSV or JSON lines with query and tools")
-    add("--url", metavar="URL", help="ask the service there; its key is in TOOLSCOUT_API_KEY")
-    add("--ranker", choices=RANKERS, default="auto", help="which ranker answers the questions")
     add("--ignore", action="append", metavar="KIND", default=[],
         help="leave out a kind of finding; may be given several times")  # fmt: skip
-    add("--json", action="store_true", help="the findings as JSON")
 
 
 def lint(parsed: argparse.Namespace) -> int:
