@@ -18,7 +18,6 @@ from toolscout.server.http.request import request_id
 from toolscout.server.openapi import pages
 from toolscout.server.routes.table import ROUTES, Route, Router
 from toolscout.server.service import Service
-from toolscout.serving.connections import Connections
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
 
@@ -48,11 +47,6 @@ class Application:
             openapi_config=None,
             logging_config=None,
         )
-
-    @property
-    def connections(self) -> Connections:
-        """The limits and deadlines of all connections."""
-        return self.service.connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's lifespan."""

@@ -73,6 +73,7 @@ class Server(WatchingServer):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Load, listen, and say where."""
+        self.connections = self.service.connections
         await super().startup(sockets)
         if self.started:
             self._loop = asyncio.get_running_loop()

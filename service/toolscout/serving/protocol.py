@@ -52,16 +52,13 @@ class HeadRefused(Exception):  # noqa: N818 - an answer, not a failure
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP/1.1 with limits on heads and on waiting.
-
-    The application has the attribute `connections`.
-    """
+    """uvicorn's HTTP/1.1 with limits on heads and on waiting."""
 
     transport: ClosingTransport  # type: ignore[assignment]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, limits: Connections, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.limits: Connections = self.config.loaded_app.connections
+        self.limits = limits
         self.url = b""
         self._address = ""
         self._unfed = b""

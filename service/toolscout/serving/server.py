@@ -5,6 +5,7 @@ import json
 import logging
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -39,14 +40,16 @@ class WatchingServer(AcceptingServer):
     It ends overdue waits, and follows the files of its certificate.
 
     Args:
-        application: an ASGI application, or what makes one; it has the attribute `connections`.
+        application: an ASGI application, or what makes one.
         settings: limits, and the files of TLS.
-        log: gets what becomes of the certificate.
         options: further ones of `uvicorn.Config`.
 
     Raises:
         ConfigurationError: the files of TLS are not what they should be.
     """
+
+    connections: Connections
+    """The limits and deadlines of all connections; set before it starts."""
 
     def __init__(self, application: Any, settings: Settings, **options: Any) -> None:
         self._settings = settings
@@ -54,7 +57,6 @@ class WatchingServer(AcceptingServer):
         super().__init__(
             uvicorn.Config(
                 application,
-                http=LimitedProtocol,
                 ws="none",
                 access_log=False,
                 proxy_headers=False,
@@ -66,14 +68,10 @@ class WatchingServer(AcceptingServer):
             )
         )
 
-    @property
-    def connections(self) -> Connections:
-        """The limits and deadlines of all connections."""
-        found: Connections = self.config.loaded_app.connections
-        return found
-
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start as uvicorn does, and watch."""
+        limited: Any = partial(LimitedProtocol, limits=self.connections)
+        self.config.http_protocol_class = limited
         await super().startup(sockets)
         if self.started:
             watching = [self._watch()]
@@ -117,28 +115,16 @@ class LimitedServer(WatchingServer):
         grace_s: int,
         **options: Any,
     ) -> None:
-        connections = Connections(settings, refusal_on_wire, LoggedEvents(logger))
-        self.refused = connections.refused
+        self.connections = Connections(settings, refusal_on_wire, LoggedEvents(logger))
+        self.refused = self.connections.refused
         """Count a refused request by its reason."""
-        limited = _Limited(application, connections)
         options |= {"log_config": None, "timeout_graceful_shutdown": grace_s}
-        super().__init__(limited, settings, **options)
+        super().__init__(application, settings, **options)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End as uvicorn does, and log the last refusals."""
         await super().shutdown(sockets)
         self.connections.report()
-
-
-class _Limited:
-    """An application with the limits of its connections, as the protocol needs them."""
-
-    def __init__(self, application: Application, connections: Connections) -> None:
-        self.connections = connections
-        self._application = application
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._application(scope, receive, send)
 
 
 def error_body(detail: str, code: str) -> bytes:

@@ -16,7 +16,7 @@ from concurrent.futures import Future, wait
 from datetime import UTC, datetime
 from hashlib import sha256
 from logging import getLevelName
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import msgspec
@@ -94,7 +94,7 @@ class LineWriter:
         self._thread = FairPool(1, "log")
         self._written: Future[None] = Future()
         """Done when the last lines that were handed to the thread are written."""
-        self._changing = Lock()
+        self._changing = RLock()
         self._lines: list[bytes] = []
         self._waiting = 0
         """Bytes that are not written yet."""
@@ -114,27 +114,21 @@ class LineWriter:
             self._dropped(1)
 
     def flush(self) -> None:
-        """Start writing the queued lines."""
+        """Start writing the queued lines, and say how many were lost once there is room again."""
         with self._changing:
+            if self._lost and self._waiting <= MAX_WAITING_BYTES // 2:
+                lost, self._lost = self._lost, 0
+                self.take(_event("warning", "log_lines_dropped", lines=lost))
             lines, self._lines = self._lines, []
         if lines:
-            self._written = self._thread.submit("", self._run, lines)
+            self._written = self._thread.submit("", self._write, lines)
 
     def close(self, timeout: float = CLOSE_S) -> None:
         """Write the remaining lines, if they are read within `timeout` seconds."""
         self.flush()
         wait([self._written], timeout if self._waiting else 0)
 
-    def _run(self, lines: list[bytes]) -> None:
-        is_read = self._write(lines)
-        with self._changing:
-            self._waiting -= sum(map(len, lines)) + len(lines)
-            lost, self._lost = (self._lost, 0) if is_read else (0, self._lost)
-        if lost:
-            self._write([_event("warning", "log_lines_dropped", lines=lost)])
-
-    def _write(self, lines: list[bytes]) -> bool:
-        """Write some lines; return whether there is still a reader."""
+    def _write(self, lines: list[bytes]) -> None:
         shown = map(readable, lines) if self._is_terminal else lines
         rest = memoryview(b"\n".join(shown) + b"\n")
         try:
@@ -143,10 +137,10 @@ class LineWriter:
                     rest = rest[os.write(self._descriptor, rest) :]
                 except BlockingIOError:  # another process made the pipe non-blocking
                     select.select([], [self._descriptor], [])
-        except (OSError, ValueError):
+        except (OSError, ValueError):  # there is no reader any more
             self._dropped(len(lines))
-            return False
-        return True
+        with self._changing:
+            self._waiting -= sum(map(len, lines)) + len(lines)
 
 
 class EventLog(Events):

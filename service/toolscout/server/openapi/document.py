@@ -147,18 +147,16 @@ def _responses(route: Route, described: Json) -> Json:
 
 
 def _errors(route: Route, described: Json) -> set[str]:
-    found = set(_ERRORS)
-    if route.takes:
-        found |= _BODY_ERRORS
-    if "parameters" in described or "catalogs" in described["tags"]:
-        found |= {"404", "422"}
-    if "learning" in described["tags"]:
-        found.add("404")
-    if any(parameter["name"] == "cursor" for parameter in described.get("parameters", ())):
-        found.add("400")
-    if "may_conflict" in described:
-        found.add("412")
-    return found
+    tags = described["tags"]
+    names = {parameter["name"] for parameter in described.get("parameters", ())}
+    cases = (
+        (route.takes, _BODY_ERRORS),
+        (names or "catalogs" in tags, {"404", "422"}),
+        ("learning" in tags, {"404"}),
+        ("cursor" in names, {"400"}),
+        ("may_conflict" in described, {"412"}),
+    )
+    return _ERRORS.union(*(statuses for holds, statuses in cases if holds))
 
 
 def _problems(statuses: Iterable[str]) -> Json:
