@@ -33,7 +33,6 @@ NEVER = datetime.max.replace(tzinfo=UTC)
 EXPIRES_SOON = timedelta(days=14)
 """A key or certificate that ends within this time is warned of; the alerts do the same."""
 
-
 SAME_SIGNAL_S = 1.0
 """Within this time a second SIGTERM is taken for an echo of the first."""
 

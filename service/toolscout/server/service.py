@@ -69,7 +69,7 @@ CHECK_STORE_S = 2.0
 """How long the store may take to answer as the service starts; nothing waits for it."""
 
 TICK_S = 0.1
-"""Housekeeping period in seconds: flush the log, update gauges, end overdue waits."""
+"""Housekeeping period in seconds: write records, flush the log, look after the worker."""
 
 
 class Service:
@@ -224,7 +224,7 @@ class Service:
             self.log.info("ready", host=self.settings.host, port=self.settings.port)
 
     async def _housekeep(self) -> None:
-        """Write the log, look at deadlines and bring figures up to date, until cancelled."""
+        """Write figures and the log, and look after the worker, until cancelled."""
         steps = Steps(self.log)
         while True:
             steps.run(self.records.write)

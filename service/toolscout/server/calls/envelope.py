@@ -90,28 +90,25 @@ async def read(decoder: Decode[R], body: bytes, cache: CatalogCache, tenant: str
     Raises:
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
     """
-    candidate, candidate_hash = memoryview(b""), b""
+    candidate, raw_hash = memoryview(b""), b""
     start = _tools_start(body)
-    kept = None if start is None else cache.find_list(tenant, body, start)
-    if start is not None and kept is not None:
-        size, raw_hash = kept
-        read = _spliced(decoder, body, start, start + size, cache.by_alias(tenant, raw_hash))
-        if read is not None:
-            return Read(read[0], read[1], raw_hash)
-    end = None if start is None else _tools_end(body, start)
-    if start is not None and end is not None:
-        candidate = memoryview(body)[start:end]
-        candidate_hash = await _hash(candidate)
-        read = _spliced(decoder, body, start, end, cache.by_alias(tenant, candidate_hash))
-        if read is not None:
-            cache.keep_list(tenant, bytes(candidate), candidate_hash)
-            return Read(read[0], read[1], candidate_hash)
+    if start is not None:
+        kept = cache.find_list(tenant, body, start)
+        end = _tools_end(body, start) if kept is None else start + kept[0]
+        if end is not None:
+            candidate = memoryview(body)[start:end]
+            raw_hash = await _hash(candidate) if kept is None else kept[1]
+            read = _spliced(decoder, body, start, end, cache.by_alias(tenant, raw_hash))
+            if read is not None:
+                if kept is None:
+                    cache.keep_list(tenant, bytes(candidate), raw_hash)
+                return Read(*read, raw_hash)
     request = decode(body, decoder)
     if is_absent(request.tools):
         return Read(request, None, b"")
     tools = memoryview(request.tools)
-    if candidate_hash and bytes(tools) == bytes(candidate):
-        return Read(request, None, candidate_hash)
+    if raw_hash and bytes(tools) == bytes(candidate):
+        return Read(request, None, raw_hash)
     raw_hash = await _hash(tools)
     return Read(request, cache.by_alias(tenant, raw_hash), raw_hash)
 
