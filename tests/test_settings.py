@@ -110,6 +110,25 @@ def test_whole_numbers_are_whole(tmp_path: Path, value: str):
         load(environ={}, config=toml(tmp_path, f"max_tools = {value}"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("no_match_below", ".2", 0.2),
+        ("no_match_below", "1", 1.0),
+        ("port", " 8080\n", 8080),
+        ("port", "+8080", 8080),
+    ],
+)
+def test_numbers_may_be_written_as_python_takes_them(name: str, text: str, value: float):
+    assert getattr(load({name: text}, {}), name) == value
+
+
+@pytest.mark.parametrize("text", ["8080.0", "8e3", "nan", ""])
+def test_what_is_no_whole_number_is_refused(text: str):
+    with pytest.raises(ConfigurationError, match="a whole number"):
+        load({"port": text}, {})
+
+
 @pytest.mark.parametrize("value", ["[1]", "{}"])
 def test_texts_are_texts(tmp_path: Path, value: str):
     with pytest.raises(ConfigurationError, match="host"):

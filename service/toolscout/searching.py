@@ -120,7 +120,8 @@ def ask_service(address: str, asked: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigurationError: it is not there, is none, or refuses.
     """
-    with service_at(address, missing=f"there is no catalog {asked.get('catalog')!r}") as service:
+    catalog = asked.get("catalog")
+    with service_at(address, catalog and f"there is no catalog {catalog!r}") as service:
         return post(service, "/v1/tool-discovery/search", asked, "counts")
 
 
@@ -151,9 +152,10 @@ def service_at(address: str, missing: str | None = None) -> Iterator["httpx2.Cli
         status, detail = error.response.status_code, _detail(error.response.content)
         if status == httpx2.codes.UNAUTHORIZED:
             detail = "give one of its keys in TOOLSCOUT_API_KEY"
-        elif status == httpx2.codes.NOT_FOUND and missing is not None:
+        elif status == httpx2.codes.NOT_FOUND and detail and missing:
             detail = missing
-        raise ConfigurationError(f"{shown} refuses ({status}): {detail}") from None
+        what = f"refuses ({status}): {detail}" if detail else f"is no Toolscout: status {status}"
+        raise ConfigurationError(f"{shown} {what}") from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ConfigurationError(f"{shown} does not answer: {error}") from None
 
@@ -165,13 +167,17 @@ def post(service: "httpx2.Client", path: str, sent: object, has: str) -> dict[st
         ConfigurationError: it is no answer of a service like this one.
         httpx2.HTTPError: there is none, or a refusal.
     """
+    from toolscout.client.endpoint import without_secrets
+
     response = service.post(path, content=msgspec.json.encode(sent)).raise_for_status()
+    what = "is not JSON"
     with suppress(msgspec.DecodeError):
         answer: Any = msgspec.json.decode(response.content)
         if isinstance(answer, dict) and has in answer:
             return answer
-    shown = f"{service.base_url.host}:{service.base_url.port or ''}".rstrip(":")
-    raise ConfigurationError(f"{shown} is no Toolscout: its answer has no {has}")
+        what = f"has no {has}"
+    address = without_secrets(str(service.base_url)).rstrip("/")
+    raise ConfigurationError(f"{address} is no Toolscout: its answer {what}")
 
 
 def _detail(body: bytes) -> str | None:

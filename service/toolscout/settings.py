@@ -192,11 +192,17 @@ class Setting:
         Raises:
             ConfigurationError: it has the wrong type or is out of bounds; names its origin.
         """
-        value = _WORDS.get(str(raw).lower(), raw) if self.kind is bool else raw
+        value = raw
         try:
-            # Only texts stand for something else: 1.0 is no whole number, and "1" is.
-            parsed: Value = msgspec.convert(value, self.hint, strict=not isinstance(raw, str))
-        except msgspec.ValidationError:
+            if self.kind is bool:
+                value = _WORDS.get(str(raw).lower(), raw)
+            elif isinstance(raw, str | int | float) and not isinstance(raw, bool):
+                # 1.0 is no whole number, and "1" is.
+                value = raw if self.kind is int and isinstance(raw, float) else self.kind(raw)
+            parsed: Value = msgspec.convert(value, self.hint)
+            if parsed != parsed:  # not a number, which no bound catches
+                raise ValueError
+        except (ValueError, msgspec.ValidationError):
             message = f"expected {self.expected}, got {raw!r}"
             raise ConfigurationError(f"{self.name} (from {origin}): {message}") from None
         return parsed

@@ -144,3 +144,14 @@ def test_request_ids_that_cannot_be_printed_are_replaced(server: Process, odd: s
         assert headers["x-request-id"].isprintable()
         assert headers["x-request-id"] != odd
     assert status in (200, 400)
+
+
+@pytest.mark.parametrize("size", [1_000, 100_000, 2_000_000])
+def test_a_connection_goes_on_after_a_body_that_was_refused(server: Process, size: int):
+    encoded = raw_request(b" " * size, headers=["Content-Encoding: gzip"])
+    with server.connect() as connection:
+        for _ in range(3):
+            connection.sendall(encoded)
+            assert read_response(connection)[0] == 415
+            connection.sendall(raw_request(VALID))
+            assert read_response(connection)[0] == 200

@@ -57,8 +57,7 @@ class AsyncSelector(SelectorBase):
                 of the pattern, which then serves the ranking in this process alone.
         """
         begin = partial(self._begin, pattern, tools, top_k, always_keep, session, loop, fields)
-        is_long = type(tools) in (list, tuple) and len(tools) > LONG
-        call = await asyncio.to_thread(begin) if is_long else begin()
+        call = await asyncio.to_thread(begin) if _is_long(tools) else begin()
         if self.channel is not None and call.ticket is not None:
             reply = None
             try:
@@ -138,6 +137,13 @@ class Selector(SelectorBase):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _is_long(tools: Sequence[Any]) -> bool:
+    try:
+        return len(tools) > LONG
+    except Exception:  # a caller's own class
+        return False
 
 
 JOIN_S = 1.0

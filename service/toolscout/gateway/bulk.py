@@ -27,17 +27,21 @@ def write_file(path: Path, catalog: str, url: str) -> int:
     Progress goes to standard error.
 
     Raises:
-        ConfigurationError: the file cannot be read, or the service refuses or is not there.
+        ConfigurationError: the file cannot be read, or the service refuses or is not there; says
+            how many tools were written before.
     """
     if not CATALOG_NAME.fullmatch(catalog):
         raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     sent, total = 0, 0
-    with service_at(url) as client:
-        tools = iter(_tools(path))
-        while some := list(islice(tools, AT_A_TIME)):
-            total = _write(client, f"/v1/catalogs/{catalog}", some)
-            sent += len(some)
-            sys.stderr.write(f"{catalog}: {sent:,} tools written\n")
+    try:
+        with service_at(url) as client:
+            tools = iter(_tools(path))
+            while some := list(islice(tools, AT_A_TIME)):
+                total = _write(client, f"/v1/catalogs/{catalog}", some)
+                sent += len(some)
+                sys.stderr.write(f"{catalog}: {sent:,} tools written\n")
+    except ConfigurationError as error:
+        raise ConfigurationError(f"after {sent:,} tools: {error}") from None
     return total
 
 

@@ -74,12 +74,12 @@ async def _answer(  # a branch for each kind of error
     service: Service, resource: Resource | None, request: Request, trace: Trace
 ) -> Result:
     """Return what the handler answers, or a refusal."""
-    is_admitted = False
+    waits = False
     try:
         route = _find(service, resource, request)
         if not route.is_open:
             _admit(service, request, trace, route.scope)
-        is_admitted = True
+        waits = True
         if "id" in request.parameters:
             lookup.check_name(request.parameters["id"])
         answer = await route.handler(service, request, trace)
@@ -90,19 +90,22 @@ async def _answer(  # a branch for each kind of error
         return "client_gone", None
     except asyncio.CancelledError:
         # The server stops without waiting; callers that still read get the reason.
-        request.close, is_admitted = True, False
+        request.close, waits = True, False
         refused = Refused("draining", "the server was stopped")
     except REFUSALS as error:
         if isinstance(error, Overloaded):
             service.metrics.shed.labels(error.reason).inc()
-        is_admitted = is_admitted and not isinstance(error, BytesInFlight)
+        waits = waits and not isinstance(error, BytesInFlight)
         refused = refusal(error)
     except Exception:
         service.log.exception("request_failed", request_id=request.request_id)
         refused = Refused("internal_error", "see the service's log")
     else:
         return "ok" if answer.status < HTTPStatus.BAD_REQUEST else RELAYED, answer
-    if not is_admitted:  # of others a body that is still arriving is dropped by the protocol
+    if waits:
+        settings = service.settings
+        await request.drain(settings.max_body_bytes, min(settings.caller_timeout_s, 1.0))
+    else:  # the connection is closed if a body is arriving
         request.close = request.close or request.has_body or refused.code in SHED
     newer = request.newer_contract
     return refused.code, answer_refused(refused, request.request_id, newer_contract=newer)

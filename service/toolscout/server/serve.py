@@ -72,10 +72,10 @@ class Server(WatchingServer):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Load, listen, and say where."""
+        self._loop = asyncio.get_running_loop()  # signals may come as soon as it has started
         self.connections = self.service.connections
         await super().startup(sockets)
         if self.started:
-            self._loop = asyncio.get_running_loop()
             self._loop.add_signal_handler(signal.SIGHUP, self._read_files)
             if certificate := self.certificate:
                 ends = self.service.metrics.certificate_expiry.labels(self._settings.tls_cert)

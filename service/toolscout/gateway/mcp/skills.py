@@ -35,6 +35,7 @@ MAX_FOLDERS = 100_000
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$(.*)", re.DOTALL | re.MULTILINE)
 _NAME = re.compile(r"[^\W_](?:[\w .:-]{0,62}[^\W_])?")
 _NOTHING = ("", "~", "null", "Null", "NULL")
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class SkillError(ValueError):
@@ -166,22 +167,40 @@ def _skill(folder: Path) -> Skill:
 
 
 def _fields(front: str) -> dict[str, str]:
-    """Return the texts of a front matter; no tag or merge of YAML is obeyed, and all are texts."""
+    """Return the texts of a front matter.
+
+    YAML is read by its events: no alias can expand, and no depth can exhaust the stack, which ends
+    the process where libyaml makes nodes of them.
+    """
+    found: dict[str, str] = {}
     try:
-        content = yaml.load(front, yaml.BaseLoader) or {}  # noqa: S506  # it makes texts alone
+        for key, value in _pairs(yaml.parse(front, _LOADER)):
+            if key in ("name", "description") and value not in _NOTHING:
+                found[key] = " ".join(value.split())
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f", line {error.problem_mark.line + 2}"
         raise SkillError(f"front matter{line}: {error.problem}") from None
-    except (yaml.YAMLError, RecursionError):
+    except yaml.YAMLError:
         raise SkillError("front matter: no YAML") from None
-    if not isinstance(content, dict):
-        raise SkillError("front matter: expected `name` and `description`")
-    texts = {key: content.get(key) for key in ("name", "description")}
-    return {
-        key: " ".join(text.split())
-        for key, text in texts.items()
-        if isinstance(text, str) and text not in _NOTHING
-    }
+    return found
+
+
+def _pairs(events: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the keys of a mapping with the texts that they have; other values are empty texts."""
+    depth, key = 0, None
+    for event in events:
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.NodeEvent):
+            if depth == 0 and not isinstance(event, yaml.MappingStartEvent):
+                raise SkillError("front matter: expected `name` and `description`")
+            text = event.value if isinstance(event, yaml.ScalarEvent) else ""
+            if depth == 1 and key is not None:
+                yield key, text
+                key = None
+            elif depth == 1:
+                key = text
+            depth += isinstance(event, yaml.CollectionStartEvent)
 
 
 def _first_paragraph(text: str) -> str:

@@ -37,6 +37,8 @@ class Passed:
         self.entry = entry
 
     def __getattr__(self, field: str) -> Any:
+        if field == "entry" or field.startswith("__"):  # of one that is being copied
+            raise AttributeError(field)
         return getattr(self.entry, field)
 
     def sent(self, **_: Any) -> Any:

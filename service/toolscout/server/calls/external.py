@@ -24,6 +24,7 @@ from toolscout.index.expand import synonym_terms
 from toolscout.index.names import possible_forms
 from toolscout.index.sealing import pack_tool, unpack_tools
 from toolscout.index.tool_list import ToolList
+from toolscout.index.vectors import Embedder
 from toolscout.ranking.ask import Ask
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.compiling.worker import Worker
@@ -125,16 +126,24 @@ def _assembled(
     compiler, embedder = service.engine.compiler, service.engine.embedder
     new: dict[str, CompiledTool] = {}
     built = [row for row in rows if row.build == service.build]
-    with suppress(ValueError, msgspec.MsgspecError):  # where one is damaged all are made anew
-        packed, wires = [row.compiled for row in built], [row.wire for row in built]
-        found = unpack_tools(packed, wires, embedder)
-        new = dict(zip((row.name for row in built), found, strict=True))
+    try:
+        new = _unpacked(built, embedder)
+    except (ValueError, msgspec.MsgspecError):  # one that is damaged is made anew
+        for row in built:
+            with suppress(ValueError, msgspec.MsgspecError):
+                new |= _unpacked([row], embedder)
     stale = ToolList.of([decode_tool(row.wire) for row in rows if row.name not in new])
     if stale.tools:  # written by another release, until they are written again
         words, compiled = compiler.lexical(stale, Lru(0))
         compiler.embed(words, compiled)
         new |= zip(words.names, compiled, strict=True)
     return compiler.of_corpus({**tools, **new}, corpus), new
+
+
+def _unpacked(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool]:
+    packed, wires = [row.compiled for row in rows], [row.wire for row in rows]
+    names = (row.name for row in rows)
+    return dict(zip(names, unpack_tools(packed, wires, embedder), strict=True))
 
 
 def _wish(service: Service, space: str, ask: Ask) -> Wish:

@@ -3,6 +3,7 @@
 A framework's request object costs more than the ranking.
 """
 
+import asyncio
 from collections.abc import Mapping
 from random import getrandbits
 from time import perf_counter
@@ -77,6 +78,20 @@ class Request:
         body = await self._body(most if limit is None else min(limit, most))
         self.arrived = perf_counter()
         return body
+
+    async def drain(self, limit: int, timeout: float) -> None:
+        """Read and drop the rest of the body, so that the caller gets the answer.
+
+        Closing a socket with unread bytes resets the connection, and the answer is lost.
+        """
+        size = 0
+        try:
+            async with asyncio.timeout(timeout):
+                while not self._drained and size <= limit:
+                    size += len(self._chunk(await self.receive()))
+        except (TimeoutError, ClientGone, Refused):
+            self.close = True
+        self.close = self.close or not self._drained
 
     async def _body(self, limit: int) -> bytes:
         declared = self.header(b"content-length")
