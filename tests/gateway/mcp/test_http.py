@@ -147,28 +147,33 @@ def test_only_listed_hosts_are_answered_with_a_key_too(tmp_path: Path):
 
 
 @pytest.mark.anyio
-async def test_sessions_are_bounded_and_one_that_ends_makes_room(
+async def test_sessions_are_bounded_and_the_one_used_longest_ago_ends_first(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(web, "MAX_SESSIONS", 2)
+    monkeypatch.setattr(web, "MAX_SESSIONS", 3)
+    served = FastMCP("x").http_app(web.PATH, host_origin_protection=False)
+    transport = httpx2.ASGITransport(web.Sessions(served))
+
+    async def opened() -> str:
+        answer = await client.post(web.PATH, json=HELLO)
+        assert answer.status_code == 200
+        return answer.headers["mcp-session-id"]
 
     async def ping(session: str) -> int:
         headers = {"mcp-session-id": session}
         return (await client.post(web.PATH, json=PING, headers=headers)).status_code
 
     async with (
-        web.application_of(FastMCP("x")) as served,
+        served.router.lifespan_context(served),
         httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(served),
-            base_url="http://localhost",
-            headers=ACCEPTS,
+            transport=transport, base_url="http://localhost", headers=ACCEPTS
         ) as client,
     ):
-        first, second, third = [await client.post(web.PATH, json=HELLO) for _ in range(3)]
-        assert [one.status_code for one in (first, second, third)] == [200, 200, 503]
-        sessions = [one.headers["mcp-session-id"] for one in (first, second)]
-        assert [await ping(one) for one in sessions] == [200, 200]
-        deleted = await client.delete(web.PATH, headers={"mcp-session-id": sessions[0]})
+        first, second, third = [await opened() for _ in range(3)]
+        assert await ping(first) == 200
+        fourth = await opened()
+        assert [await ping(one) for one in (first, second, third, fourth)] == [200, 404, 200, 200]
+        deleted = await client.delete(web.PATH, headers={"mcp-session-id": first})
         assert deleted.status_code == 200
-        assert [await ping(one) for one in sessions] == [404, 200]
-        assert (await client.post(web.PATH, json=HELLO)).status_code == 200
+        fifth = await opened()
+        assert [await ping(one) for one in (third, fourth, fifth)] == [200, 200, 200]

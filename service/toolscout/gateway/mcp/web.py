@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from hmac import compare_digest
 from http import HTTPStatus
@@ -31,7 +31,9 @@ GRACE_S = 5
 
 SESSION_IDLE_S = 600
 MAX_SESSIONS = 1_000
-"""A session ends after so long without a request; none begins beside so many."""
+"""A session ends after so long without a request; of more than this, the one used longest ago."""
+
+SESSION = b"mcp-session-id"
 
 
 class Callers:
@@ -103,15 +105,50 @@ def _refuse(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     return JSONResponse({"error": detail}, status, headers)
 
 
-@asynccontextmanager
-async def application_of(server: "FastMCP[None]") -> AsyncIterator[Application]:
-    """Yield the application that serves a server, with bounded sessions."""
-    served: Any = server.http_app(
-        PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
-    )
-    async with served.router.lifespan_context(served):
-        served.routes[0].endpoint.session_manager.max_sessions = MAX_SESSIONS
-        yield served
+class Sessions:
+    """An ASGI application that bounds the sessions of the gateway behind it."""
+
+    def __init__(self, application: Any) -> None:
+        self._application = application
+        self._sessions: dict[bytes, int] = {}
+        """Requests in flight of each session, the one used longest ago first."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass a request on, and remember its session while it is answered and afterwards."""
+        session = dict(scope["headers"]).get(SESSION)
+
+        async def note(message: Any) -> None:
+            nonlocal session
+            if message["type"] == "http.response.start":
+                opened = dict(message["headers"]).get(SESSION)
+                if session is None and opened is not None and message["status"] < 400:
+                    session = opened
+                    await self._make_room(scope)
+                    self._sessions[session] = 1
+                elif message["status"] == HTTPStatus.NOT_FOUND or scope["method"] == "DELETE":
+                    self._sessions.pop(session or b"", None)
+            await send(message)
+
+        if session in self._sessions:
+            self._sessions[session] = self._sessions.pop(session) + 1
+        try:
+            await self._application(scope, receive, note)
+        finally:
+            if session in self._sessions:
+                self._sessions[session] -= 1
+
+    async def _make_room(self, scope: Any) -> None:
+        """End the idle session that was used longest ago, as its host would, if there are many."""
+        if len(self._sessions) < MAX_SESSIONS:
+            return
+        oldest = min(self._sessions, key=lambda one: self._sessions[one] > 0)
+        del self._sessions[oldest]
+
+        async def nothing(_: Any = None) -> dict[str, Any]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        ending = {**scope, "method": "DELETE", "headers": [(SESSION, oldest)]}
+        await self._application(ending, nothing, nothing)
 
 
 class Served:
@@ -140,9 +177,9 @@ class Served:
         # Later a file without profiles must not open what keys have protected.
         self._is_open = is_open and not gateway.config.options.profiles
         self._tasks: dict[View, asyncio.Task[None]] = {}
-        self._started: dict[View, asyncio.Future[Application]] = {}
+        self._started: dict[View, asyncio.Future[Sessions]] = {}
 
-    async def application(self, key: bytes | None) -> Application | None:
+    async def application(self, key: bytes | None) -> Sessions | None:
         """Return the application for a key, or for hosts without one; None if it is nobody's."""
         view = self._view(key)
         if view is None and self.authorization is not None:
@@ -181,9 +218,12 @@ class Served:
 
     async def _run(self, view: View) -> None:
         """Keep the application of a view until its profile is gone; then its sessions end."""
+        served = self._server_of(view).http_app(
+            PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
+        )
         try:
-            async with application_of(self._server_of(view)) as served:
-                self._started[view].set_result(served)
+            async with served.router.lifespan_context(served):
+                self._started[view].set_result(Sessions(served))
                 await view.ended.wait()
         finally:
             self._started.pop(view).cancel()  # if it could not start, nobody waits for it
