@@ -7,6 +7,7 @@ import socket
 import sys
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from math import nan
 from time import perf_counter
 from types import FrameType
 
@@ -26,9 +27,6 @@ from toolscout.settings import Settings
 from toolscout.state.opening import check_store
 
 BACKLOG = 2_048
-
-NEVER = datetime.max.replace(tzinfo=UTC)
-"""When a certificate ends whose end cannot be read."""
 
 EXPIRES_SOON = timedelta(days=14)
 """A key or certificate that ends within this time is warned of; the alerts do the same."""
@@ -79,7 +77,7 @@ class Server(WatchingServer):
             self._loop.add_signal_handler(signal.SIGHUP, self._read_files)
             if certificate := self.certificate:
                 ends = self.service.metrics.certificate_expiry.labels(self._settings.tls_cert)
-                ends.set_function(lambda: (certificate.expires or NEVER).timestamp())
+                ends.set_function(lambda: _seconds(certificate.expires))
             self.service.note_ready()
             sys.stderr.write(banner(self._settings))
             sys.stderr.flush()
@@ -110,6 +108,11 @@ class Server(WatchingServer):
             if each is not None:
                 each.files.check()
         self.service.log.info("files_read", signal="SIGHUP")
+
+
+def _seconds(time: datetime | None) -> float:
+    """Return a time for a metric; one that is unknown is no number, and sets off no alert."""
+    return nan if time is None else time.timestamp()
 
 
 def serve(settings: Settings) -> int:

@@ -10,11 +10,9 @@ READ_EVERY_S = 1.0
 
 
 class FollowedFiles(Generic[T]):
-    """Hands over what files hold, once and whenever that differs."""
+    """Hands over what files hold whenever it differs from what is in use."""
 
-    def __init__(
-        self, read: Callable[[], T], use: Callable[[T], None], seen: T | None = None
-    ) -> None:
+    def __init__(self, read: Callable[[], T], use: Callable[[T], None], seen: T) -> None:
         """Follow files that `read` reads, in a thread; `seen` is what is in use already."""
         self._read = read
         self._use = use

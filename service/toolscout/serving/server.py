@@ -1,4 +1,4 @@
-"""Serve by uvicorn with limits; the proxy and the gateway have the answers of refusals here."""
+"""Serve by uvicorn, with limits on callers; how the proxy and the gateway refuse them."""
 
 import asyncio
 import json
