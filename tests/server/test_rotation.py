@@ -57,17 +57,24 @@ def test_a_file_that_everybody_may_write_is_warned_of_once(followed: tuple[Proce
     file.chmod(0o600)
 
 
+def replace(file: Path, text: str) -> None:
+    """Change a file at once, so that nobody reads half of it."""
+    new = file.with_suffix(".new")
+    new.write_text(text, "utf-8")
+    new.replace(file)
+
+
 def test_keys_rotate_without_a_restart_and_a_bad_file_keeps_them(tmp_path: Path):
     file = tmp_path / "keys"
     file.write_text(OLD, "utf-8")
     with running(tmp_path, TOOLSCOUT_API_KEYS_FILE=str(file)) as server:
         assert (status(server, OLD), status(server, NEW)) == (200, 401)
 
-        file.write_text(f"{OLD}\n{NEW}\n", "utf-8")
+        replace(file, f"{OLD}\n{NEW}\n")
         until(becomes(server, NEW, 200))
         assert status(server, OLD) == 200
 
-        file.write_text(NEW, "utf-8")
+        replace(file, NEW)
         until(becomes(server, OLD, 401))
         assert status(server, NEW) == 200
         until(lambda: len(events(server, "keys_changed")) == 2)
@@ -77,7 +84,7 @@ def test_keys_rotate_without_a_restart_and_a_bad_file_keeps_them(tmp_path: Path)
             if text is None:
                 file.unlink()
             else:
-                file.write_text(text, "utf-8")
+                replace(file, text)
             until(lambda kept=kept: len(events(server, "keys_kept")) == kept)
             assert (status(server, NEW), status(server, "")) == (200, 401)
         assert all(line["level"] == "error" for line in events(server, "keys_kept"))
