@@ -42,10 +42,13 @@ lint: $(VENV)/.tested ## ruff
 types: $(VENV)/.tested ## mypy, strict
 	$(BIN)/mypy
 
+# Tests wait for processes a quarter of the time, so one more runs than there are cores.
+WORKERS ?= $(shell cores=$$(nproc 2>/dev/null || echo 2); echo $$((cores < 4 ? cores + 1 : 4)))
+
 # Tests start hundreds of interpreters, which need not compile every module again.
 unit coverage test-integration test-nightly: export PYTHONDONTWRITEBYTECODE =
 unit: $(VENV)/.tested ## tests
-	$(BIN)/pytest -m 'not integration' --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/pytest -m 'not integration' --numprocesses $(WORKERS) --dist loadfile
 
 coverage: $(VENV)/.tested ## which lines and branches the unit tests run, processes that they start included
 	$(BIN)/pip install $(PIP_FLAGS) 'coverage>=7.10,<8'
