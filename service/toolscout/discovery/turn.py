@@ -62,7 +62,7 @@ class Turn:
         self._spent: Json = {}
         self._restored = False  # whether every tool was to come back
         self._fell_back = False  # whether the native form was just refused
-        self._settings, self.scope = settings, scope
+        self._settings, self._config, self.scope = settings, settings.config, scope
         self._is_accepted = self._has_ended = False
         self._new_first: Sequence[str] | None = None  # unless it is known from before
         self.callers_search = search
@@ -88,8 +88,7 @@ class Turn:
     def _begin(self) -> None:
         """Read the history in the form of the provider, and write the first request."""
         provider, names, store = self.provider, self.offer.names, self._settings.store
-        wanted = self._settings.config.search_tool_name
-        self.search_name = provider.search_name or free_name(wanted, names)
+        self.search_name = provider.search_name or free_name(self._config.search_tool_name, names)
         self._search_tool = provider.function(self.search_name, description(names), QUERY_SCHEMA)
         request = self.asked
         # What the provider stores of a conversation holds its searches already.
@@ -320,8 +319,7 @@ class Turn:
     def _answered(self, call: Call, selection: Selection[Any]) -> SearchResult:
         """Show the tools of a selection, and say so to the model."""
         names: Sequence[str] = selection.names
-        restores = self._settings.config.restore_on_no_match
-        if selection.reason is Reason.EMPTY_SELECTION and not restores:
+        if selection.reason is Reason.EMPTY_SELECTION and not self._config.restore_on_no_match:
             names = ()
         elif selection.fell_open:
             self._restored = True

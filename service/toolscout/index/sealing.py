@@ -122,7 +122,7 @@ def _fits(tool: CompiledTool) -> bool:
 
 
 def _are_usable(found: Sequence[CompiledTool], embedder: Embedder) -> bool:
-    """Whether vectors have the length 1 or 0, and tokens are of the model; of all at once."""
+    """Whether all vectors have the length 1 or 0, and the model has all tokens."""
     packed = b"".join([tool.vector or b"" for tool in found])
     vectors = np.frombuffer(packed, np.float32).reshape(-1, embedder.dimension)
     squares = np.einsum("td,td->t", vectors, vectors)

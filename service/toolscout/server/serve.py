@@ -36,13 +36,13 @@ SAME_SIGNAL_S = 1.0
 
 
 class Server(WatchingServer):
-    """uvicorn's server; says where it listens, and stops at once on Ctrl-C.
+    """uvicorn's server, which prints its address and stops immediately on Ctrl-C.
 
-    SIGTERM: not ready at once, but serve on for `drain_s`, so that balancers notice first; answers
-    carry `Connection: close` meanwhile. Then uvicorn closes idle connections and finishes open
-    requests. A second SIGTERM skips the wait.
+    On SIGTERM it reports that it is not ready, and serves for `drain_s` more seconds, so that
+    balancers notice first; answers carry `Connection: close` meanwhile. Then uvicorn closes idle
+    connections and finishes open requests. A second SIGTERM skips the wait.
 
-    SIGHUP: what is read from files again and again (keys, certificates) is read at once.
+    On SIGHUP it reloads the API keys and the TLS certificate.
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -25,8 +25,10 @@ LAST_IDS: Lru[str, str] = Lru(10_000)
 """Ids of the responses behind those that a stream showed, by the id that the client got."""
 
 OPEN_RESULTS: Lru[str, list[Json]] = Lru(32 * 1024 * 1024)
-"""Results of searches, up to so many bytes as JSON, by their caller and the id of the response that
-made them along with other calls: they hold definitions, which are the caller's alone."""
+"""Search results by caller and response id, bounded by their bytes as JSON.
+
+They are kept for responses that make other calls, too, and hold definitions of one caller.
+"""
 
 UNNAMED = "part-"
 """How the id of a call begins to which the model gives none."""

@@ -291,13 +291,13 @@ def _check(body: bytes, fields: dict[str, msgspec.Raw]) -> None:
     Raises:
         InvalidRequest: there are too many; the error names the field with the most.
     """
-    beside = count_values(body) - sum(count_values(memoryview(raw)) for raw in fields.values())
+    in_fields = sum(count_values(memoryview(raw)) for raw in fields.values())
     left = {
         name: count_values_outside_texts(memoryview(raw))
         for name, raw in fields.items()
         if name not in TOOLS
     }
-    total = beside + sum(left.values())
+    total = count_values(body) - in_fields + sum(left.values())
     if total > MAX_VALUES:
         most = max(left, key=left.__getitem__, default="body")
         path = most if left.get(most) else "body"

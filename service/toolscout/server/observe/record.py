@@ -207,7 +207,7 @@ class Recorder:
                 counter.labels(label).inc(times)
 
     def _note(self, trace: Trace, seconds: float) -> None:
-        """Add the searches of a request that took so many seconds, or its call of `hot`."""
+        """Count the searches of a request, or its call of `hot`, with their durations."""
         phases = trace.phases | {"total": seconds}
         self._note_search(trace, phases)
         for part in trace.parts:
