@@ -74,7 +74,7 @@ class Telemetry(msgspec.Struct, frozen=True):
     endpoint: str = ""
     """URL of the service without anything secret."""
 
-    def report(  # what an event says
+    def report(
         self,
         selection: Selection[Any],
         query: str,

@@ -41,7 +41,7 @@ class Turn:
         scope: what tells the caller from others.
     """
 
-    def __init__(  # what one request is
+    def __init__(
         self,
         search: CallersSearch,
         provider: Provider,

@@ -70,7 +70,7 @@ async def serve(
                 _audit(service, resource, request, trace, status)
 
 
-async def _answer(  # a branch for each kind of error
+async def _answer(
     service: Service, resource: Resource | None, request: Request, trace: Trace
 ) -> Result:
     """Return what the handler answers, or a refusal."""

@@ -53,7 +53,7 @@ def _result(found: Scan) -> str:
     return "too_costly" if found.too_costly else "no_match"
 
 
-async def _scan(  # a ladder: each rung ends it
+async def _scan(
     service: Service, tenant: str, catalog: Catalog, pattern: str, deadline: float
 ) -> Scan:
     lines, costs = catalog.lines, service.costs
