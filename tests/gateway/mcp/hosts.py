@@ -14,6 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 import mcp_types
+from anyio import CancelScope
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastmcp import Client, FastMCP
 from fastmcp.client.messages import MessageHandler
@@ -197,11 +198,14 @@ def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -
     @asynccontextmanager
     async def lifespan(_: FastMCP) -> AsyncIterator[None]:
         loops.append(asyncio.get_running_loop())
-        with patch("asyncio.create_subprocess_exec", noted):
-            async with gateway.running():
-                yield
-        for process in processes:  # the loop that learns of their ends is about to close
-            await process.wait()
+        try:
+            with patch("asyncio.create_subprocess_exec", noted):
+                async with gateway.running():
+                    yield
+        finally:
+            with CancelScope(shield=True):  # the loop that learns of their ends is about to close
+                for process in processes:
+                    await process.wait()
 
     served: FastMCP[Any] = FastMCP(
         "toolscout",

@@ -1,6 +1,8 @@
 """Servers with strange tools, errors of the protocol and silent changes."""
 
 import asyncio
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,10 +10,12 @@ import pytest
 from mcp import MCPError
 
 from tests.gateway.mcp.hosts import Host, inside, stdio_server, text_of, write
+from tests.gateway.mcp.test_process import children
 from tests.support import PATIENCE_S, until
 from toolscout.gateway.mcp import connection
 from toolscout.gateway.mcp.config import read_config
 from toolscout.gateway.mcp.connection import Connection
+from toolscout.gateway.mcp.servers import StdioServer
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +82,21 @@ async def test_a_list_that_changes_in_silence_is_read_again_after_a_while(
         await is_long.wait()
     await connection.ended(running)
     assert sizes[:3] == [10, 11, 12]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_started", [False, True])
+async def test_nothing_is_left_of_a_server_that_does_not_end_when_told_to(is_started: bool):
+    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
+    before = children(os.getpid())
+
+    async def changed() -> None:
+        pass
+
+    server = StdioServer(command=sys.executable, args=("-c", stubborn))
+    running = asyncio.create_task(Connection("stubborn", server, changed).run())
+    async with asyncio.timeout(PATIENCE_S):
+        while children(os.getpid()) == before:
+            await asyncio.sleep(0.3 if is_started else 0)
+    await connection.ended(running)
+    assert children(os.getpid()) == before

@@ -101,17 +101,18 @@ class _Process(ClientTransport):
     ) -> AsyncIterator[ClientSession]:
         """Start the server, and end it afterwards."""
         server, options = self._server, transport_options or TransportOptions()
-        process = await asyncio.create_subprocess_exec(
-            server.command,
-            *server.args,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=self._stderr,
-            env=get_default_environment() | server.env,
-            cwd=server.cwd,
-            start_new_session=True,
-            limit=MAX_MESSAGE_BYTES,
-        )
+        with anyio.CancelScope(shield=True):  # or one that is starting would be left behind
+            process = await asyncio.create_subprocess_exec(
+                server.command,
+                *server.args,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=self._stderr,
+                env=get_default_environment() | server.env,
+                cwd=server.cwd,
+                start_new_session=True,
+                limit=MAX_MESSAGE_BYTES,
+            )
         self.groups.append(process.pid)
         received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage]()
@@ -132,6 +133,8 @@ class _Process(ClientTransport):
                     task.cancel()
                 _signal(process.pid, signal.SIGKILL)
                 process._transport.close()  # type: ignore[attr-defined]  # nothing public does
+                with anyio.move_on_after(GRACE_S, shield=True):  # or it would be left a zombie
+                    await process.wait()
 
 
 class _Subprocess(ListTransport, _Process):
