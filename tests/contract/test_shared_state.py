@@ -235,13 +235,16 @@ def test_feedback_that_redis_does_not_take_is_not_acknowledged(
         until(lambda: server.post(WORKED, FEEDBACK).status_code == 202)
 
 
-def test_a_large_list_reaches_the_other_process_though_no_search_waits_for_it(
+def test_a_registered_name_is_never_unknown_while_its_tools_are_compiled(
     pair: tuple[Server, Server],
 ):
     one, two = pair
     body = {"tools": crowd(3_000, "cog")}
     put = one.client.put("/v1/catalogs/mill", json=body, headers={"x-api-key": ACME_OLD})
     assert put.status_code == 201
+    hasty = {"pattern": "spin cog 7", "catalog": "mill", "latency_budget_ms": 20}
+    for _ in range(20):
+        assert two.post(hasty, headers={"x-api-key": ACME_NEW}).status_code in (200, 503)
     until(lambda: known(two, "mill", ACME_NEW, pattern="spin cog 7"))
 
 
@@ -300,6 +303,21 @@ def test_a_name_that_the_store_does_not_answer_for_is_no_unknown_one(
     with store_server.hanging():
         answer = replica.post({"pattern": "spin", "catalog": "elsewhere"})
         problem_of(answer, 503, "store_unavailable")
+
+
+@pytest.mark.integration
+def test_a_name_whose_tools_were_evicted_is_no_unknown_one(
+    tmp_path: Path, redis_server: RedisServer
+):
+    with running(tmp_path, "--store", redis_server.url, "--cache-bytes", "2000000") as server:
+        put = server.client.put("/v1/catalogs/mill", json={"tools": crowd(60, "cog")})
+        assert put.status_code == 201
+        assert server.search("spin cog 7", catalog="mill").status_code == 200
+        for number in range(12):
+            server.search("spin", crowd(60, f"other{number}"))
+        with redis_server.hanging():
+            problem_of(server.search("spin cog 7", catalog="mill"), 503, "store_unavailable")
+        until(lambda: server.search("spin cog 7", catalog="mill").status_code == 200)
 
 
 def test_a_tenant_whose_name_begins_like_a_path_reaches_nothing(tmp_path: Path):

@@ -63,9 +63,9 @@ def check_name(name: str) -> None:
 async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     """Return the request with what it names in place of the name: tools, or a digest known here.
 
-    The store is waited for a few milliseconds, and for a name that is new here as long as the
-    latency budget lasts; while it is unavailable, a name resolves to its last known digest. What
-    nobody knows is left as it is.
+    The store is waited for a few milliseconds, and for a name whose tools are not compiled here as
+    long as the latency budget lasts; while it is unavailable, another name resolves to its last
+    known digest. What nobody knows is left as it is.
 
     Raises:
         Refused: the store did not say in time what a name stands for.
@@ -80,8 +80,8 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
         loading = asyncio.create_task(_load(service, space, named))
         service.loads[space, named] = loading
         loading.add_done_callback(lambda task: task.cancelled() or task.exception())
-    remembered = _remembered(service, space, named)
-    is_new = remembered is None and not is_digest(named)
+    compiled_here = _compiled_here(service, space, named)
+    is_new = compiled_here is None and not is_digest(named)
     given = getattr(read.request, "latency_budget_ms", None)
     budget_ms = given or service.settings.latency_budget_ms
     await asyncio.wait([loading], timeout=budget_ms / 1_000 if is_new else WAIT_S)
@@ -90,7 +90,7 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     # What takes longer goes on; the next request may find what this one could not wait for.
     if is_new and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")
-    digest, raw = loading.result() if loading.done() else (remembered, None)
+    digest, raw = loading.result() if loading.done() else (compiled_here, None)
     if raw is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
         raw_hash = sha256(raw).digest()
@@ -194,15 +194,15 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, by
     """Look a name up, and have its tools compiled even if nobody waits any more.
 
     Raises:
-        StoreUnavailable: the store could not be read, and the name is new here.
+        StoreUnavailable: the store could not be read, and no tools of the name are compiled here.
     """
     try:
         digest, raw = await _look_up(service, space, name)
     except StoreUnavailable:
-        remembered = _remembered(service, space, name)
-        if remembered is None and not is_digest(name):
+        compiled_here = _compiled_here(service, space, name)
+        if compiled_here is None and not is_digest(name):
             raise
-        return remembered, None
+        return compiled_here, None
     finally:
         del service.loads[space, name]
     if raw is not None:
@@ -212,6 +212,7 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, by
     return digest, raw
 
 
-def _remembered(service: Service, space: str, name: str) -> str | None:
-    """Return the digest that a registered name stood for when it was last looked up here."""
-    return (service.named.get((space, name)) or NOWHERE)[1] or None
+def _compiled_here(service: Service, space: str, name: str) -> str | None:
+    """Return the digest that a name stood for when it was last looked up, if it is compiled."""
+    digest = (service.named.get((space, name)) or NOWHERE)[1]
+    return digest if service.cache.by_digest(space, digest) is not None else None
