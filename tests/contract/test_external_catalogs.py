@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,11 @@ def get(server: Server, path: str, key: str = ACME_OLD) -> Any:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["read a file", "spin gadget 7", "gadget_12_spin", "show the diff", "zzz qqq xxyy"]
+    "pattern",
+    [
+        *("read a file", "spin gadget 7", "gadget_12_spin", "show the diff", "zzz qqq xxyy"),
+        *("dosyayı oku", "bild skalieren"),
+    ],
 )
 def test_the_best_tools_are_those_of_the_whole_list(servers: tuple[Server, Server], pattern: str):
     whole = (
@@ -249,6 +254,17 @@ def test_what_postgresql_cannot_have_is_refused(
     servers: tuple[Server, Server], tool: dict[str, Any]
 ):
     assert change(servers[0], "PATCH", {"upsert": [tool]}) == 422
+
+
+def test_a_tool_with_a_name_too_long_to_ask_for_is_found_by_the_others(
+    servers: tuple[Server, Server],
+):
+    long = "".join(sha256(bytes([number])).hexdigest() for number in range(80))
+    definition = {"name": long, "description": "Grind corn to flour"}
+    tool = {"name": "grind_corn", "definition": definition}
+    assert change(servers[0], "PUT", {"tools": [tool], "keep": "postgres"}, "mill") == 201
+    answer = ask(servers[1], "grind_corn", catalog="mill")
+    assert answer.json()["selected_names"] == ["grind_corn"]
 
 
 def test_nul_characters_in_questions_match_nothing(servers: tuple[Server, Server]):

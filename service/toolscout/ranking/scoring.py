@@ -17,7 +17,7 @@ from toolscout.ranking.ask import Ranking
 from toolscout.ranking.fuse import without
 from toolscout.ranking.scorers import SCORERS, fused, with_experience
 from toolscout.text import regex
-from toolscout.text.query import Query, analyse
+from toolscout.text.query import analyse, is_strange
 
 NO_VECTORS = "no vectors yet"
 """Note of a ranking by words because the embeddings of a catalog are still being made."""
@@ -86,7 +86,7 @@ def score(ranking: Ranking) -> Ranking:
     assert source.vectors is not None
     cosine, whole, familiarity, learned = None, None, 0.0, None
     vectors = ranking.embedder.query(
-        query.embedding_texts, query.earlier, is_strange=_is_strange(source, query)
+        query.embedding_texts, query.earlier, is_strange=is_strange(query, source.knows)
     )
     if vectors is not None:
         cosine, whole = source.vectors.similarities(vectors)
@@ -159,15 +159,6 @@ def _rows_of(source: Source, allowed: Allowed | None, names: Iterable[str]) -> t
 def _matched(scan: Scan | None, allowed: Allowed | None) -> tuple[int, ...]:
     rows = () if scan is None else scan.rows or ()
     return tuple(row for row in rows if allowed is None or allowed[row])
-
-
-def _is_strange(source: Source, query: Query) -> bool:
-    """Whether tools have less than half of a query's telling words: it may be in another language.
-
-    Of a mistyped request they have the words that are right.
-    """
-    telling = [term.term for term in query.terms if term.via is None and term.weight >= 1.0]
-    return 2 * sum(map(source.knows, telling)) < len(telling)
 
 
 def _no_word(_: str) -> bool:

@@ -6,7 +6,7 @@ words, and those that it names. What they are ranked by stays elsewhere.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from math import log
 from typing import Any, NamedTuple, TypeVar
 
@@ -68,7 +68,8 @@ class Row(NamedTuple):
 class Wish(NamedTuple):
     """What a question looks for."""
 
-    vector: Sequence[float] | None
+    vector: Callable[[Collection[str]], Sequence[float] | None]
+    """Returns what is near to it in meaning, for those of its terms that any tool has."""
     terms: Mapping[str, float]
     """Terms with their weights."""
     related: Iterable[str]
@@ -217,14 +218,12 @@ class Candidates:
         values = {
             **place,
             **filtering,
-            "vector": _text(wish.vector or [0.0] * self._dimension),
             "forms": sorted(without_nul(dict.fromkeys(wish.forms)), key=len, reverse=True),
             "names": without_nul(wish.names),
             "depth": DEPTH,
             "hits": MOST_HITS,
             "of_form": OF_FORM,
             "named": NAMED + OF_FORM * len(wish.names),
-            "similar": DEPTH if wish.vector else 0,
         }
 
         async def near(connection: Any) -> tuple[dict[str, bytes], dict[str, int]]:
@@ -232,10 +231,16 @@ class Candidates:
                 counted = await connection.execute(_QUERY["frequencies"], counting, binary=True)
                 frequencies: dict[str, int] = dict(await counted.fetchall())
                 rare = _rarest(wish.terms, frequencies, frequencies.get(ANY, 0))
-                weighed = {"rare": list(rare), "worths": list(rare.values())}
+                vector = wish.vector(frequencies.keys())
+                found_by = {
+                    "vector": _text(vector or [0.0] * self._dimension),
+                    "similar": DEPTH if vector else 0,
+                    "rare": list(rare),
+                    "worths": list(rare.values()),
+                }
                 await connection.execute(_QUERY["scan_further"].format(depth=DEPTH))
                 found = await connection.execute(
-                    query, values | weighed, prepare=False, binary=True
+                    query, values | found_by, prepare=False, binary=True
                 )
                 return dict(await found.fetchall()), frequencies
 

@@ -1,7 +1,7 @@
 """Analyse a query once: words, weighted terms, sentences."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 
 import msgspec
@@ -192,6 +192,15 @@ def telling_terms(query: Query) -> list[str]:
         for term in query.terms
         if term.via is None and term.word.lower() not in lighter and term.term not in lighter
     ]
+
+
+def is_strange(query: Query, is_known: Callable[[str], bool]) -> bool:
+    """Whether tools have less than half of a query's telling words: it may be in another language.
+
+    Of a mistyped request they have the words that are right.
+    """
+    telling = [term.term for term in query.terms if term.via is None and term.weight >= 1.0]
+    return 2 * sum(map(is_known, telling)) < len(telling)
 
 
 @cache

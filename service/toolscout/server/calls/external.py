@@ -4,7 +4,7 @@ No process holds such a catalog whole. What would need all of its tools is refus
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 
@@ -34,7 +34,7 @@ from toolscout.server.service import Service
 from toolscout.state.candidates import ANY, IN_NAME, Candidates, Row, Wish, without_nul
 from toolscout.state.registry import Record
 from toolscout.state.store import StoreUnavailable
-from toolscout.text.query import analyse
+from toolscout.text.query import analyse, is_strange
 from toolscout.tools.documents import decode_tool
 from toolscout.tools.filters import filters_of, labels
 from toolscout.tools.traits import infer, unpack_clues
@@ -148,15 +148,21 @@ def _unpacked(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool
 
 def _wish(service: Service, space: str, ask: Ask) -> Wish:
     query = analyse(ask.ranking_part, ask.earlier)
-    vectors = service.engine.embedder.query(query.embedding_texts, query.earlier)
     terms = {term.term: term.weight for term in query.terms}
     others = service.engine.compiler.synonyms or synonym_terms()
     meant = chain.from_iterable(query.meanings.values())
     related = chain(chain.from_iterable(others.get(term, ()) for term in terms), meant)
     filters = ask.filters, filters_of(space)
+
+    def vector(known: Collection[str]) -> Sequence[float] | None:
+        vectors = service.engine.embedder.query(
+            query.embedding_texts, query.earlier, is_strange=is_strange(query, known.__contains__)
+        )
+        return None if vectors is None else vectors.vectors[0].tolist()
+
     return Wish(
-        vector=None if vectors is None else vectors.vectors[0].tolist(),
-        terms=terms,
+        vector,
+        terms,
         related=dict.fromkeys(related),
         forms=possible_forms(query.text),
         names=[ask.pattern.strip(), *ask.always_keep],
@@ -167,7 +173,9 @@ def _wish(service: Service, space: str, ask: Ask) -> Wish:
 def _named(space: str, names: Sequence[str]) -> Wish:
     """Return what finds tools by their names in any spelling."""
     filters = filters_of(space)
-    return Wish(None, {}, (), list(map(key, names)), names, [] if filters is None else [filters])
+    return Wish(
+        lambda _: None, {}, (), list(map(key, names)), names, [] if filters is None else [filters]
+    )
 
 
 def patched(tools: Iterable[Tool], change: CatalogPatch) -> dict[str, Tool]:
@@ -213,7 +221,7 @@ def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build:
             pack_tool(tool),
             memoryview(tool.vector or b"").cast("f").tolist(),
             [ANY, *tool.counts.terms, *in_name],
-            list(dict.fromkeys(chain.from_iterable(tool.spellings))),
+            _forms(tool),
             labels(written, traits),
         )
         texts = [name, *row.terms, *row.forms, *row.labels]
@@ -221,6 +229,12 @@ def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build:
             raise invalid("upsert", f"{name[:40]!r}: a name too long, or a NUL character in a tool")
         rows.append(row)
     return rows
+
+
+def _forms(tool: CompiledTool) -> list[str]:
+    """Return what a tool can be called by, as far as an index of PostgreSQL takes it."""
+    forms = dict.fromkeys(chain.from_iterable(tool.spellings))
+    return [form for form in forms if len(form.encode()) <= MOST_NAME_BYTES]
 
 
 async def change(
