@@ -138,7 +138,7 @@ filters = st.builds(
     domains=st.sampled_from([None, None, ("code",)]),
     tags=st.sampled_from([None, None, ("blue",), ("red", "blue")]),
     sources=st.sampled_from([None, None, ("mcp",)]),
-    capabilities=st.sampled_from([None, None, ("stream",)]),
+    capabilities=st.sampled_from([None, None, ("stream",), ("Write",)]),
     max_risk=st.sampled_from([None, *RISKS]),
 )
 

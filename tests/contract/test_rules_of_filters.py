@@ -15,6 +15,7 @@ from toolscout.ranking.ask import Ask
 from toolscout.ranking.judge import score
 from toolscout.ranking.pipeline import decide
 from toolscout.text.domains import bundled
+from toolscout.tools.filters import labels, labels_of, passes
 from toolscout.tools.traits import read_traits
 
 top_ks = st.sampled_from([1, 2, 5, 50])
@@ -63,6 +64,17 @@ def test_no_forbidden_tool_is_ever_selected(data, sent, pattern, asked, top_k, r
         if decision.outcome != "no_match":
             kept = {name for name in pins if name not in banned}
             assert len(kept & set(decision.names)) >= min(len(kept), top_k - 1)
+
+
+@given(labelled_catalogs(), filters)
+def test_tools_pass_alike_before_and_after_they_are_compiled_and_in_a_database(sent, asked):
+    tools = {tool.name: tool for tool in ToolList.decode(msgspec.json.encode(sent)).tools}
+    catalog = compiled(sent)
+    after = catalog.facets.passing(asked, catalog.rows)
+    for row, name in enumerate(catalog.names):
+        tool, traits = tools[name], catalog.traits(row)
+        there = all(set(labels(tool, traits)) & set(some) for some in labels_of(asked))
+        assert passes(tool, asked, bundled()) == there == after[row]
 
 
 @given(labelled_catalogs(), patterns, filters, rankers, st.randoms(use_true_random=False))

@@ -18,7 +18,8 @@ def passes(tool: Tool, filters: Filters, taxonomy: Taxonomy) -> bool:
         return False
     facets = wanted_of(filters)
     said = declared(tool)
-    inferred = [facet for facet, _ in facets if facet == "domains" and not said.domain]
+    untold = {"domains": not said.domain, "capabilities": not said.capabilities}
+    inferred = [facet for facet, _ in facets if untold.get(facet)]
     if any(
         wanted.isdisjoint(VALUES[facet](said)) for facet, wanted in facets if facet not in inferred
     ):
