@@ -228,7 +228,7 @@ class Engine:
         """Convert a decision to the result for callers."""
         ranking = decision.ranking
         return Result(
-            names=decision.names,
+            names=list(decision.names),  # the decision may be remembered
             outcome=ranking.outcome,
             ranker=ranking.ran,
             matches=explain(decision) if explained else [],

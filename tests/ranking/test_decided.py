@@ -44,6 +44,14 @@ def test_a_remembered_decision_is_the_one_that_was_made(ask: Ask) -> None:
     assert found.ranking.source is catalog
 
 
+def test_who_changes_an_answer_changes_no_later_one() -> None:
+    engine = Engine(TOOLS)
+    first = engine.search("read a file").names
+    kept = list(first)
+    first.clear()
+    assert engine.search("read a file", explain=True).names == kept
+
+
 def test_another_question_or_catalog_has_a_decision_of_its_own() -> None:
     catalog, other = compiled(TOOLS), compiled(TOOLS[1:])
     ENGINE.decide(catalog, Ask(pattern="read a file"))
