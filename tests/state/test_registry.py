@@ -37,3 +37,37 @@ async def test_a_writer_that_came_too_late_leaves_nothing_behind():
     with pytest.raises(Changed):
         await registry.put("acme", "office", None, "d2", [b'{"name":"b"}'], None)
     assert len(store) == kept
+
+
+@pytest.mark.parametrize("other", [b'"of":"a later release",', b""])
+async def test_what_another_release_registered_can_be_replaced_and_deleted(other: bytes):
+    store = MemoryStore()
+    registry = Registry(Guard(store))
+    await registry.put("acme", "office", None, "d1", [b'{"name":"a"}'], None)
+    (place,) = [name for name in await store.keys("") if "registered/" in name]
+    written = await store.get(place)
+    assert written is not None
+    # One field more, or one less: an earlier release did not know of tools elsewhere.
+    changed = written.replace(b'"digest"', other + b'"digest"').replace(b',"external":false', b"")
+    await store.put(place, changed)
+    known = await registry.record("acme", "office")
+    fresh = await registry.put("acme", "office", known, "d2", [b'{"name":"b"}'], None)
+    assert (fresh.version, await registry.record("acme", "office")) == (2, fresh)
+    await store.put(place, changed)
+    known = await registry.record("acme", "office")
+    assert known is not None
+    await registry.delete("acme", "office", known)
+    assert await registry.record("acme", "office") is None
+
+
+async def test_a_record_that_cannot_be_read_is_replaced():
+    store = MemoryStore()
+    registry = Registry(Guard(store))
+    await registry.put("acme", "office", None, "d1", [b'{"name":"a"}'], None)
+    (place,) = [name for name in await store.keys("") if "registered/" in name]
+    await store.put(place, b"{")
+    assert await registry.record("acme", "office") is None
+    await registry.put("acme", "office", None, "d2", [b'{"name":"b"}'], None)
+    found = await registry.find("acme", "office")
+    assert found is not None
+    assert found[1] == b'[{"name":"b"}]'

@@ -70,12 +70,7 @@ class Registry:
 
     async def record(self, tenant: str, name: str) -> Record | None:
         """Return the record of a name; None if there is none or it is malformed."""
-        reading = self._guard.store.get(key("registered", tenant, name))
-        raw = await self._guard.run("get", reading, READ_S)
-        try:
-            return None if raw is None else _decode(raw)
-        except msgspec.MsgspecError:
-            return None
+        return _read(await self._stored(tenant, name))
 
     async def names(self, tenant: str) -> list[str]:
         """Return the registered names, sorted."""
@@ -159,8 +154,8 @@ class Registry:
             # Nobody has seen all tools at once, so the digest is none of theirs.
             return _encode(self._next(known, token_hex(32), tools, external=True))
 
-        old = None if known is None else _encode(known)
-        swap = Swap(key("registered", tenant, name), old, changed)
+        expected = await self._expected(tenant, name, known)
+        swap = Swap(key("registered", tenant, name), expected, changed)
         fresh = await self.candidates.write(tenant, name, rows, remove, swap, anew=anew)
         if known is not None and not known.external:
             await self._drop(tenant, name, known)
@@ -174,7 +169,8 @@ class Registry:
         """
         if known.external and self.candidates is not None:
             place = key("registered", tenant, name)
-            await self.candidates.drop(tenant, name, place, _encode(known))
+            expected = await self._expected(tenant, name, known)
+            await self.candidates.drop(tenant, name, place, expected)
         else:
             await self._swap(tenant, name, known, None, None)
             await self._drop(tenant, name, known)
@@ -196,11 +192,26 @@ class Registry:
         fresh: Record | None,
         lasts_s: float | None,
     ) -> None:
-        old = None if known is None else _encode(known)
+        expected = await self._expected(tenant, name, known)
         new = None if fresh is None else _encode(fresh)
-        swapping = self._guard.store.swap(key("registered", tenant, name), old, new, lasts_s)
+        swapping = self._guard.store.swap(key("registered", tenant, name), expected, new, lasts_s)
         if not await self._guard.run("swap", swapping, WRITE_S):
             raise Changed
+
+    async def _stored(self, tenant: str, name: str) -> bytes | None:
+        reading = self._guard.store.get(key("registered", tenant, name))
+        return await self._guard.run("get", reading, READ_S)
+
+    async def _expected(self, tenant: str, name: str, known: Record | None) -> bytes | None:
+        """Return a record that was read as it is stored: another release has other fields in it.
+
+        Raises:
+            Changed: it is another one by now.
+        """
+        stored = await self._stored(tenant, name)
+        if _read(stored) != known:
+            raise Changed
+        return stored
 
     async def _drop(self, tenant: str, name: str, record: Record) -> None:
         """Try to remove tools that no record refers to any more."""
@@ -210,6 +221,13 @@ class Registry:
                 return
             deleting = self._guard.store.delete(_content(tenant, name, record.content))
             await self._guard.run("delete", deleting, WRITE_S)
+
+
+def _read(stored: bytes | None) -> Record | None:
+    try:
+        return None if stored is None else _decode(stored)
+    except msgspec.MsgspecError:
+        return None
 
 
 def _content(tenant: str, name: str, content: str) -> str:
