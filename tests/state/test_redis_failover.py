@@ -176,8 +176,9 @@ def test_a_malformed_url_is_refused(url: str):
         open_store(url)
 
 
-async def test_no_sentinel_and_no_node_make_the_store_unavailable():
-    for url in ("redis+sentinel://127.0.0.1:1/tools", "redis+cluster://127.0.0.1:1"):
+@pytest.mark.parametrize("hosts", ["127.0.0.1:1", "[::1]:1,[::1]:2"])
+async def test_no_sentinel_and_no_node_make_the_store_unavailable(hosts: str):
+    for url in (f"redis+sentinel://{hosts}/tools", f"redis+cluster://{hosts}"):
         store = RedisStore(url)
         with pytest.raises(StoreUnavailable):
             await store.get("key")

@@ -16,7 +16,7 @@ from toolscout.ranking.ask import Ask, Decision
 DECIDED_BYTES = 16 << 20
 """Bytes of all remembered decisions: some 1,000 about 300 tools each."""
 
-_BASE_BYTES, _TOOL_BYTES, _TERM_BYTES = 3_000, 28, 200
+_BASE_BYTES, _TOOL_BYTES, _TERM_BYTES, _VECTOR_BYTES = 3_000, 28, 200, 1_200
 
 LONGEST_CHARS, MOST_NAMES = 4_096, 64
 """Characters of a question, and names and filter values beside it, up to which it is remembered."""
@@ -46,6 +46,7 @@ class Decided:
         if ranking.scan is not None or not catalog.digest or _is_long(ask):
             return  # as many rows as match; a part of a catalog; a key of any size
         size = _BASE_BYTES + _TOOL_BYTES * len(catalog) + _TERM_BYTES * len(ranking.query.terms)
+        size += 3 * len(ask.pattern) + _VECTOR_BYTES * len(ranking.query.embedding_texts)
         with suppress(TypeError):
             without = replace(decision, ranking=replace(ranking, source=None))
             self._kept.put((id(catalog), ask), (ref(catalog), without), size)

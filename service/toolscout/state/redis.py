@@ -193,10 +193,10 @@ def _clients(url: str) -> list[Any]:
         return [Redis.from_url(url, **limits)]
     parts = urlsplit(url)
     login, at, hosts = parts.netloc.rpartition("@")
-    nodes = [(node.partition(":")[0], node.partition(":")[2]) for node in hosts.split(",")]
-    first = parts._replace(scheme=scheme, netloc=f"{login}{at}{nodes[0][0]}")
+    nodes = [urlsplit(f"//{node}") for node in hosts.split(",")]
+    first = parts._replace(scheme=scheme, netloc=f"{login}{at}{nodes[0].netloc}")
     if kind == "cluster":
-        startup = [ClusterNode(host, int(port or REDIS_PORT)) for host, port in nodes]
+        startup = [ClusterNode(node.hostname or "", node.port or REDIS_PORT) for node in nodes]
         return [RedisCluster.from_url(first.geturl(), startup_nodes=startup, **limits)]
     service, _, database = parts.path.strip("/").partition("/")
     if kind != "sentinel" or not service:
@@ -204,7 +204,7 @@ def _clients(url: str) -> list[Any]:
     options = parse_url(first._replace(path=f"/{database}").geturl()) | limits
     for unused in ("host", "port", "connection_class"):
         options.pop(unused, None)
-    sentinels = [(host, int(port or SENTINEL_PORT)) for host, port in nodes]
+    sentinels = [(node.hostname, node.port or SENTINEL_PORT) for node in nodes]
     asked = sentinel(sentinels, sentinel_kwargs=limits | {"ssl": scheme == "rediss"})
     client = asked.master_for(service, ssl=scheme == "rediss", **options)
     return [client, *asked.sentinels]
