@@ -88,15 +88,18 @@ class Registry:
         reading = self._guard.store.get(_content(tenant, name, record.content))
         return await self._guard.run("get", reading, READ_S)
 
-    async def find(self, tenant: str, name: str) -> tuple[Record, bytes] | None:
-        """Return the record of a name with its tools; None if there is none."""
+    async def find(
+        self, tenant: str, name: str, record: Record | None = None
+    ) -> tuple[Record, bytes] | None:
+        """Return the record of a name, read now unless it is given, with its tools; else None."""
         for _ in range(TRIES):
-            record = await self.record(tenant, name)
+            record = record or await self.record(tenant, name)
             if record is None:
                 return None
             raw = await self.tools(tenant, name, record)
             if raw is not None:
                 return record, raw
+            record = None  # replaced meanwhile
         return None
 
     async def put(

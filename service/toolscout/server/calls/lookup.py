@@ -175,10 +175,7 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     whole, seen = service.named.get((space, name)) or NOWHERE
     if whole == record.digest and service.cache.by_digest(space, seen) is not None:
         return seen, None
-    raw = await service.registry.tools(tenant, name, record)
-    if raw is not None:
-        return record.digest, raw
-    found = await service.registry.find(tenant, name)  # replaced since its record was read
+    found = await service.registry.find(tenant, name, record)
     return (None, None) if found is None else (found[0].digest, found[1])
 
 
