@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -214,6 +215,20 @@ async def test_a_spawned_worker_compiles_the_same_with_other_hashes():
     assert [catalog.traits(row) for row in range(len(catalog))] == [
         own.traits(row) for row in range(len(own))
     ]
+
+
+def import_path(_: Worker) -> list[str]:
+    return sys.path
+
+
+@pytest.mark.anyio
+async def test_a_spawned_worker_imports_from_where_its_server_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "msgspec.py").write_text("raise SystemExit('not from the working directory')")
+    monkeypatch.chdir(tmp_path)
+    with linked(WorkerProcess(SETTINGS)) as link:
+        assert await link.ask("call", "acme", import_path) == sys.path
 
 
 def words_and_end(worker: Worker, sent: Sent, *args: Any, **options: Any) -> Iterator[Any]:

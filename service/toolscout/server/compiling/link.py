@@ -46,7 +46,13 @@ HUNG_S = 30.0
 """Seconds without a message after which a worker with open requests is replaced."""
 
 _MOST_FILES = 1 << 16
-_SPAWNED = "from toolscout.server.compiling.worker import main; main({})"
+_SPAWNED = """
+import sys
+_, descriptor, *sys.path = sys.argv
+from toolscout.server.compiling.worker import main
+main(int(descriptor))
+"""
+"""It imports from where this process does: `-c` alone would look in the working directory first."""
 
 
 class WorkerProcess:
@@ -68,7 +74,7 @@ class WorkerProcess:
             self._number = _fork(work, theirs)
         else:
             self._spawned = subprocess.Popen(  # noqa: S603 - this very interpreter
-                [sys.executable, "-c", _SPAWNED.format(theirs.fileno())],
+                [sys.executable, "-Pc", _SPAWNED, str(theirs.fileno()), *sys.path],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
             )
