@@ -3,11 +3,16 @@
 import asyncio
 import gc
 import tracemalloc
+from threading import Event
+from typing import Any
 
 import pytest
 
 from tests.client.upstream import Exchange, peer
-from toolscout.client import AsyncSelector, Selector
+from tests.support import PATIENCE_S
+from toolscout.client import AsyncSelector, Reason, Selector
+from toolscout.client.breaker import BreakerPolicy
+from toolscout.client.selector import LONG
 
 SESSIONS = 200
 
@@ -84,4 +89,34 @@ def test_a_cancelled_call_is_cancelled_and_nothing_is_left_of_it():
         exchange.stopping.wait(5)
 
     with peer(silent) as fake:
+        asyncio.run(run(fake.url))
+
+
+def test_a_probe_that_is_cancelled_while_its_tools_are_written_lets_another_through():
+    writing, cancelled = Event(), Event()
+
+    def redact(tool: dict[str, Any]) -> dict[str, Any]:
+        writing.set()
+        cancelled.wait(PATIENCE_S)
+        return tool
+
+    async def run(url: str) -> None:
+        policy = BreakerPolicy(consecutive=1, first_pause_s=0.001)
+        async with AsyncSelector(url, timeout=60, breaker=policy, redact=redact) as selector:
+            ticket = selector.breaker.admit(0)
+            assert ticket is not None
+            selector.breaker.record(ticket, True, 0)
+            many = [{"name": f"tool_{number}"} for number in range(LONG + 1)]
+            call = asyncio.create_task(selector.select("0", many))
+            await asyncio.to_thread(writing.wait, PATIENCE_S)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            cancelled.set()
+            async with asyncio.timeout(PATIENCE_S):
+                while (await selector.select("0", tools_of(1))).reason is Reason.CIRCUIT_OPEN:
+                    await asyncio.sleep(0.005)
+            assert not selector.breaker.is_open
+
+    with peer(echo) as fake:
         asyncio.run(run(fake.url))

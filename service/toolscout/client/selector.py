@@ -8,12 +8,14 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
+from contextvars import copy_context
 from functools import partial
 from time import monotonic
 from typing import Any, Self, TypeVar
 
+from toolscout.client.call import Call
 from toolscout.client.connections import CLOSED, Reply, too_late
 from toolscout.client.selection import Selection, T
 from toolscout.client.settings import SelectorBase
@@ -57,7 +59,7 @@ class AsyncSelector(SelectorBase):
                 of the pattern, which then serves the ranking in this process alone.
         """
         begin = partial(self._begin, pattern, tools, top_k, always_keep, session, loop, fields)
-        call = await asyncio.to_thread(begin) if _is_long(tools) else begin()
+        call = await self._begin_in_thread(begin) if _is_long(tools) else begin()
         if self.channel is not None and call.ticket is not None:
             reply = None
             try:
@@ -65,6 +67,21 @@ class AsyncSelector(SelectorBase):
             finally:
                 self.channel.settle(call, reply)
         return self._finish(call)
+
+    async def _begin_in_thread(self, begin: Callable[[], Call]) -> Call:
+        context = copy_context()
+        begun = asyncio.get_running_loop().run_in_executor(None, context.run, begin)
+        try:
+            return await asyncio.shield(begun)
+        except asyncio.CancelledError:
+            begun.add_done_callback(self._withdraw)
+            raise
+
+    def _withdraw(self, begun: "asyncio.Future[Call]") -> None:
+        """Give back the ticket of a call that was cancelled while it began."""
+        ticket = begun.result().ticket
+        if ticket is not None:
+            self.breaker.withdraw(ticket)
 
     def run_later(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Run a coroutine as a task of the event loop that runs now.
