@@ -8,6 +8,7 @@ import pytest
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidArgument, Reason, Selector
 from toolscout.client.call import latest
+from toolscout.client.offer import Offer
 
 
 def read_file(exchange: Exchange) -> None:
@@ -242,6 +243,17 @@ def test_tools_that_are_not_permitted_are_neither_sent_nor_returned(make):
     sent = [tool["name"] for tool in fake.requests[0].json["tools"]]
     assert sent == open_.names == ["search_code", "deploy_app", "send_email", "run_tests"]
     assert [tool["name"] for tool in open_.tools] == open_.names
+
+
+def test_a_tool_that_is_permitted_no_more_is_not_sent_again(make):
+    permitted, offer = set(NAMES), Offer(TOOLS)
+    with peer(read_file) as fake:
+        selector = make(fake.url, permit=permitted.__contains__)
+        selector.select("x", offer, top_k=2)
+        permitted.remove("deploy_app")
+        selector.select("x", offer, top_k=2)
+    sent = [[tool["name"] for tool in request.json["tools"]] for request in fake.requests]
+    assert sent == [NAMES, [name for name in NAMES if name != "deploy_app"]]
 
 
 def test_a_long_run_of_an_agent_keeps_its_question():

@@ -8,6 +8,7 @@ import pytest
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from tests.tools.test_shapes import CASES, NAME
 from toolscout.client import Reason
+from toolscout.client.offer import Offer
 from toolscout.tools.shapes import core_of
 
 
@@ -88,6 +89,14 @@ def test_a_redaction_works_on_a_copy(make):
     assert chosen == [tool]
     assert tool["description"] == "Read"
     assert "secret" in str(tool)
+
+
+def test_tools_that_were_sent_before_are_written_anew_for_another_selector(make):
+    offer = Offer(TOOLS)
+    with peer(read_file) as fake:
+        make(fake.url).select("x", offer)
+        make(fake.url, redact=lambda tool: {"name": tool["name"]}).select("x", offer)
+    assert fake.requests[1].json["tools"] == [{"name": name} for name in NAMES]
 
 
 def test_a_redaction_that_fails_sends_nothing_and_falls_open(make):

@@ -46,8 +46,8 @@ class Encoder:
         Raises:
             TimeoutError: the deadline (monotonic seconds) came before the end of the tools.
         """
-        if offer.encoded is not None:
-            return offer.encoded
+        if offer.encoded is not None and offer.encoded[0] is self:
+            return offer.encoded[1]
         written: list[bytes] = []
         for name, tool in offer.by_name.items():
             if monotonic() >= deadline:
@@ -55,8 +55,9 @@ class Encoder:
             if entry := self._entry(name, tool):
                 written.append(self._written(entry))
         body = b"[" + b",".join(filter(None, written)) + b"]"
-        offer.encoded = body, sha256(body).digest()
-        return offer.encoded
+        encoded = body, sha256(body).digest()
+        offer.encoded = self, encoded
+        return encoded
 
     def sends(self, name: str, tool: Any) -> bool:
         """Whether the service is told of a tool."""

@@ -44,8 +44,8 @@ class Offer:
     def __init__(self, tools: Any) -> None:
         """Read the names; what is no list of tools, such as a text, is the only item of one."""
         self._by_name: dict[str, Any] | None = None
-        self.encoded: tuple[bytes, bytes] | None = None
-        """What a selector sends of them, once it has been written."""
+        self.encoded: tuple[object, tuple[bytes, bytes]] | None = None
+        """What is sent of them, once it has been written, behind the encoder that wrote it."""
         self.tokens: int | None = None
         """The estimated prompt tokens of their definitions, once they have been counted."""
         self.odd: tuple[int, ...] = ()
@@ -122,8 +122,10 @@ class Offer:
 
     def keep(self, permit: Callable[[str], bool]) -> None:
         """Leave out the tools whose names are not permitted."""
-        self._by_name = {name: tool for name, tool in self.by_name.items() if permit(name)}
-        self.names, self._named = tuple(self._by_name), tuple(self._by_name.values())
+        kept = {name: tool for name, tool in self.by_name.items() if permit(name)}
+        if len(kept) < len(self.names):
+            self._by_name, self.names, self._named = kept, tuple(kept), tuple(kept.values())
+            self.encoded = self.tokens = None
 
     def pick(self, names: Iterable[str]) -> tuple[Any, ...]:
         """Return the tools of these names in their order, then those without a name."""
