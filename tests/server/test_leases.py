@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.conftest import ACME_OLD
 from tests.in_process import serving
 from tests.support import Server, until
-from toolscout.server.http.admission import RateLimit
-from toolscout.server.http.leases import LASTS_S, Leases, part
+from toolscout.server.http.admission import LASTS_S, RateLimit
+from toolscout.server.http.leases import Leases, part
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.store import StoreUnavailable, key
@@ -74,6 +74,20 @@ async def test_the_part_of_one_that_is_gone_goes_to_the_others():
     await replicas.run(3, 300, 300)
     await replicas.run(int(LASTS_S) + 1, 300)
     assert sum(await replicas.run(5, 300)) == pytest.approx(5 * RATE, rel=0.05)
+
+
+@pytest.mark.anyio
+async def test_a_refused_caller_is_told_no_longer_a_wait_than_the_part_of_others_is_kept():
+    replicas = Replicas(2)
+    await replicas.run(3, 1_000, 1)
+    assert replicas.limits[1].rates["acme"] < 1 / (2 * LASTS_S)
+    assert max(replicas.limits[1].take("acme") for _ in range(2)) == LASTS_S
+
+
+def test_a_process_that_has_all_of_a_rate_tells_the_whole_wait():
+    limit = RateLimit(0.02, clock=lambda: 0.0)
+    limit.rates["acme"] = 0.02
+    assert [limit.take("acme") for _ in range(2)] == [0.0, pytest.approx(50)]
 
 
 @pytest.mark.anyio

@@ -171,6 +171,9 @@ class Admission:
 BURST_S = 1.0
 """Size of a burst, in seconds of the rate."""
 
+LASTS_S = 5.0
+"""How long the part of a process that asks for none any more is kept from the others."""
+
 
 class RateLimit:
     """One token bucket per tenant of the configured keys.
@@ -190,7 +193,7 @@ class RateLimit:
         """Requests by tenant, refused ones too, since somebody cleared it."""
 
     def take(self, tenant: str) -> float:
-        """Count one request; returns 0, or the seconds until the next is allowed."""
+        """Count one request; returns 0, or the seconds until the next may be allowed."""
         if not self._rate:
             return 0.0
         now, rate = self._clock(), self.rates.get(tenant, self._rate)
@@ -200,6 +203,7 @@ class RateLimit:
         left = min(size, left + max(0.0, now - since) * rate)
         if left < 1.0:
             self._buckets[tenant] = left, now
-            return (1.0 - left) / rate
+            # By then the others may have fallen silent, and all of the rate be allowed here.
+            return min((1.0 - left) / rate, max(LASTS_S, (1.0 - left) / self._rate))
         self._buckets[tenant] = left - 1.0, now
         return 0.0

@@ -14,12 +14,12 @@ from time import monotonic, time
 
 import msgspec
 
-from toolscout.server.http.admission import RateLimit
+from toolscout.server.http.admission import LASTS_S, RateLimit
 from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreUnavailable, key
 
-RENEWED_S, LASTS_S = 1.0, 5.0
-"""How often a process asks for its part, and how long that of one that asks no more is kept."""
+RENEWED_S = 1.0
+"""How often a process asks for its part."""
 
 WITHIN_S = 1.0
 """Time limit of the store."""
