@@ -14,6 +14,7 @@ from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -24,6 +25,7 @@ import pytest
 from evals.speed.processes import below
 from tests.support import ENGINE, PATIENCE_S, TOOLS, Process, crowd, running, select, until
 from toolscout.errors import TooMuchWork
+from toolscout.index import compile as compile_module
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.packing import Packed
@@ -34,7 +36,14 @@ from toolscout.server.compiling import queue as queue_module
 from toolscout.server.compiling import worker as worker_module
 from toolscout.server.compiling.link import HUNG_S, TRIES, Link, WorkerProcess
 from toolscout.server.compiling.queue import CompileQueue
-from toolscout.server.compiling.worker import HEARTBEAT_S, Sent, Worker, compile_list, read_list
+from toolscout.server.compiling.worker import (
+    HEARTBEAT_S,
+    Complete,
+    Sent,
+    Worker,
+    compile_list,
+    read_list,
+)
 from toolscout.serving.connections import LoggedEvents
 from toolscout.settings import Settings
 
@@ -277,10 +286,22 @@ async def test_a_compile_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyP
             await asked
 
 
+def heartbeats(connection: Connection) -> int:
+    """Return how often a worker told that it is alive, since it was last asked."""
+    count = 0
+    while connection.poll():
+        assert connection.recv() == (0, None)
+        count += 1
+    return count
+
+
 def test_a_compile_that_goes_on_tells_so(monkeypatch: pytest.MonkeyPatch):
     ours, theirs = Pipe()
     monkeypatch.setattr(worker_module, "HEARTBEAT_S", 0)
+    monkeypatch.setattr(compile_module, "EMBEDDED_AT_ONCE", 1)
     raw = json.dumps(TOOLS).encode()
-    words = next(compile_list(Worker(theirs, ENGINE, SETTINGS), Sent("acme", b"", raw)))
-    assert isinstance(words, Packed)
-    assert ours.recv() == (0, None)
+    replies = compile_list(Worker(theirs, ENGINE, SETTINGS), Sent("acme", b"", raw))
+    assert isinstance(next(replies), Packed)
+    assert heartbeats(ours) >= len(TOOLS)
+    assert isinstance(next(replies), Complete)
+    assert heartbeats(ours) >= len(TOOLS)

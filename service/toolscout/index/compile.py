@@ -4,7 +4,7 @@ A tool's own part (terms, spellings, vector) depends on nothing but its content,
 and reused: changing one tool of three hundred compiles one tool.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, Protocol
 
@@ -48,6 +48,9 @@ MAX_EXAMPLES, EXAMPLE_CHARS = 16, 1_024
 
 EXAMPLES_OF_ALL = 4_096
 """Examples of a catalog that count; where tools have more together, fewer of each do."""
+
+EMBEDDED_AT_ONCE = 500
+"""Tools whose vectors are made together; some 50 ms."""
 
 
 class CompiledTool(msgspec.Struct, gc=False):
@@ -152,10 +155,15 @@ class Compiler:
         vectors = self.vectors(catalog.names, compiled)
         return catalog if vectors is None else catalog.with_vectors(vectors)
 
-    def vectors(self, names: Sequence[str], compiled: Sequence[CompiledTool]) -> Embedded | None:
+    def vectors(
+        self,
+        names: Sequence[str],
+        compiled: Sequence[CompiledTool],
+        tell_alive: Callable[[], object] = lambda: None,
+    ) -> Embedded | None:
         """Return the vectors of tools, the tokens of their names, and their examples.
 
-        None where there is no embedder.
+        None where there is no embedder. `tell_alive` is called every some hundred tools.
         """
         if self.embedder is None:
             return None
@@ -163,13 +171,16 @@ class Compiler:
         spoken = [(tool.embedding_words, tool.embedding_property_words) for tool in compiled]
         asked = [tool.example_texts for tool in compiled]
         new = [row for row, tool in enumerate(compiled) if tool.vector is None]
-        made = self.embedder.tools([spoken[row] for row in new])
-        for row, vector in zip(new, made, strict=True):
-            tool = compiled[row]
-            tool.name_tokens = name_tokens(self.embedder, words(names[row][:INDEXED_NAME_CHARS]))
-            tool.examples = tuple(pack_text(text, self.embedder) for text in asked[row])
-            tool.vector = vector.tobytes()
-            tool.embedding_words = tool.embedding_property_words = tool.example_texts = ()
+        for at in range(0, len(new), EMBEDDED_AT_ONCE):
+            some = new[at : at + EMBEDDED_AT_ONCE]
+            tell_alive()
+            made = self.embedder.tools([spoken[row] for row in some])
+            for row, vector in zip(some, made, strict=True):
+                tool, named = compiled[row], words(names[row][:INDEXED_NAME_CHARS])
+                tool.name_tokens = name_tokens(self.embedder, named)
+                tool.examples = tuple(pack_text(text, self.embedder) for text in asked[row])
+                tool.vector = vector.tobytes()
+                tool.embedding_words = tool.embedding_property_words = tool.example_texts = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
         share = examples_of_each([tool.examples for tool in compiled])

@@ -182,9 +182,10 @@ class Worker:
 
     def store(self, tenant: str) -> "YieldingStore":
         """Return the compiled tools of a tenant."""
-        return YieldingStore(self._cache.tools(tenant), self._pools["call"], self._tell_alive)
+        return YieldingStore(self._cache.tools(tenant), self._pools["call"], self.tell_alive)
 
-    def _tell_alive(self) -> None:
+    def tell_alive(self) -> None:
+        """Tell the other end that work goes on, if it has not heard so for a while."""
         now = time.monotonic()
         if now - self._told_alive > HEARTBEAT_S:
             self._told_alive = now
@@ -256,9 +257,11 @@ def compile_list(
     compiler, store = worker.engine.compiler, worker.store(sent.space)
     restored = 0 if sealed is None else worker.restore(tools, sealed, store)
     lexical, compiled = compiler.lexical(tools, store)
+    worker.tell_alive()
     worker.check_size(lexical, compiled)
     yield pack(lexical, worker.seed)
-    vectors = compiler.vectors(lexical.names, compiled)
+    vectors = compiler.vectors(lexical.names, compiled, worker.tell_alive)
+    worker.tell_alive()
     spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
     if vectors is not None and vectors.examples:
         catalog = judged(lexical.with_vectors(vectors), compiler.embedder)
