@@ -5,9 +5,11 @@ import socket
 from contextlib import suppress
 from typing import Any
 
+import pytest
 import uvicorn
 import uvloop
 
+from toolscout.serving import accepting
 from toolscout.serving.accepting import AcceptingServer
 
 CALLERS = 50
@@ -17,15 +19,28 @@ async def nothing(scope: Any, receive: Any, send: Any) -> None:
     await receive()
 
 
-async def turns_until_accepted(kind: type[uvicorn.Server]) -> int:
-    """Let callers wait in the backlog, and count the turns of the loop until all are accepted."""
+async def answer(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def started(
+    kind: type[uvicorn.Server], application: Any
+) -> tuple[uvicorn.Server, tuple[str, int]]:
+    """Return a server, and its address."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=CALLERS)
     address = listening.getsockname()
-    config = uvicorn.Config(nothing, http="httptools", lifespan="off", log_config=None)
+    config = uvicorn.Config(application, http="httptools", lifespan="off", log_config=None)
     config.load()
     server = kind(config)
     server.lifespan = config.lifespan_class(config)
     await server.startup([listening])
+    return server, address
+
+
+async def turns_until_accepted(kind: type[uvicorn.Server]) -> int:
+    """Let callers wait in the backlog, and count the turns of the loop until all are accepted."""
+    server, address = await started(kind, nothing)
     callers = [socket.create_connection(address) for _ in range(CALLERS)]  # in no turn of the loop
     turns = 0
     while len(server.server_state.connections) < CALLERS:
@@ -34,7 +49,7 @@ async def turns_until_accepted(kind: type[uvicorn.Server]) -> int:
         assert turns < 10_000
     for caller in callers:
         caller.close()
-    await server.shutdown([listening])
+    await server.shutdown()
     with suppress(OSError):
         socket.create_connection(address, timeout=1).close()
         raise AssertionError("it listens after its end")
@@ -50,3 +65,22 @@ def test_all_who_wait_are_accepted_in_a_few_turns():
 def test_the_standard_loop_serves_as_well():
     with asyncio.Runner() as runner:
         assert runner.run(turns_until_accepted(AcceptingServer)) < 10
+
+
+async def answers_to_the_last() -> set[bytes]:
+    """Let callers wait in the backlog of a server that ends, and return what they are answered."""
+    server, address = await started(AcceptingServer, answer)
+    callers = [socket.create_connection(address) for _ in range(CALLERS)]
+    for caller in callers:
+        caller.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    await server.shutdown()
+    answers = {caller.recv(1_024).partition(b"\r\n")[0] for caller in callers}
+    for caller in callers:
+        caller.close()
+    return answers
+
+
+def test_all_who_wait_at_the_end_are_answered(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(accepting, "LAST_S", 1.0)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(answers_to_the_last()) == {b"HTTP/1.1 204 No Content"}

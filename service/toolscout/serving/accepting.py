@@ -15,6 +15,9 @@ import uvicorn
 PAUSE_S = 1.0
 """Seconds without accepting after the process has run out of descriptors."""
 
+LAST_S = 0.1
+"""Seconds that those who were accepted last have to send their request."""
+
 AT_A_TIME = 1_024
 """Connections of one turn; a flood leaves the others their turn."""
 
@@ -37,9 +40,10 @@ class AcceptingServer(uvicorn.Server):
                 server.close()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no more, and end as uvicorn does."""
+        """Accept who waits and then nobody, and end as uvicorn does, which closes what is idle."""
         for acceptor in self._acceptors:
             acceptor.close()
+        await asyncio.sleep(LAST_S)
         await super().shutdown(sockets)
 
     def make_protocol(self) -> asyncio.Protocol:
@@ -60,7 +64,8 @@ class _Acceptor:
         self._resume()
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening; closing resets the connections that wait to be accepted."""
+        self._accept()
         self._loop.remove_reader(self._listening)
         self._listening.close()
 
