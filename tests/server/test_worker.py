@@ -23,7 +23,17 @@ import httpx2
 import pytest
 
 from evals.speed.processes import below
-from tests.support import ENGINE, PATIENCE_S, TOOLS, Process, crowd, running, select, until
+from tests.support import (
+    ENGINE,
+    PATIENCE_S,
+    TOOLS,
+    Process,
+    crowd,
+    problem_of,
+    running,
+    select,
+    until,
+)
 from toolscout.errors import TooMuchWork
 from toolscout.index import compile as compile_module
 from toolscout.index.cache import CatalogCache
@@ -106,6 +116,22 @@ def test_a_worker_that_is_stopped_ends_with_its_server(fresh: Process):
     fresh.signal(signal.SIGTERM)
     fresh.wait()
     until(lambda: not is_alive(worker))
+
+
+def test_a_list_that_the_worker_does_not_read_is_refused_after_its_budget(fresh: Process):
+    (worker,) = below(fresh.process.pid)
+    with ThreadPoolExecutor(1) as pool:
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            patient = pool.submit(fresh.search, "spin", crowd(3, "patient"))
+            refused = fresh.search("spin", crowd(3, "other"), latency_budget_ms=1)
+            is_patient = not patient.done()
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        problem_of(refused, 503, "overloaded")
+        assert int(refused.headers["retry-after"]) >= 1
+        assert is_patient
+        assert patient.result().status_code == 200
 
 
 @pytest.mark.integration

@@ -31,11 +31,16 @@ from toolscout.server.calls.patterns import scan
 from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.scanning import scan as scan_words
 from toolscout.server.compiling.scanning import with_source
-from toolscout.server.compiling.work_threads import run_in_thread, run_inline_or_in_thread
+from toolscout.server.compiling.work_threads import (
+    DEADLINE_S,
+    run_in_thread,
+    run_inline_or_in_thread,
+)
 from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
+from toolscout.settings import MIB
 from toolscout.tools.filters import tenant_of
 
 ENCODE_RESERVE_MS = 2.0
@@ -46,6 +51,10 @@ INFERRED_AT_ONCE = 500
 
 INDEXED_AT_ONCE = 30
 """Maximum number of tools indexed on the event loop for `okapi`, not in a thread."""
+
+READ_S = 1.0
+"""Least seconds that a new list has to be read, and as many more for each MiB: many times what it
+takes, because until then there is nothing to answer by."""
 
 RANKED_AT_ONCE = 20_000
 """Maximum number of tools that are ranked on the event loop (some 2 ms); more are in a thread."""
@@ -297,7 +306,8 @@ async def _compile(
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
     with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, left_ms):
         job = service.compiles.start(trace.space, read.raw_hash, raw)
-        listing = await soon(job.listing)
+        patience = max(left_ms / 1_000, READ_S * (1 + len(raw) / MIB))
+        listing = await soon(job.listing, min(patience, DEADLINE_S))
         trace.offered, trace.unnamed = listing.offered, listing.unnamed
         count = listing.unique
         stage = job.lexical if questions[0][0].ranker in ("bm25", "regex") else job.complete
