@@ -52,9 +52,9 @@ INFERRED_AT_ONCE = 500
 INDEXED_AT_ONCE = 30
 """Maximum number of tools indexed on the event loop for `okapi`, not in a thread."""
 
-READ_S = 1.0
+READ_S = 3.0
 """Least seconds that a new list has to be read, and as many more for each MiB: many times what it
-takes, because until then there is nothing to answer by."""
+takes, also while the worker is replaced, because until then there is nothing to answer by."""
 
 RANKED_AT_ONCE = 20_000
 """Maximum number of tools that are ranked on the event loop (some 2 ms); more are in a thread."""
