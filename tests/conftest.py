@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 
 from tests import postgres_server as postgres
 from tests import redis_server as redis
+from tests.prepared import STARTER
 from tests.support import Process, running
 
 settings.register_profile(
@@ -24,6 +25,10 @@ settings.load_profile("toolscout")
 ACME_OLD = "acme-old-0123456789abcdef0123456789abcdef"
 ACME_NEW = "acme-new-0123456789abcdef0123456789abcdef"
 ZENITH = "zenith-0123456789abcdef0123456789abcdef"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    STARTER.forks = item.get_closest_marker("integration") is None
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from unittest.mock import patch
 import httpx2
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from tests.prepared import FORKS
 from tests.support import ENGINE, PATIENCE_S, Server, until
 from toolscout.index.packing import SEED
 from toolscout.server.app import Application, create_app
@@ -25,10 +26,6 @@ from toolscout.settings import Settings
 from toolscout.settings_sources import load
 
 URL = "http://127.0.0.1:8080"
-
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["tests.in_process"])
-"""Workers are forked from a process that has loaded the model and runs no thread."""
 
 
 class InProcess(Server):

@@ -21,6 +21,7 @@ from unittest.mock import patch
 import httpx2
 import msgspec
 
+from tests.prepared import STARTER, Started
 from toolscout import Engine
 from toolscout.cli import main
 from toolscout.index.cache import CatalogCache
@@ -128,7 +129,7 @@ class Process(Server):
     def __init__(
         self,
         port: int,
-        process: subprocess.Popen[bytes],
+        process: Started,
         folder: Path,
         tls: ssl.SSLContext | None = None,
     ) -> None:
@@ -248,12 +249,9 @@ def started(
     takes its log, and is closed here; `variables` are those of its environment.
     """
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("ab") as err:
-        process = subprocess.Popen(
-            [*before, sys.executable, *command],
-            stdout=out if log is None else log,
-            stderr=err,
-            env=environment(**variables),
-        )
+        program = [*before, sys.executable, *command]
+        target = out if log is None else log
+        process = STARTER.start(program, target, err, environment(**variables))
     if log is not None:
         os.close(log)
     server = Process(port, process, folder, tls)
