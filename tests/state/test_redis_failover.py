@@ -176,9 +176,14 @@ def test_a_malformed_url_is_refused(url: str):
         open_store(url)
 
 
-@pytest.mark.parametrize("hosts", ["127.0.0.1:1", "[::1]:1,[::1]:2"])
-async def test_no_sentinel_and_no_node_make_the_store_unavailable(hosts: str):
+@pytest.mark.parametrize("hosts", ["[::1]:1,[::1]:2", "user:p%40ss@[::1]", "h1,h2:2"])
+async def test_addresses_may_be_names_and_of_ipv6(hosts: str):
     for url in (f"redis+sentinel://{hosts}/tools", f"redis+cluster://{hosts}"):
+        await open_store(url).close()
+
+
+async def test_no_sentinel_and_no_node_make_the_store_unavailable():
+    for url in ("redis+sentinel://127.0.0.1:1/tools", "redis+cluster://127.0.0.1:1"):
         store = RedisStore(url)
         with pytest.raises(StoreUnavailable):
             await store.get("key")
