@@ -11,6 +11,7 @@ import pytest
 from tests.support import TOOLS
 from toolscout import Engine
 from toolscout.learning import learner as learning
+from toolscout.learning import log as log_module
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ask import Ask
@@ -89,6 +90,19 @@ async def test_forgetting_reaches_the_other_process(monkeypatch: pytest.MonkeyPa
     await one.record("acme", [worked()])
     await follow(two)
     assert two.experience("acme").observations == 1
+
+
+async def test_reports_that_do_not_count_push_out_none_that_do(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(log_module, "KEEP", 10)
+    store = MemoryStore()
+    one, two = learner(store), learner(store)
+    await one.record("acme", [worked("read_file")], "honest")
+    for _ in range(3):
+        counted = await one.record("acme", [worked()] * 20, "insistent")
+    assert counted == []
+    await follow(two)
+    assert {name for (name, _), _ in two.experience("acme")} == {"read_file", "resize_image"}
+    assert one.experience("acme").observations == two.experience("acme").observations == 4
 
 
 async def test_an_observation_belongs_to_the_content_of_the_latest_list():

@@ -6,6 +6,7 @@ log a moment later. Without a store, nothing is written.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from math import inf
 from time import monotonic, time
@@ -142,10 +143,12 @@ class Learner:
         known, slices = self._tenants.get(tenant), Slices()
         if any(self._is_elsewhere(known, seen) for seen in observations):
             await self._read_turns(tenant, known)
-        complete: list[Seen] = []
+        complete, sources = list[Seen](), Counter[str]()
         for seen in observations:
             found = await self._completed(space or tenant, known, seen, key)
-            if found is not None:
+            # What does not count is not stored either, where it would push out what does.
+            if found and not known.turns.is_enough(found[0].source, sources[found[0].source]):
+                sources[found[0].source] += 1
                 complete.append(found)
             await slices.pause()
         if self._log is not None and complete:

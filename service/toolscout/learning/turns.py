@@ -93,15 +93,18 @@ class Turns:
         """Whether a report was counted."""
         return self._reports.get(report) is not None
 
+    def is_enough(self, source: str, more: int = 0) -> bool:
+        """Whether a source has reported all that counts, with so many more reports."""
+        return bool(source) and (self._sources.get(source) or 0) + more >= REPORTS_PER_SOURCE
+
     def count(self, seen: Observation) -> bool:
         """Count a report; False if it was counted before, or its source has reported enough."""
-        counted = self._sources.get(seen.source) or 0
-        if self.is_counted(seen.report) or counted >= REPORTS_PER_SOURCE:
+        if self.is_counted(seen.report) or self.is_enough(seen.source):
             return False
         if seen.report:
             self._reports.put(seen.report, True)
         if seen.source:
-            self._sources.put(seen.source, counted + 1)
+            self._sources.put(seen.source, (self._sources.get(seen.source) or 0) + 1)
         return True
 
 
