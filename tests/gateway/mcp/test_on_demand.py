@@ -54,7 +54,10 @@ def test_an_eager_server_runs_from_the_start_and_is_searched_at_once(tmp_path: P
         (tmp_path / "stderr").unlink()
 
 
-def test_a_server_without_calls_is_stopped_and_starts_again(tmp_path: Path):
+def test_a_server_without_calls_is_stopped_and_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connection, "CHECK_S", 1.0)
     with inside(tmp_path, {"notes": stdio_server(idle_timeout=0.2)}) as office:
         until(lambda: office.names() != set())
         assert not office.call("notes__list_notes").is_error
