@@ -61,6 +61,13 @@ def test_a_call_whose_answer_cannot_be_read_ends_with_an_error(tmp_path: Path, h
         assert text_of(office.call("odd__work")) == "worked"
 
 
+def test_half_of_an_emoji_and_a_number_without_bounds_cost_no_answer_and_no_list(tmp_path: Path):
+    with inside(tmp_path, {"odd": hostile("cut")}) as office:
+        assert office.ask("tool_info", name="odd__work")["description"] == "Work \ufffd"
+        said = office.call("odd__work", how="cut").structured_content
+        assert said == {"more": ["half \ufffd", "whole \U0001f600", None, None, None]}
+
+
 def test_a_server_with_too_many_tools_is_cut_and_the_others_change_as_ever(tmp_path: Path):
     servers = {"odd": hostile("many", MANY="10050"), "notes": stdio_server()}
     with inside(tmp_path, servers) as office:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import logging
 import os
 import re
@@ -41,8 +42,14 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 MAX_MESSAGE_VALUES = 250_000
 """Longer messages are not decoded: that would hold up the other servers for too long."""
 
+MAX_MENDED_BYTES = 2 * 1024 * 1024
+"""A longer message is not mended, which takes several times as long as to decode it."""
+
 GRACE_S = 2.0
 """Seconds for a server to end after its standard input was closed, and again after SIGTERM."""
+
+_LONE = re.compile("[\ud800-\udfff]")
+"""Half of a pair of surrogates, which JavaScript writes for a text that was cut within one."""
 
 _ID = rb'"id"\s*:\s*(\d+)'
 _FIRST_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"\s*,")
@@ -187,9 +194,7 @@ def _message(line: bytes) -> mcp_types.JSONRPCMessage | None:
         gc.disable()  # each collection would walk all values that were made so far
         try:
             # Four times as fast as the adapter's own way from JSON.
-            return mcp_types.jsonrpc_message_adapter.validate_python(
-                msgspec.json.decode(line), by_name=False
-            )
+            return mcp_types.jsonrpc_message_adapter.validate_python(_decoded(line), by_name=False)
         except (ValueError, RecursionError):
             pass
         finally:
@@ -199,6 +204,22 @@ def _message(line: bytes) -> mcp_types.JSONRPCMessage | None:
         return None
     error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=UNREADABLE)
     return mcp_types.JSONRPCError(jsonrpc="2.0", id=int(matched[1]), error=error)
+
+
+def _decoded(line: bytes) -> Any:
+    """Decode JSON; halves of pairs become U+FFFD, and numbers without a value or bounds null.
+
+    Raises:
+        ValueError: it is no JSON, or too long to be mended.
+        RecursionError: it is nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(line)
+    except ValueError:
+        if len(line) > MAX_MENDED_BYTES:
+            raise
+        text = json.dumps(json.loads(line.decode()), ensure_ascii=False)
+        return json.loads(_LONE.sub("\ufffd", text), parse_constant=lambda _: None)
 
 
 async def _end(process: Process) -> None:

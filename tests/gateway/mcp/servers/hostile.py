@@ -15,13 +15,19 @@ from typing import Any
 
 HARM = os.environ.get("HARM", "")
 SCHEMA = {"type": "object"}
+WORK = "Work \ud83d" if HARM == "cut" else "Work"
+VALUES = {
+    "deep": "[" * 3_000 + "]" * 3_000,
+    "dense": "[" + "[]," * 300_000 + "1]",
+    "cut": r'["half \ud83d", "whole \ud83d\ude00", 1e400, -Infinity, NaN]',
+}
 CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 pulled = False
 begun = "WAITS" not in os.environ
 
 
 def tool(name: str, **more: Any) -> dict[str, Any]:
-    return {"name": name, "description": "Work", "inputSchema": SCHEMA, **more}
+    return {"name": name, "description": WORK, "inputSchema": SCHEMA, **more}
 
 
 def tools() -> Any:
@@ -98,10 +104,8 @@ def handle(call: dict[str, Any]) -> None:
 
 def respond(call: dict[str, Any]) -> None:
     match call["params"]["arguments"].get("how"):
-        case "deep":
-            write(whole(call, "[" * 3_000 + "]" * 3_000))
-        case "dense":
-            write(whole(call, "[" + "[]," * 300_000 + "1]"))
+        case "deep" | "dense" | "cut" as how:
+            write(whole(call, VALUES[how]))
         case "long":
             write(whole(call, f'"{"z" * (17 << 20)}"'))
         case "broken":
