@@ -61,6 +61,11 @@ def test_a_call_whose_answer_cannot_be_read_ends_with_an_error(tmp_path: Path, h
         assert text_of(office.call("odd__work")) == "worked"
 
 
+def test_a_line_of_a_log_with_the_id_of_a_call_is_not_its_answer(tmp_path: Path):
+    with inside(tmp_path, {"odd": hostile()}) as office:
+        assert text_of(office.call("odd__work", how="log")) == "worked"
+
+
 def test_half_of_an_emoji_and_a_number_without_bounds_cost_no_answer_and_no_list(tmp_path: Path):
     with inside(tmp_path, {"odd": hostile("cut")}) as office:
         assert office.ask("tool_info", name="odd__work")["description"] == "Work \ufffd"

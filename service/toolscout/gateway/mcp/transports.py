@@ -193,8 +193,11 @@ def _message(line: bytes) -> mcp_types.JSONRPCMessage | None:
     if count_values_outside_texts(line) <= MAX_MESSAGE_VALUES:
         gc.disable()  # each collection would walk all values that were made so far
         try:
+            decoded = _decoded(line)
+            if not isinstance(decoded, dict) or "jsonrpc" not in decoded:
+                return None  # such as a line of a log, whose `id` is that of no answer
             # Four times as fast as the adapter's own way from JSON.
-            return mcp_types.jsonrpc_message_adapter.validate_python(_decoded(line), by_name=False)
+            return mcp_types.jsonrpc_message_adapter.validate_python(decoded, by_name=False)
         except (ValueError, RecursionError):
             pass
         finally:

@@ -110,6 +110,9 @@ def respond(call: dict[str, Any]) -> None:
             write(whole(call, f'"{"z" * (17 << 20)}"'))
         case "broken":
             write(f'{{"result":{{"content":[}}}},"id":{call["id"]}}}')
+        case "log":
+            write(json.dumps({"level": "info", "took": 3, "id": call["id"]}))
+            answer(call, content=[{"type": "text", "text": "worked"}])
         case "begin":
             global begun
             begun = True
