@@ -52,7 +52,7 @@ def test_an_error_of_the_protocol_comes_as_it_is_but_for_a_key(office: Host):
     with pytest.raises(MCPError) as caught:
         office.call("odd__plain")
     assert (caught.value.error.code, caught.value.error.message) == (-32000, "not like this, ***")
-    assert caught.value.error.data == {"expected": "otherwise"}
+    assert caught.value.error.data == {"expected": "otherwise", "env": {"ODD_KEY": "***"}}
     assert text_of(office.call("odd__twice")) == "twice"
 
 

@@ -195,8 +195,9 @@ class Connection:
             if isinstance(error, MCPError) and not is_lost(error):
                 self._wake.set()  # it may have lost the session, and say so in its own words
                 said = error.error
-                text = redacted(said.message, self.server.secrets)
-                raise MCPError(said.code, text, said.data) from None
+                secrets = self.server.secrets
+                text, data = redacted(said.message, secrets), redacted_data(said.data, secrets)
+                raise MCPError(said.code, text, data) from None
             self._client, self.reason = None, explained(error, self.server)
             self._wake.set()
             raise CallFailed(f"{self.name} was lost during the call: {self.reason}") from None

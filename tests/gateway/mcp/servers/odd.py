@@ -38,8 +38,9 @@ async def list_tools(_: Any, params: Any) -> mcp_types.ListToolsResult:
 
 async def call_tool(_: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
     if params.name == "plain":
-        text = f"not like this, {os.environ.get('ODD_KEY')}"
-        raise MCPError(mcp_types.CONNECTION_CLOSED, text, {"expected": "otherwise"})
+        key = os.environ.get("ODD_KEY")
+        data = {"expected": "otherwise", "env": {"ODD_KEY": key}}
+        raise MCPError(mcp_types.CONNECTION_CLOSED, f"not like this, {key}", data)
     text = mcp_types.TextContent(type="text", text=params.name)
     return mcp_types.CallToolResult(content=[text])
 
