@@ -104,7 +104,8 @@ def test_the_page_holds_no_markup_of_tools(files: Path):
         ("", "expected the columns query and tools"),
         ("query,tools\n", "there are no questions"),
         ("query,tools\nread,read_file,get_weather\n", "questions.csv:2: too many cells"),
-        ('query,tools\n"read,read_file\nx,y\n', "not valid CSV"),
+        ('query,tools\n"read,read_file\nx,y\n', "questions.csv:2: not valid CSV"),
+        ('"query,tools\nread,read_file\n', "questions.csv:1: not valid CSV"),
         ('{"query": "x", "tools": null}', "questions.csv:1: `tools` is neither"),
     ],
 )

@@ -80,11 +80,12 @@ def _entries(data: bytes, shown: str) -> Iterator[tuple[str, Mapping[str, Any]]]
     else:
         csv.field_size_limit(MAX_CELL_CHARS)
         rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-        columns = [name.strip().lower() for name in rows.fieldnames or ()]
-        if not set(columns) & set(QUERY_KEYS) or not set(columns) & set(TOOL_KEYS):
-            raise InvalidRequest(f"{shown}:1: expected the columns query and tools, or JSON lines")
-        rows.fieldnames = columns
         try:
+            columns = [name.strip().lower() for name in rows.fieldnames or ()]
+            if not set(columns) & set(QUERY_KEYS) or not set(columns) & set(TOOL_KEYS):
+                expected = "expected the columns query and tools, or JSON lines"
+                raise InvalidRequest(f"{shown}:1: {expected}")
+            rows.fieldnames = columns
             for row in rows:
                 place = f"{shown}:{rows.line_num}"
                 if None in row:
