@@ -122,3 +122,11 @@ def test_names_with_spaces_and_quoted_lines_are_read(files: Path, capsys: Any):
     (files / "questions.csv").write_text('query,tools\n"read\nmail",Read Mail;read_file\n')
     assert evaluate(files, "--json") == 0
     assert verdict(capsys)["recall"]["5"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["Cut, then paste", "a|b", "a;b"])
+def test_a_cell_that_is_the_name_of_a_tool_is_no_list(files: Path, capsys: Any, name: str):
+    (files / "tools.json").write_text(json.dumps([*TOOLS, {"name": name}]))
+    (files / "questions.csv").write_text(f'query,tools\n{TOOLS[0]["name"]},"{name}"\n')
+    assert evaluate(files, "--json", "--top-k", "1") == 0
+    assert [miss["wanted"] for miss in verdict(capsys)["misses"]] == [name]

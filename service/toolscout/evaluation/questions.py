@@ -114,11 +114,12 @@ def _is_names(value: object) -> bool:
 
 
 def _names(value: object, known: Collection[str]) -> list[str]:
-    """Return the names of a list, or of a text in which separators are between them."""
+    """Return the names of a list, or of a text: one name, or several with separators between."""
     if isinstance(value, list):
         return [name for name in value if isinstance(name, str) and name]
     found: list[str] = []
-    for part in _SEPARATORS.split(str(value or "")):
+    text = str(value or "").strip()
+    for part in [text] if text in known else _SEPARATORS.split(text):
         name = part.strip()
         found += [name] if name in known else name.split()  # a name may have spaces
     return found
