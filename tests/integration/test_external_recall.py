@@ -53,6 +53,18 @@ def test_a_file_of_tools_is_written_and_found_as_in_one_process(
     assert theirs >= 0.98 * ours
 
 
+@pytest.mark.parametrize("text", ['{"name": "a"}\n{"name": "b"}', '[{"name": "a"}, {"name": "b"}]'])
+def test_a_byte_order_mark_before_the_tools_is_passed_over(
+    text: str, tmp_path: Path, postgres_server: PostgresServer, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "tools.jsonl"
+    file.write_text(text, "utf-8-sig")
+    postgres_server.empty()
+    with running(tmp_path, TOOLSCOUT_STORE=postgres_server.url) as server:
+        assert main(["import", "--tools", str(file), "--catalog", "b", "--url", server.url]) == 0
+        assert capsys.readouterr().out == "b: 2 tools\n"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -65,7 +65,16 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path):
         read_file(tmp_path / "nowhere.json")
 
 
-def test_a_byte_order_mark_is_no_obstacle_or_said(tmp_path: Path):
+def test_a_byte_order_mark_is_passed_over_and_no_column(tmp_path: Path):
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps(TWO), "utf-8-sig")
+    assert [tool.name for tool in read_file(path)] == ["one", "two"]
+    path.write_text("[5,}", "utf-8-sig")
+    with pytest.raises(InvalidJson, match=r"tools\.json:1:4: not valid JSON"):
+        read_file(path)
+
+
+def test_utf16_is_refused(tmp_path: Path):
     path = tmp_path / "tools.json"
     path.write_bytes(b"\xff\xfe" + json.dumps(TWO).encode("utf-16-le"))
     with pytest.raises(InvalidJson):

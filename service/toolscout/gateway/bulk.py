@@ -4,6 +4,7 @@ A thousand at a time, so that it can be stopped and begun again: what is there a
 written anew.
 """
 
+import codecs
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -61,12 +62,13 @@ def _tools(path: Path) -> Iterator[Any]:
     number = 0
     try:
         with path.open("rb") as file:
-            if file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-                yield from _list(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+            if file.read(64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
+                yield from _list(path.read_bytes().removeprefix(codecs.BOM_UTF8))
                 return
             file.seek(0)
             for line in file:
                 number += 1
+                line = line.removeprefix(codecs.BOM_UTF8)
                 if line.strip():
                     yield msgspec.json.decode(line)
     except OSError as error:

@@ -1,5 +1,6 @@
 """Read files with lists of tools."""
 
+import codecs
 import re
 import sys
 from pathlib import Path
@@ -26,6 +27,7 @@ def read_file(path: Path) -> list[Tool]:
         OSError: it cannot be read.
     """
     data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+    data = data.removeprefix(codecs.BOM_UTF8)
     shown = "standard input" if path == STDIN else path
     try:
         content = msgspec.json.decode(data.decode("utf-8"))
