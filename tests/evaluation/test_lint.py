@@ -44,6 +44,11 @@ def test_tools_without_anything_wrong_are_exit_status_0(tmp_path: Path, capsys: 
     assert findings(tmp_path, TOOLS, capsys) == []
 
 
+def test_a_file_without_tools_is_an_error(tmp_path: Path, capsys: Any):
+    assert lint(tmp_path, []) == 2
+    assert "tools.json: there are no tools in it" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("kind", "names", "tools"),
     [

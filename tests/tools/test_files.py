@@ -52,7 +52,8 @@ def test_files_that_are_no_json_say_so(tmp_path: Path, content: str):
 
 
 @pytest.mark.parametrize(
-    "content", ["{}", "5", '"x"', '{"tools": 5}', "[5]", "[{}]", '[{"name": 5}]']
+    "content",
+    ["{}", "5", '"x"', '{"tools": 5}', "[5]", "[{}]", '[{"name": 5}]', "[]", '{"tools": []}'],
 )
 def test_files_without_tools_say_so(tmp_path: Path, content: str):
     path = written(tmp_path, content)

@@ -43,9 +43,12 @@ def read_file(path: Path) -> list[Tool]:
         if not isinstance(entry, dict):
             raise InvalidRequest(f"{shown}: tools[{number}] must be an object")
     try:
-        return read_tools(content)
+        tools = read_tools(content)
     except InvalidRequest as error:
         raise InvalidRequest(f"{shown}: {error.detail}", error.errors) from None
+    if not tools:
+        raise InvalidRequest(f"{shown}: there are no tools in it")
+    return tools
 
 
 def _place(data: bytes, error: Exception) -> str:
