@@ -113,6 +113,13 @@ def test_a_file_without_uses_says_so(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert NO_TOOL in capsys.readouterr().err
 
 
+def test_a_json_array_is_told_to_be_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    uses = tmp_path / "uses.json"
+    uses.write_text('[{"query": "x", "tool": "y"}]')
+    assert run("--from", str(uses), "--url", "http://127.0.0.1:1", "--dry-run") == 1
+    assert "expected one in each line, not an array" in capsys.readouterr().err
+
+
 def test_a_service_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     uses = tmp_path / "uses"
     uses.write_text('{"query": "x", "tool": "y"}\n')

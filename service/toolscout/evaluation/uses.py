@@ -22,7 +22,7 @@ from toolscout.tools.files import STDIN
 HASHED = 'hashed requests (`log = full` and `log_query="full"` keep them)'
 NO_TOOL = "no tool that was called"
 NO_QUERY = "no request, or a turn whose search is not in the file"
-NO_JSON = "no JSON object"
+NO_JSON = "no JSON object (expected one in each line, not an array)"
 NO_SUCCESS = "a success that is neither true nor false"
 TOO_LONG = "a request or a name that is too long to report"
 REPEATED = "a report of its turn that is there already"
