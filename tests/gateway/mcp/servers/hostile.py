@@ -108,8 +108,9 @@ def respond(call: dict[str, Any]) -> None:
             write(whole(call, VALUES[how]))
         case "long":
             write(whole(call, f'"{"z" * (17 << 20)}"'))
-        case "broken":
-            write(f'{{"result":{{"content":[}}}},"id":{call["id"]}}}')
+        case "broken" | "bare" as how:
+            rest = "}" if how == "broken" else "]"
+            write(f'{{"result":{{"content":[{rest}}},"id":{call["id"]}}}')
         case "log":
             write(json.dumps({"level": "info", "took": 3, "id": call["id"]}))
             answer(call, content=[{"type": "text", "text": "worked"}])
