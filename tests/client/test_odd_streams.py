@@ -7,6 +7,8 @@ import pytest
 
 from tests.client.shapes import ABOUT, SHAPES, Json
 from tests.client.streaming import DONE, EVENTS, PHANTOM, read
+from toolscout.discovery import DiscoveryConfig, ToolDiscovery
+from toolscout.discovery.providers import PROVIDERS
 
 
 def piece(
@@ -76,6 +78,62 @@ def test_a_real_call_beside_a_search_of_the_same_index_reaches_the_client(run, o
     calls = [[piece(PHANTOM, QUERY, "c1")], [piece("read_file", "{}", "c2")]][::order]
     out = run(shape.request("please help", tools, stream=True), Odd(events(*calls)), "openai")
     assert read(shape, b"".join(out)).calls == (("c2", "read_file", {}),)
+
+
+CUSTOM: list[list[Json]] = [
+    [{"index": 0, "id": "c1", "type": "custom", "custom": {"name": "run", "input": ""}}],
+    [{"index": 0, "custom": {"input": "print("}}],
+    [{"index": 0, "custom": {"input": "1)"}}],
+]
+"""A call of a tool that takes text instead of arguments, as OpenAI streams it."""
+
+
+def test_a_call_of_a_custom_tool_passes_as_it_comes(run):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    tools.append({"type": "custom", "custom": {"name": "run"}})
+    said = events(*CUSTOM)
+    assert b"".join(run(shape.request("go", tools, stream=True), Odd(said), "openai")) == said
+
+
+def test_a_call_of_a_custom_tool_is_remembered_whole():
+    opened = PROVIDERS["openai"].stream
+    assert opened is not None
+    stream = opened(PHANTOM)
+    stream.feed(events(*CUSTOM))
+    [choice] = stream.response()["choices"]
+    whole = {"id": "c1", "type": "custom", "custom": {"name": "run", "input": "print(1)"}}
+    assert choice["message"]["tool_calls"] == [whole]
+
+
+SIGNED: Json = {
+    "extra_content": {"google": {"thought_signature": "signed"}},
+    "provider_specific_fields": {"thought_signature": "signed"},
+}
+"""What Gemini's compatible interface and LiteLLM want back with a call."""
+
+
+def test_what_an_api_puts_beside_a_search_goes_back_with_it(run):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    model = Odd(events([piece("gateway_", id_="c1")], [piece("search_tools", QUERY) | SIGNED]))
+    run(shape.request("please help", tools, stream=True), model, "openai")
+    [call] = model.requests[1]["messages"][-2]["tool_calls"]
+    assert SIGNED.items() <= call.items()
+    assert call["function"] == {"name": PHANTOM, "arguments": QUERY}
+
+
+def test_what_an_api_puts_beside_a_call_reaches_the_client_with_the_call_of_the_found_tool():
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    config = DiscoveryConfig(enabled=True, strategy="tool-search")
+    through = piece("call_tool", '{"name": "read_file", "arguments": {}}', "c1") | SIGNED
+    discovery = ToolDiscovery(config, dispatch=True)
+    request = shape.request("please help", tools, stream=True)
+    first, *_ = b"".join(discovery.stream(request, Odd(events([through])), "openai")).split(b"\n")
+    [call] = json.loads(first[6:])["choices"][0]["delta"]["tool_calls"]
+    assert SIGNED.items() <= call.items()
+    assert call["function"] == {"name": "read_file", "arguments": "{}"}
 
 
 @pytest.mark.parametrize("name", ["gateway", "g", PHANTOM[:-1]])

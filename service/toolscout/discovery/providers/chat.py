@@ -57,7 +57,7 @@ class OpenAIStream(Stream):
         calls += [
             {**self._dispatched(call), "index": self._next()}
             for call in self._calls.values()
-            if call["function"]["name"] == self._dispatch_name
+            if self._dispatch_name and _function(call) == self._dispatch_name
         ]
         choice = {"index": 0, "delta": {"tool_calls": calls}}
         return write(self._as_one({**self._base, "choices": [choice]})) if calls else b""
@@ -137,24 +137,18 @@ class OpenAIStream(Stream):
     def _call_piece(self, piece: Json) -> Json | None:
         """Renumber a piece of a call for the client; None for a piece of a search."""
         key = self._key_of(piece)
-        function = mapping(piece.get("function"))
-        call = self._calls.setdefault(
-            key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-        )
-        call["id"] = piece.get("id") or call["id"]
-        whole = call["function"]
-        named = function.get("name")
-        if isinstance(named, str) and named != whole["name"]:
-            whole["name"] += named
-        if isinstance(function.get("arguments"), str):
-            whole["arguments"] += function["arguments"]
-        if whole["name"] in self._hidden:
+        if key not in self._calls:
+            self._calls[key] = _begun(piece)
+        call = self._calls[key]
+        _merge(call, {k: v for k, v in piece.items() if k not in ("index", "type")})
+        name = _function(call)
+        if name in self._hidden:
             self._waiting.pop(key, None)
             return None
         if key in self._places:
             return {**piece, "index": self._places[key]}
-        may_be_hidden = any(name.startswith(whole["name"]) for name in self._hidden)
-        if may_be_hidden and not whole["arguments"]:
+        may_be_hidden = name is not None and any(one.startswith(name) for one in self._hidden)
+        if may_be_hidden and not call["function"]["arguments"]:
             self._waiting.setdefault(key, piece)
             return None
         return self._begin_call(key, piece)
@@ -187,6 +181,37 @@ class OpenAIStream(Stream):
         if self._id is None:
             self._id = data.get("id")
         return self._with_usage({**data, "id": self._id} if "id" in data else data)
+
+
+def _begun(piece: Json) -> Json:
+    """Return a call before its first piece: of a function, unless the piece says of what else."""
+    kind = piece.get("type") or ("custom" if "custom" in piece else "function")
+    if kind == "function" or "function" in piece:
+        return {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+    return {"id": "", "type": kind}
+
+
+def _function(call: Json) -> str | None:
+    """Return the name of a function, as far as it is known; None where something else is called."""
+    name: str | None = call["function"]["name"] if call["type"] == "function" else None
+    return name
+
+
+def _merge(whole: Json, piece: Json) -> None:
+    """Add a piece of a call to what is known of it; APIs put further keys beside those of OpenAI.
+
+    Arguments come in pieces, a name in pieces or again and again.
+    """
+    for key, value in piece.items():
+        known = whole.get(key)
+        if key in ("name", "arguments", "input"):
+            if isinstance(value, str) and (key != "name" or value != known):
+                whole[key] = (known or "") + value
+        elif isinstance(value, dict):
+            whole[key] = dict(mapping(known))
+            _merge(whole[key], value)
+        elif value not in (None, "") and not isinstance(known, dict):
+            whole[key] = value
 
 
 def _is_empty(choice: Json) -> bool:
