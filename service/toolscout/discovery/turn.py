@@ -253,7 +253,7 @@ class Turn:
         self.searched += [(self.rounds, c.query, one) for c, one in found if c.query.strip()]
         self.callers_search.note(found, self.offer)
         results = [self._answered(call, selection) for call, selection in found]
-        if self.called:
+        if self.called or self.provider.asks_for_more(response):
             self.was_mixed = True
             self.provider.leave_open(response, results, self.scope)
             if self._restored and self.session:

@@ -30,6 +30,12 @@ _NESTED = {
 }
 """The same by the key that holds a call: chat completions (its id is outside), Bedrock, Gemini."""
 
+_OTHERS = (
+    *("custom", "custom_tool_call", "computer_call", "mcp_approval_request"),
+    *("shell_call", "local_shell_call", "apply_patch_call"),
+)
+"""Values of `type` of calls that are no function's, and that the client answers all the same."""
+
 _RESULTS = ("tool_result", "function_call_output", "tool_search_output")
 """Values of `type` of results, which may hold anything."""
 
@@ -78,10 +84,14 @@ def _place_of(part: Json) -> tuple[str, Json, str, str] | None:
 
 
 def call_in(part: Json) -> Call | None:
-    """Return the call that a part of a turn is; None if it is something else."""
+    """Return the call that a part of a turn is, without a name if it is no function's.
+
+    None if it is something else.
+    """
     found = _place_of(part)
     if found is None:
-        return None
+        given = part.get("call_id") or part.get("id") or ""
+        return Call(str(given), "", None) if is_other(part) else None
     _, call, id_key, arguments_key = found
     id_ = call.get(id_key) if id_key else part.get("id")
     name, space = call.get("name"), part.get("namespace")  # only items of Responses have the latter
@@ -89,6 +99,11 @@ def call_in(part: Json) -> Call | None:
     if name and isinstance(space, str) and space:
         name = f"{space}.{name}"
     return Call(str(id_ or ""), name, call.get(arguments_key))
+
+
+def is_other(part: Json) -> bool:
+    """Whether a part of a turn asks the client for something else than a function."""
+    return part.get("type") in _OTHERS
 
 
 def with_calls(value: Any, change: Change) -> Any:

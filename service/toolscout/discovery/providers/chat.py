@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.fields import Json, mapping, mappings
 from toolscout.discovery.providers.provider import Provider, ProviderName, Results
 from toolscout.discovery.providers.stream import DONE, Event, Stream, write
@@ -241,11 +242,11 @@ class OpenAIChat(Provider):
         return {"type": "function", "function": function}
 
     def parts_of(self, turn: Json) -> list[Json]:
-        """Return the functions among the `tool_calls`; their position replaces a missing id."""
+        """Return the `tool_calls`; their position replaces a missing id."""
         return [
             call if isinstance(call.get("id"), str) and call["id"] else {**call, "id": f"call_{at}"}
             for at, call in enumerate(super().parts_of(turn))
-            if "function" in call
+            if call_in(call) is not None
         ]
 
     def results(self, results: Results) -> list[Json]:

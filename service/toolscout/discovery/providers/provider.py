@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from toolscout.common.lru import Lru
-from toolscout.discovery.providers.calls import Call, call_in
+from toolscout.discovery.providers.calls import Call, call_in, is_other
 from toolscout.discovery.providers.fields import (
     Json,
     changed_at,
@@ -246,6 +246,10 @@ class Provider:
     def calls(self, response: Json) -> list[Call]:
         """Return the tool calls of a response, in order."""
         return [call for _, call in self._read(response) if call is not None and call.name]
+
+    def asks_for_more(self, response: Json) -> bool:
+        """Return whether a response asks the client for something else than functions."""
+        return any(call is not None and is_other(part) for part, call in self._read(response))
 
     def answered(self, response: Json, results: Results) -> list[Json]:
         """Return the parts of the model's turn, but no call without a result."""

@@ -9,7 +9,7 @@ searched, and goes back into its namespace before the request is sent.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolscout.discovery.providers.calls import call_in
+from toolscout.discovery.providers.calls import Call, call_in
 from toolscout.discovery.providers.chat import MAX_TOOLS
 from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
 from toolscout.discovery.providers.provider import Provider, ProviderName, Results
@@ -64,6 +64,13 @@ class OpenAIResponses(Provider):
         """Return names in `function_call` items."""
         calls = map(call_in, self.turns(request))
         return names_once(call.name for call in calls if call is not None and call.name)
+
+    def _read(self, response: Json) -> list[tuple[Json, Call | None]]:
+        """Return the items; a call that the API has answered itself (a hosted shell) is none."""
+        read = super()._read(response)
+        outputs = [item for item, _ in read if str(item.get("type")).endswith("_output")]
+        answered = [item.get("call_id") for item in outputs]
+        return [(item, None if call and call.id in answered else call) for item, call in read]
 
     def passes(self, request: Json) -> bool:
         """Whether `background` or `conversation` is set.
