@@ -123,6 +123,26 @@ def test_what_an_api_puts_beside_a_search_goes_back_with_it(run):
     assert call["function"] == {"name": PHANTOM, "arguments": QUERY}
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["with the name", "with a part of it"])
+def test_the_signature_of_a_search_moves_to_the_next_call_of_the_client(run, late):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    search = [[piece("gateway_", id_="c1") | SIGNED], [piece("search_tools", QUERY)]]
+    if not late:
+        search = [[piece(PHANTOM, QUERY, "c1") | SIGNED]]
+    real = [
+        [piece(name, "{}", name, index)] for index, name in ((1, "read_file"), (2, "run_tests"))
+    ]
+    out = b"".join(
+        run(shape.request("go", tools, stream=True), Odd(events(*search, *real)), "openai")
+    )
+    chunks = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
+    deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+    first, second = [call for delta in deltas for call in delta.get("tool_calls", [])]
+    assert first == {**real[0][0], **SIGNED, "index": 0}
+    assert second == {**real[1][0], "index": 1}
+
+
 def test_what_an_api_puts_beside_a_call_reaches_the_client_with_the_call_of_the_found_tool():
     shape = SHAPES[0]
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]

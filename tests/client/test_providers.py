@@ -105,6 +105,16 @@ def test_every_choice_of_openai_is_cleaned():
         assert choice["finish_reason"] == "stop"
 
 
+@pytest.mark.parametrize("key", ["extra_content", "provider_specific_fields"])
+def test_the_signature_of_a_search_moves_to_the_next_call_of_a_completion(key):
+    shape = SHAPES[0]
+    response = shape.response(Said(calls=tuple((id_, id_, {}) for id_ in ("find", "one", "two"))))
+    search, one, two = response["choices"][0]["message"]["tool_calls"]
+    search[key] = {"google": {"thought_signature": "signed"}}
+    seen = PROVIDERS["openai"].without_calls(response, "find")
+    assert seen["choices"][0]["message"]["tool_calls"] == [{**one, key: search[key]}, two]
+
+
 @pytest.mark.parametrize(
     ("arguments", "query"),
     [

@@ -166,29 +166,50 @@ def test_an_error_after_a_search_ends_the_turn(run, name, error):
     assert PHANTOM.encode() not in out
 
 
-def test_thinking_blocks_in_openai_chunks_go_back_to_the_model_whole(run):
-    shape = BY_NAME["openai"]
-    pieces = [
+BLOCKS: dict[str, list[Json]] = {
+    "thinking_blocks": [
         {"type": "thinking", "thinking": "first "},
         {"type": "thinking", "thinking": "thought"},
         {"type": "thinking", "thinking": "", "signature": "signed"},
         {"type": "redacted_thinking", "data": "hidden"},
         {"type": "thinking", "thinking": "second thought", "signature": "signed too"},
-    ]
+    ],
+    "reasoning_details": [
+        {"type": "reasoning.text", "text": "first ", "index": 0, "format": "anthropic-claude-v1"},
+        {"type": "reasoning.text", "text": "thought", "index": 0},
+        {"type": "reasoning.text", "signature": "signed", "index": 0},
+        {"type": "reasoning.encrypted", "data": "hidden", "index": 1},
+        {"type": "reasoning.encrypted", "data": "hidden too", "index": 1},
+        {"type": "reasoning.summary", "summary": "another", "index": 2},
+    ],
+}
+"""Thoughts in pieces, as LiteLLM and OpenRouter stream them."""
+
+WHOLE: dict[str, list[Json]] = {
+    "thinking_blocks": [
+        {"type": "thinking", "thinking": "first thought", "signature": "signed"},
+        *BLOCKS["thinking_blocks"][3:],
+    ],
+    "reasoning_details": [
+        BLOCKS["reasoning_details"][0] | {"text": "first thought", "signature": "signed"},
+        *BLOCKS["reasoning_details"][3:],
+    ],
+}
+
+
+@pytest.mark.parametrize("field", BLOCKS)
+def test_blocks_of_thoughts_in_openai_chunks_go_back_to_the_model_whole(run, field):
+    shape = BY_NAME["openai"]
     sent: list[Json] = []
 
     def model(request: Json) -> Iterator[bytes]:
         sent.append(request)
-        for piece in pieces:
-            delta = {"thinking_blocks": [piece]}
-            yield write({"id": "c", "choices": [{"index": 0, "delta": delta}]})
+        for piece in BLOCKS[field]:
+            yield write({"id": "c", "choices": [{"index": 0, "delta": {field: [piece]}}]})
         yield from openai_events(search("read") if len(sent) == 1 else DONE)
 
     run(asked(shape), model, "openai")
-    assert sent[1]["messages"][-2]["thinking_blocks"] == [
-        {"type": "thinking", "thinking": "first thought", "signature": "signed"},
-        *pieces[3:],
-    ]
+    assert sent[1]["messages"][-2][field] == WHOLE[field]
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])

@@ -106,6 +106,45 @@ def is_other(part: Json) -> bool:
     return part.get("type") in _OTHERS
 
 
+class Remover:
+    """Removes the calls of one tool from one turn.
+
+    Of parallel calls only the first has a thought signature, without which Gemini 3 refuses the
+    conversation; that of a removed call moves to the next call that has none.
+
+    Args:
+        name: of the tool.
+        keys: where a call may have such a signature.
+    """
+
+    def __init__(self, name: str, *keys: str) -> None:
+        self._name = name
+        self._keys = keys
+        self._signature: Json = {}
+        self.removed = False
+
+    def kept(self, parts: list[Json]) -> list[Json]:
+        """Return the parts that are left of the next ones."""
+        left = []
+        for part in parts:
+            call = call_in(part)
+            if call is not None and call.name == self._name:
+                self.remove(part)
+            else:
+                left.append(part if call is None else self.signed(part))
+        return left
+
+    def remove(self, part: Json) -> None:
+        """Take the signature of a removed call, or of a piece of it."""
+        self.removed = True
+        self._signature = self._signature or {k: part[k] for k in self._keys if part.get(k)}
+
+    def signed(self, part: Json) -> Json:
+        """Return a call that is left, with the signature of one that was removed before it."""
+        moved, self._signature = self._signature, {}
+        return {**moved, **part}
+
+
 def with_calls(value: Any, change: Change) -> Any:
     """Return messages or a response with changed calls; a part without calls is returned itself."""
     if isinstance(value, list):

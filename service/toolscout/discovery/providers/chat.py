@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from toolscout.discovery.providers.calls import call_in
+from toolscout.discovery.providers.calls import Remover, call_in
 from toolscout.discovery.providers.fields import Json, mapping, mappings
 from toolscout.discovery.providers.provider import Provider, ProviderName, Results
 from toolscout.discovery.providers.stream import DONE, Event, Stream, write
@@ -12,6 +12,15 @@ UNCOUNTED = 1 << 20
 
 THOUGHTS = ("reasoning_content", "reasoning")
 """Fields of a message that some APIs want back with its calls (DeepSeek, vLLM, OpenRouter)."""
+
+SIGNED = ("extra_content", "provider_specific_fields")
+"""Where a call has a thought signature: in Gemini's compatible interface, and in LiteLLM's."""
+
+_BLOCKS = ("thinking_blocks", "reasoning_details")
+"""Fields of a message with blocks of thoughts: LiteLLM's and OpenRouter's."""
+
+_TEXTS = {"thinking": "thinking", "reasoning.text": "text", "reasoning.summary": "summary"}
+"""Where such a block has a text, by its type."""
 
 
 class OpenAIStream(Stream):
@@ -36,7 +45,8 @@ class OpenAIStream(Stream):
         """Calls of this turn that go to the client."""
         self._said: dict[str, list[str]] = {}
         """Pieces of what the model says and thinks, by their field."""
-        self._thinking: list[Json] = []
+        self._thinking: dict[str, list[Json]] = {}
+        self._remover = Remover(self._search_name, *SIGNED)
 
     def response(self) -> Json:
         """Return the model's turn: its text, its calls and what it thought."""
@@ -44,8 +54,7 @@ class OpenAIStream(Stream):
         message: Json = {"role": "assistant", "content": None, "tool_calls": calls}
         message |= {key: "".join(pieces) for key, pieces in self._said.items()}
         message["content"] = message["content"] or None
-        if self._thinking:
-            message["thinking_blocks"] = self._thinking
+        message |= self._thinking
         return {"choices": [{"index": 0, "message": message}]}
 
     def fail(self, status: int, error: Json) -> bytes:
@@ -56,7 +65,7 @@ class OpenAIStream(Stream):
         """Return calls that were held back until the end, and those through the dispatch tool."""
         calls = [self._begin_call(key, piece) for key, piece in [*self._waiting.items()]]
         calls += [
-            {**self._dispatched(call), "index": self._next()}
+            self._remover.signed({**self._dispatched(call), "index": self._next()})
             for call in self._calls.values()
             if self._dispatch_name and _function(call) == self._dispatch_name
         ]
@@ -119,21 +128,9 @@ class OpenAIStream(Stream):
         for key in ("content", *THOUGHTS):
             if isinstance(delta.get(key), str):
                 self._said.setdefault(key, []).append(delta[key])
-        self._collect_thinking(mappings(delta.get("thinking_blocks")))
-
-    def _collect_thinking(self, pieces: list[Json]) -> None:
-        """Join the pieces of thinking blocks; Claude refuses a call whose thinking is missing.
-
-        LiteLLM streams the blocks of Claude in chunks of OpenAI; a signature ends each block.
-        """
-        for piece in pieces:
-            last = self._thinking[-1] if self._thinking else {}
-            if piece.get("type") == last.get("type") == "thinking" and not last.get("signature"):
-                last["thinking"] = f"{last.get('thinking') or ''}{piece.get('thinking') or ''}"
-                if piece.get("signature"):
-                    last["signature"] = piece["signature"]
-            else:
-                self._thinking.append(dict(piece))
+        for key in _BLOCKS:
+            for piece in mappings(delta.get(key)):
+                _join(self._thinking.setdefault(key, []), piece)
 
     def _call_piece(self, piece: Json) -> Json | None:
         """Renumber a piece of a call for the client; None for a piece of a search."""
@@ -144,7 +141,9 @@ class OpenAIStream(Stream):
         _merge(call, {k: v for k, v in piece.items() if k not in ("index", "type")})
         name = _function(call)
         if name in self._hidden:
-            self._waiting.pop(key, None)
+            waited = self._waiting.pop(key, None) is not None
+            if name == self._search_name:
+                self._remover.remove(call if waited else piece)
             return None
         if key in self._places:
             return {**piece, "index": self._places[key]}
@@ -158,7 +157,7 @@ class OpenAIStream(Stream):
         """Return everything received of a call, as its first piece for the client."""
         self._places[key] = self._next()
         whole = {} if self._waiting.pop(key, None) is None else self._calls[key]
-        return {**piece, **whole, "index": self._places[key]}
+        return self._remover.signed({**piece, **whole, "index": self._places[key]})
 
     def _next(self) -> int:
         """Return the position of a new call."""
@@ -213,6 +212,21 @@ def _merge(whole: Json, piece: Json) -> None:
             _merge(whole[key], value)
         elif value not in (None, "") and not isinstance(known, dict):
             whole[key] = value
+
+
+def _join(blocks: list[Json], piece: Json) -> None:
+    """Add a piece of a block of thoughts; Claude refuses a call whose thinking is missing.
+
+    Its blocks are streamed in chunks of OpenAI; a signature ends each of them.
+    """
+    last = blocks[-1] if blocks else {}
+    text = _TEXTS.get(str(piece.get("type")))
+    is_more = all(piece.get(key) == last.get(key) for key in ("type", "index"))
+    if text and is_more and not last.get("signature"):
+        whole = f"{last.get(text) or ''}{piece.get(text) or ''}"
+        last |= {key: value for key, value in piece.items() if value} | {text: whole}
+    else:
+        blocks.append(dict(piece))
 
 
 def _is_empty(choice: Json) -> bool:
@@ -270,6 +284,10 @@ class OpenAIChat(Provider):
         if isinstance(turn.get("audio"), dict):
             turn["audio"] = {"id": turn["audio"].get("id")}  # the only key that requests accept
         return [turn, *self.results(results)]
+
+    def kept(self, parts: list[Json], name: str) -> list[Json]:
+        """Return the parts that are no calls of one tool, with the signature of the first."""
+        return Remover(name, *SIGNED).kept(parts)
 
     def ended(self, response: Json) -> Json:
         """Return a response whose choices end with `stop` where no call is left."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolscout.discovery.providers.calls import call_in
+from toolscout.discovery.providers.calls import Remover
 from toolscout.discovery.providers.fields import Json, add, mapping, mappings, names_once
 from toolscout.discovery.providers.provider import UNNAMED, Choice, Provider, ProviderName, Results
 from toolscout.discovery.providers.stream import Event, Stream, write
@@ -12,34 +12,6 @@ from toolscout.tools.shapes import declared
 _SIGNATURE = "thoughtSignature"
 _USAGE = "usageMetadata"
 _ID = "responseId"
-
-
-class Remover:
-    """Removes the calls of one tool from the parts of one candidate.
-
-    Of parallel calls only the first has a thought signature, without which Gemini 3 refuses the
-    conversation; that of a removed call moves to the next call that has none.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._signature: Any = None
-        self.removed = False
-
-    def kept(self, parts: list[Json]) -> list[Json]:
-        """Return the parts that are left of the next ones."""
-        left = []
-        for part in parts:
-            call = call_in(part)
-            if call is not None and call.name == self._name:
-                self.removed = True
-                self._signature = self._signature or part.get(_SIGNATURE)
-            elif call is not None and self._signature:
-                left.append({_SIGNATURE: self._signature, **part})
-                self._signature = None
-            else:
-                left.append(part)
-        return left
 
 
 class GeminiStream(Stream):
@@ -53,7 +25,7 @@ class GeminiStream(Stream):
         super().next_turn()
         self._content: Json = {}
         self._parts: list[Json] = []
-        self._remover = Remover(self._search_name)
+        self._remover = Remover(self._search_name, _SIGNATURE)
 
     def response(self) -> Json:
         """Return the candidate with all of its parts as they came."""
@@ -73,7 +45,7 @@ class GeminiStream(Stream):
             return event.raw
         if "error" in data:
             # Nothing is searched for a turn that broke off.
-            self._parts, self._held, self._remover = [], [], Remover(self._search_name)
+            self._parts, self._held, self._remover = [], [], Remover(self._search_name, _SIGNATURE)
         self._usage = mapping(data.get(_USAGE)) or self._usage
         candidates = mappings(data.get("candidates"))
         kept = list(map(self._without_searches, candidates))
@@ -182,7 +154,7 @@ class Gemini(Provider):
 
     def kept(self, parts: list[Json], name: str) -> list[Json]:
         """Return the parts that are no calls of one tool, with the signature of the first."""
-        return Remover(name).kept(parts)
+        return Remover(name, _SIGNATURE).kept(parts)
 
 
 def _capitals(schema: Json) -> Json:
