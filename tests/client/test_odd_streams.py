@@ -156,6 +156,35 @@ def test_what_an_api_puts_beside_a_call_reaches_the_client_with_the_call_of_the_
     assert call["function"] == {"name": "read_file", "arguments": "{}"}
 
 
+def at_once(id_: str, *calls: Json, **said: str) -> bytes:
+    """Return a turn in a single chunk: its role, what it says, its calls, its end and its usage."""
+    delta = {"role": "assistant", "content": None, **said, "tool_calls": calls}
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": "tool_calls"}
+    chunk = {"id": id_, "choices": [choice], "usage": {"total_tokens": 2}}
+    return b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"
+
+
+@pytest.mark.parametrize("said", [{}, {"content": "Let me look. "}], ids=["silent", "text"])
+def test_what_comes_with_the_end_of_a_turn_is_there_after_a_search(run, said):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    real = piece("read_file", "{}", "c2")
+    model = Odd(at_once("r1", piece(PHANTOM, QUERY, "c1"), **said))
+    model.answers[1] = at_once("r2", real, content="Reading.")
+    out = b"".join(run(shape.request("go", tools, stream=True), model, "openai"))
+    chunks = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
+    choices = [choice for chunk in chunks for choice in chunk["choices"]]
+    deltas = [choice["delta"] for choice in choices]
+    assert [delta["role"] for delta in deltas if "role" in delta] == ["assistant"]
+    assert "role" in deltas[0]
+    texts = [delta["content"] for delta in deltas if delta.get("content")]
+    assert texts == [*said.values(), "Reading."]
+    assert [call for delta in deltas for call in delta.get("tool_calls", [])] == [real]
+    assert [c["finish_reason"] for c in choices if c["finish_reason"]] == ["tool_calls"]
+    assert [c["usage"] for c in chunks if c.get("usage")] == [{"total_tokens": 4}]
+    assert {chunk["id"] for chunk in chunks} == {chunks[0]["id"]}
+
+
 @pytest.mark.parametrize("name", ["gateway", "g", PHANTOM[:-1]])
 def test_a_name_that_begins_like_the_search_is_only_held_back_for_a_while(run, name):
     shape = SHAPES[0]

@@ -99,11 +99,12 @@ class OpenAIStream(Stream):
             self._held.append(event)  # the usage belongs to the end of the turn
             return b""
         kept = [choice for choice in map(self._choice, choices) if choice is not None]
-        ending = [choice for choice in kept if choice.get("finish_reason")]
+        ending = [_end_of(choice) for choice in kept if choice.get("finish_reason")]
         if ending:
             whole = event if ending == choices else Event(b"", {**data, "choices": ending})
             self._held.append(whole)
-        going = [choice for choice in kept if not choice.get("finish_reason")]
+            data = {key: value for key, value in data.items() if key != "usage"}
+        going = [said for choice in kept if (said := _said_by(choice))]
         return self._with_data(event, self._as_one({**data, "choices": going})) if going else b""
 
     def _choice(self, choice: Json) -> Json | None:
@@ -181,6 +182,23 @@ class OpenAIStream(Stream):
         if self._id is None:
             self._id = data.get("id")
         return self._with_usage({**data, "id": self._id} if "id" in data else data)
+
+
+def _end_of(choice: Json) -> Json:
+    """Return a choice that ends the turn without what it says: only its end may have to wait."""
+    if not any(mapping(choice.get("delta")).values()):
+        return choice
+    return {key: value for key, value in choice.items() if key != "logprobs"} | {"delta": {}}
+
+
+def _said_by(choice: Json) -> Json | None:
+    """Return what a choice says, without an end; None if it says nothing and ends the turn."""
+    if not choice.get("finish_reason"):
+        return choice
+    if _end_of(choice) is choice:
+        return None
+    said: Json = {key: choice[key] for key in ("index", "delta", "logprobs") if key in choice}
+    return {**said, "finish_reason": None}
 
 
 def _begun(piece: Json) -> Json:
