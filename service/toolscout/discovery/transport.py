@@ -93,7 +93,8 @@ class _Exchanges:
             return response_with(response, self._stream_of(pieces, response), is_raw)
         if not response.is_stream_consumed:
             return response
-        return response_with(response, httpx2.ByteStream(response.content), is_raw=True)
+        read = response_with(response, response.content)
+        return response_with(read, httpx2.ByteStream(read.content), is_raw=True)
 
     async def _whole(self, response: httpx2.Response) -> httpx2.Response:
         """Read and decode a response.
@@ -101,6 +102,11 @@ class _Exchanges:
         Raises:
             UnreadError: it cannot be decoded, or is too large to be looked into.
         """
+        if response.is_stream_consumed:  # `inner` has read it
+            read = response_with(response, response.content)
+            if len(read.content) > MAX_SEARCHED_BYTES:
+                raise UnreadError(read, self._pieces(read))
+            return read
         raw = self._pieces(response, is_raw=True)
         if not can_decode(response):
             raise UnreadError(response, raw)
