@@ -9,9 +9,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.client.shapes import BY_NAME, Said
 from tests.client.upstream import Peer, peer
 from toolscout.discovery import AsyncTransport, Transport
-from toolscout.discovery.exchange import MAX_SEARCHED_BYTES
+from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, PATHS
+from toolscout.discovery.providers.fields import encode
 
 URL = "http://model.example/v1/chat/completions"
 PHANTOM = "gateway_search_tools"
@@ -87,3 +89,31 @@ def test_an_answer_that_was_read_already_and_is_too_large_is_passed_on(ask: Ask)
 
 def test_an_answer_that_was_read_already_is_passed_on_where_nothing_is_searched(ask: Ask):
     assert ask([read(said("hi"))], asked(tool_choice="none")).content == said("hi")
+
+
+def plain(content: bytes) -> httpx2.Response:
+    """Return a response that is open, as connections bring it."""
+    headers = {"content-type": "application/json; charset=utf-8"}
+    return httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(content))
+
+
+@pytest.mark.parametrize("name", ["openai", "openai-responses", "anthropic"])
+def test_a_plain_answer_is_searched_although_a_stream_was_asked_for(ask: Ask, name: str):
+    shape = BY_NAME[name]
+    tools = [shape.tool(f"tool_{number}", "about") for number in range(30)]
+    turns = Said(calls=(("1", PHANTOM, {"query": "read"}),)), Said("done")
+    answers = [plain(encode(shape.response(said))) for said in turns]
+    body = shape.request("read a file", tools, stream=True)
+    url = next(f"http://model.example/v1{end}" for end, provider in PATHS if provider == name)
+    answer = ask(answers, body, url)
+    assert answer.json() == shape.response(turns[-1])
+    assert answer.headers["content-type"].startswith("application/json")
+    assert not answers
+
+
+UNREAD = {"a list": b"[1, 2]", "no JSON": b"busy", "large": said("x" * MAX_SEARCHED_BYTES)}
+
+
+@pytest.mark.parametrize("content", UNREAD.values(), ids=list(UNREAD))
+def test_a_plain_answer_that_cannot_be_searched_is_passed_on(ask: Ask, content: bytes):
+    assert ask([plain(content)], asked(stream=True)).content == content

@@ -276,6 +276,12 @@ def response_with(
     )
 
 
+def is_json(response: httpx2.Response) -> bool:
+    """Return whether a response is a single JSON value, whatever was asked for."""
+    kind: str = response.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower() == "application/json"
+
+
 def can_decode(response: httpx2.Response) -> bool:
     """Return whether the content of a response is encoded in a way that was asked for."""
     return response.headers.get("content-encoding", "").strip().lower() in ENCODINGS

@@ -30,6 +30,7 @@ from toolscout.discovery.exchange import (
     decoded,
     exchange_of,
     gateway_error,
+    is_json,
     joined,
     json_of,
     provider_of,
@@ -139,13 +140,17 @@ class _Exchanges:
             return await self._stream(exchange, begun)
         return await self._complete(exchange, begun)
 
-    async def _complete(self, exchange: Exchange, turn: Turn) -> Answer:
+    async def _complete(
+        self, exchange: Exchange, turn: Turn, first: httpx2.Response | None = None
+    ) -> Answer:
+        """Complete a turn, whose first answer may be there already."""
         last: httpx2.Response | None = None
         answer: dict[str, Any] | None = None
 
         async def forward(body: dict[str, Any]) -> dict[str, Any]:
-            nonlocal last, answer
-            last = await self._whole(await self._send(exchange.forward(body)))
+            nonlocal last, answer, first
+            sent, first = first, None
+            last = await self._whole(sent or await self._send(exchange.forward(body)))
             answer = json_of(last)
             return answer
 
@@ -183,6 +188,8 @@ class _Exchanges:
         pieces = None
         try:
             first = await first_answer(turn, opened)
+            if is_json(first):  # not every API streams
+                return await self._complete(exchange, turn, first)
             if can_decode(first):
                 pieces = self.discovery.stream_turn(turn, self._pieces(first), forward)
         except ProviderError as refused:
