@@ -52,7 +52,7 @@ def test_no_value_of_env_reaches_the_log_in_any_part(tmp_path: Path):
     assert 1_900 < max(map(len, lines)) < 2_100
 
 
-@pytest.mark.parametrize("how", ["deep", "dense", "long", "broken", "bare"])
+@pytest.mark.parametrize("how", ["deep", "dense", "long", "broken", "bare", "amid", "refused"])
 def test_a_call_whose_answer_cannot_be_read_ends_with_an_error(tmp_path: Path, how: str):
     with inside(tmp_path, {"odd": hostile()}) as office:
         failed = office.call("odd__work", how=how)

@@ -85,14 +85,23 @@ def printable(text: str) -> str:
 
 
 def redacted_data(data: Any, secrets: tuple[str, ...]) -> Any:
-    """Return JSON without the values of secrets, in keys and numbers neither."""
+    """Return JSON without the values of secrets, in keys and numbers neither.
+
+    None where it is nested too deeply for that.
+    """
+    try:
+        return _redacted(data, secrets)
+    except RecursionError:
+        return None
+
+
+def _redacted(data: Any, secrets: tuple[str, ...]) -> Any:
     if isinstance(data, dict):
         return {
-            redacted(str(key), secrets): redacted_data(value, secrets)
-            for key, value in data.items()
+            redacted(str(key), secrets): _redacted(value, secrets) for key, value in data.items()
         }
     if isinstance(data, list):
-        return [redacted_data(value, secrets) for value in data]
+        return [_redacted(value, secrets) for value in data]
     text = redacted(str(data), secrets)
     return data if text == str(data) else text
 

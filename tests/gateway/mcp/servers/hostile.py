@@ -52,6 +52,15 @@ def answer(call: dict[str, Any], **result: Any) -> None:
     write(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": result}))
 
 
+UNREADABLE = {
+    "broken": '{"result":{"content":[}},"id":ID}',
+    "bare": '{"result":{"content":[]},"id":ID}',
+    "amid": '{"type":"response","id":ID,"result":{"content":[]}}',
+    "refused": '{"id":ID,"error":{"code":-32000,"message":"no such file"}}',
+}
+"""Answers that are none, though meant as such."""
+
+
 def write(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
@@ -108,9 +117,8 @@ def respond(call: dict[str, Any]) -> None:
             write(whole(call, VALUES[how]))
         case "long":
             write(whole(call, f'"{"z" * (17 << 20)}"'))
-        case "broken" | "bare" as how:
-            rest = "}" if how == "broken" else "]"
-            write(f'{{"result":{{"content":[{rest}}},"id":{call["id"]}}}')
+        case "broken" | "bare" | "amid" | "refused" as how:
+            write(UNREADABLE[how].replace("ID", str(call["id"])))
         case "log":
             write(json.dumps({"level": "info", "took": 3, "id": call["id"]}))
             answer(call, content=[{"type": "text", "text": "worked"}])
