@@ -105,6 +105,12 @@ async def test_reports_that_do_not_count_push_out_none_that_do(monkeypatch: pyte
     assert one.experience("acme").observations == two.experience("acme").observations == 4
 
 
+async def test_a_report_that_is_repeated_in_a_batch_takes_no_other_ones_place():
+    one = learner(MemoryStore())
+    told = [worked(turn=turn) for turn in ("t1", "t1", "t2", "t3", "t4")]
+    assert len(await one.record("acme", told, "a key")) == 3
+
+
 async def test_an_observation_belongs_to_the_content_of_the_latest_list():
     one = learner(MemoryStore())
     await one.record("acme", [worked()])

@@ -143,12 +143,11 @@ class Learner:
         known, slices = self._tenants.get(tenant), Slices()
         if any(self._is_elsewhere(known, seen) for seen in observations):
             await self._read_turns(tenant, known)
-        complete, sources = list[Seen](), Counter[str]()
+        complete, batch = list[Seen](), Counter[str]()
         for seen in observations:
             found = await self._completed(space or tenant, known, seen, key)
             # What does not count is not stored either, where it would push out what does.
-            if found and not known.turns.is_enough(found[0].source, sources[found[0].source]):
-                sources[found[0].source] += 1
+            if found is not None and known.turns.joins(found[0], batch):
                 complete.append(found)
             await slices.pause()
         if self._log is not None and complete:

@@ -4,7 +4,7 @@ A caller may retry a report, and a client and a proxy may both report one call. 
 a turn count once, in every process that reads them.
 """
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -96,6 +96,13 @@ class Turns:
     def is_enough(self, source: str, more: int = 0) -> bool:
         """Whether a source has reported all that counts, with so many more reports."""
         return bool(source) and (self._sources.get(source) or 0) + more >= REPORTS_PER_SOURCE
+
+    def joins(self, seen: Observation, batch: Counter[str]) -> bool:
+        """Whether a report counts after those of a batch, whose reports and sources are counted."""
+        if batch[seen.report] or self.is_enough(seen.source, batch[seen.source]):
+            return False
+        batch.update(filter(None, (seen.report, seen.source)))
+        return True
 
     def count(self, seen: Observation) -> bool:
         """Count a report; False if it was counted before, or its source has reported enough."""
