@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.client import streaming
 from tests.client.shapes import BY_NAME, Said
 from tests.client.upstream import Peer, peer
 from toolscout.discovery import AsyncTransport, Transport
@@ -109,6 +110,18 @@ def test_a_plain_answer_is_searched_although_a_stream_was_asked_for(ask: Ask, na
     assert answer.json() == shape.response(turns[-1])
     assert answer.headers["content-type"].startswith("application/json")
     assert not answers
+
+
+def test_a_stream_that_says_it_is_plain_is_searched(ask: Ask):
+    shape = BY_NAME["openai"]
+    body = shape.request("read a file", TOOLS, stream=True)
+    search = Said(calls=(("1", PHANTOM, {"query": "read"}),))
+    answers = [
+        plain(b"".join(streaming.EVENTS["openai"](said, 1))) for said in (search, Said("done"))
+    ]
+    content = ask(answers, body).content
+    assert streaming.read(shape, content) == Said("done")
+    assert PHANTOM.encode() not in content
 
 
 UNREAD = {"a list": b"[1, 2]", "no JSON": b"busy", "large": said("x" * MAX_SEARCHED_BYTES)}

@@ -88,6 +88,25 @@ CUSTOM: list[list[Json]] = [
 """A call of a tool that takes text instead of arguments, as OpenAI streams it."""
 
 
+def test_a_call_of_a_custom_tool_says_what_it_is_sooner_or_later(run):
+    shape = SHAPES[0]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    tools.append({"type": "custom", "custom": {"name": "run"}})
+    late: list[list[Json]] = [
+        [{"index": 0, "id": "c1", "function": None}],
+        [{"index": 0, "function": None, "custom": {"name": "run", "input": "1"}}],
+        [piece(PHANTOM, QUERY, "c2", 1)],
+    ]
+    model = Odd(events(*late))
+    out = b"".join(run(shape.request("go", tools, stream=True), model, "openai"))
+    assert len(model.requests) == 1  # the client answers the call before anything else
+    lines = [line[6:] for line in out.split(b"\n\n") if line.startswith(b"data: {")]
+    deltas = [choice["delta"] for line in lines for choice in json.loads(line)["choices"]]
+    (call,) = (call for delta in deltas for call in delta.get("tool_calls", ()))
+    assert (call["id"], call["type"]) == ("c1", "custom")
+    assert call["custom"] == {"name": "run", "input": "1"}
+
+
 def test_a_call_of_a_custom_tool_passes_as_it_comes(run):
     shape = SHAPES[0]
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]

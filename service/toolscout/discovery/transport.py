@@ -188,8 +188,10 @@ class _Exchanges:
         pieces = None
         try:
             first = await first_answer(turn, opened)
-            if is_json(first):  # not every API streams
-                return await self._complete(exchange, turn, first)
+            if is_json(first):  # not every API streams, or says that it does
+                first = await self._whole(first)
+                if not first.content.startswith((b"data:", b"event:", b":")):
+                    return await self._complete(exchange, turn, first)
             if can_decode(first):
                 pieces = self.discovery.stream_turn(turn, self._pieces(first), forward)
         except ProviderError as refused:

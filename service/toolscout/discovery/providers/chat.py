@@ -136,9 +136,11 @@ class OpenAIStream(Stream):
     def _call_piece(self, piece: Json) -> Json | None:
         """Renumber a piece of a call for the client; None for a piece of a search."""
         key = self._key_of(piece)
-        if key not in self._calls:
-            self._calls[key] = _begun(piece)
-        call = self._calls[key]
+        begun = _begun(piece)
+        call = self._calls.get(key) or begun
+        if begun["type"] != "function" and _function(call) == "":
+            call = {**begun, "id": call["id"]}  # its first piece did not say so
+        self._calls[key] = call
         _merge(call, {k: v for k, v in piece.items() if k not in ("index", "type")})
         name = _function(call)
         if name in self._hidden:
@@ -203,8 +205,8 @@ def _said_by(choice: Json) -> Json | None:
 
 def _begun(piece: Json) -> Json:
     """Return a call before its first piece: of a function, unless the piece says of what else."""
-    kind = piece.get("type") or ("custom" if "custom" in piece else "function")
-    if kind == "function" or "function" in piece:
+    kind = piece.get("type") or ("custom" if piece.get("custom") else "function")
+    if kind == "function" or piece.get("function"):
         return {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
     return {"id": "", "type": kind}
 
@@ -215,19 +217,19 @@ def _function(call: Json) -> str | None:
     return name
 
 
-def _merge(whole: Json, piece: Json) -> None:
+def _merge(whole: Json, piece: Json, *, is_joined: bool = False) -> None:
     """Add a piece of a call to what is known of it; APIs put further keys beside those of OpenAI.
 
-    Arguments come in pieces, a name in pieces or again and again.
+    Of a function the arguments come in pieces, the name in pieces or again and again.
     """
     for key, value in piece.items():
         known = whole.get(key)
-        if key in ("name", "arguments", "input"):
+        if is_joined and key in ("name", "arguments", "input"):
             if isinstance(value, str) and (key != "name" or value != known):
                 whole[key] = (known or "") + value
         elif isinstance(value, dict):
             whole[key] = dict(mapping(known))
-            _merge(whole[key], value)
+            _merge(whole[key], value, is_joined=key in ("function", "custom"))
         elif value not in (None, "") and not isinstance(known, dict):
             whole[key] = value
 
