@@ -240,12 +240,12 @@ def test_a_registered_name_is_never_unknown_while_its_tools_are_compiled(
 ):
     one, two = pair
     body = {"tools": crowd(3_000, "cog")}
-    put = one.client.put("/v1/catalogs/mill", json=body, headers={"x-api-key": ACME_OLD})
+    put = one.client.put("/v1/catalogs/large", json=body, headers={"x-api-key": ACME_OLD})
     assert put.status_code == 201
-    hasty = {"pattern": "spin cog 7", "catalog": "mill", "latency_budget_ms": 20}
+    hasty = {"pattern": "spin cog 7", "catalog": "large", "latency_budget_ms": 20}
     for _ in range(20):
         assert two.post(hasty, headers={"x-api-key": ACME_NEW}).status_code in (200, 503)
-    until(lambda: known(two, "mill", ACME_NEW, pattern="spin cog 7"))
+    until(lambda: known(two, "large", ACME_NEW, pattern="spin cog 7"))
 
 
 def test_a_registered_name_is_known_to_the_other_process_with_its_first_search(

@@ -176,7 +176,9 @@ def test_a_malformed_url_is_refused(url: str):
         open_store(url)
 
 
-@pytest.mark.parametrize("hosts", ["[::1]:1,[::1]:2", "user:p%40ss@[::1]", "h1,h2:2"])
+@pytest.mark.parametrize(
+    "hosts", ["[::1]:1,[::1]:2", "h1,[::1]:2", "[::1],[::2]", "user:p%40ss@[::1]", "redis,h2:2"]
+)
 async def test_addresses_may_be_names_and_of_ipv6(hosts: str):
     for url in (f"redis+sentinel://{hosts}/tools", f"redis+cluster://{hosts}"):
         await open_store(url).close()

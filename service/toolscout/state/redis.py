@@ -5,6 +5,7 @@ key also has its tenant as hash tag: all that belongs to a tenant is on one node
 stops some tenants and not a part of each.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -65,7 +66,7 @@ class RedisStore:
         except Exception:  # whose text may have parts of a password
             message = f"store: this is no URL of Redis; it is one of {URLS}"
             raise ConfigurationError(message) from None
-        is_cluster = urlsplit(url).scheme.endswith("+cluster")
+        is_cluster = url.partition("://")[0].lower().endswith("+cluster")
         self._key = _tagged if is_cluster else partial(str.__add__, PREFIX)
 
     async def get(self, key: str) -> bytes | None:
@@ -188,17 +189,19 @@ def _clients(url: str) -> list[Any]:
 
     sentinel: Any = Sentinel  # which has no types
     limits: Any = {"socket_connect_timeout": CONNECT_S, "socket_timeout": READ_S}
-    scheme, _, kind = urlsplit(url).scheme.partition("+")
+    whole, _, address = url.partition("://")
+    scheme, _, kind = whole.lower().partition("+")
     if not kind:
         return [Redis.from_url(url, **limits)]
-    parts = urlsplit(url)
-    login, at, hosts = parts.netloc.rpartition("@")
+    # One by one: to Python a list of hosts, one of them in brackets, is no address.
+    netloc = re.split("[/?#]", address, maxsplit=1)[0]
+    login, at, hosts = netloc.rpartition("@")
     nodes = [urlsplit(f"//{node}") for node in hosts.split(",")]
-    first = parts._replace(scheme=scheme, netloc=f"{login}{at}{nodes[0].netloc}")
+    first = urlsplit(f"{scheme}://{login}{at}{nodes[0].netloc}{address[len(netloc) :]}")
     if kind == "cluster":
         startup = [ClusterNode(node.hostname or "", node.port or REDIS_PORT) for node in nodes]
         return [RedisCluster.from_url(first.geturl(), startup_nodes=startup, **limits)]
-    service, _, database = parts.path.strip("/").partition("/")
+    service, _, database = first.path.strip("/").partition("/")
     if kind != "sentinel" or not service:
         raise ValueError("expected redis+cluster://HOST or redis+sentinel://HOST/SERVICE")
     options = parse_url(first._replace(path=f"/{database}").geturl()) | limits

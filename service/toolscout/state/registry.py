@@ -120,13 +120,14 @@ class Registry:
             StoreUnavailable: the catalog may be registered nevertheless, if only the answer was
                 lost; so the tools stay, because a record may refer to them.
         """
+        expected = await self._expected(tenant, name, known)
         fresh = self._next(known, digest, len(tools), expires=expires, content=token_hex(8))
         lasts = None if expires is None else max(0.001, expires - self._clock())
         raw = b"[" + b",".join(tools) + b"]"
         writing = self._guard.store.put(_content(tenant, name, fresh.content), raw, lasts)
         await self._guard.run("put", writing, WRITE_S)
         try:
-            await self._swap(tenant, name, known, fresh, lasts)
+            await self._swap(tenant, name, expected, fresh, lasts)
         except Changed:
             await self._drop(tenant, name, fresh)
             raise
@@ -170,12 +171,12 @@ class Registry:
         Raises:
             Changed: the record has changed since.
         """
+        expected = await self._expected(tenant, name, known)
         if known.external and self.candidates is not None:
             place = key("registered", tenant, name)
-            expected = await self._expected(tenant, name, known)
             await self.candidates.drop(tenant, name, place, expected)
         else:
-            await self._swap(tenant, name, known, None, None)
+            await self._swap(tenant, name, expected, None, None)
             await self._drop(tenant, name, known)
 
     def _next(self, known: Record | None, digest: str, tools: int, **more: Any) -> Record:
@@ -191,11 +192,10 @@ class Registry:
         self,
         tenant: str,
         name: str,
-        known: Record | None,
+        expected: bytes | None,
         fresh: Record | None,
         lasts_s: float | None,
     ) -> None:
-        expected = await self._expected(tenant, name, known)
         new = None if fresh is None else _encode(fresh)
         swapping = self._guard.store.swap(key("registered", tenant, name), expected, new, lasts_s)
         if not await self._guard.run("swap", swapping, WRITE_S):

@@ -170,7 +170,7 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     if record.external:
         service.named.pop((space, name))
         raise IsExternal(record)
-    if space == tenant:
+    if space == tenant and service.cache.by_digest(space, record.digest) is not None:
         service.named.put((space, name), (record.digest, record.digest), 1)
     whole, seen = service.named.get((space, name)) or NOWHERE
     if whole == record.digest and service.cache.by_digest(space, seen) is not None:
@@ -179,10 +179,10 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     return (None, None) if found is None else (found[0].digest, found[1])
 
 
-def _remember_part(
+def _remember(
     service: Service, space: str, name: str, whole: str, listing: "asyncio.Future[Listing]"
 ) -> None:
-    """Remember the digest of what a key sees of a registered catalog, which reading tells."""
+    """Remember the digest of what a key sees of a catalog, which reading tells."""
     if not listing.cancelled() and listing.exception() is None:
         service.named.put((space, name), (whole, listing.result().digest), 1)
 
@@ -204,8 +204,8 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, by
         del service.loads[space, name]
     if raw is not None:
         job = service.compiles.start(space, sha256(raw).digest(), raw)
-        if space != tenant_of(space) and digest is not None:
-            job.listing.add_done_callback(partial(_remember_part, service, space, name, digest))
+        if digest is not None and not (space == tenant_of(space) and is_digest(name)):
+            job.listing.add_done_callback(partial(_remember, service, space, name, digest))
     return digest, raw
 
 
