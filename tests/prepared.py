@@ -88,7 +88,7 @@ class Starter:
         environment: Mapping[str, str],
     ) -> Started:
         """Start a program that writes to two files, or to a pipe and a file."""
-        own = environment.keys() - os.environ.keys()
+        own = dict(environment.items() - os.environ.items())
         is_plain = not any(name.startswith("PYTHON") for name in own)  # which a fork has read
         if self.forks and is_plain and command[:3] == COMMAND and not isinstance(out, int):
             return Forked(command[3:], (out.fileno(), err.fileno()), environment)

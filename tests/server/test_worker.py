@@ -75,7 +75,7 @@ def is_alive(process: int) -> bool:
 
 def test_the_first_worker_is_forked_where_that_is_safe(fresh: Process):
     (worker,) = below(fresh.process.pid)
-    assert "serve" in Path(f"/proc/{worker}/cmdline").read_text()
+    assert "compiling.worker" not in Path(f"/proc/{worker}/cmdline").read_text()
 
 
 def test_a_worker_that_ends_is_replaced_and_asked_again(fresh: Process):

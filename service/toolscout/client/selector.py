@@ -79,6 +79,8 @@ class AsyncSelector(SelectorBase):
 
     def _withdraw(self, begun: "asyncio.Future[Call]") -> None:
         """Give back the ticket of a call that was cancelled while it began."""
+        if begun.cancelled() or begun.exception() is not None:
+            return
         ticket = begun.result().ticket
         if ticket is not None:
             self.breaker.withdraw(ticket)
