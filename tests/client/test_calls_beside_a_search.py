@@ -1,4 +1,4 @@
-"""Calls that are no function's, such as those of a shell: beside a search the client gets them."""
+"""Calls of shells, patches and custom tools reach the client, also in a turn with a search."""
 
 import json
 from typing import Any

@@ -58,7 +58,7 @@ def test_a_file_that_everybody_may_write_is_warned_of_once(followed: tuple[Proce
 
 
 def replace(file: Path, text: str) -> None:
-    """Change a file at once, so that nobody reads half of it."""
+    """Replace a file in one step, so that nobody reads half of it."""
     new = file.with_suffix(".new")
     new.write_text(text, "utf-8")
     new.replace(file)

@@ -277,7 +277,7 @@ def response_with(
 
 
 def is_json(response: httpx2.Response) -> bool:
-    """Return whether a response is a single JSON value, whatever was asked for."""
+    """Return whether a response is labelled as a single JSON value."""
     kind: str = response.headers.get("content-type", "")
     return kind.partition(";")[0].strip().lower() == "application/json"
 

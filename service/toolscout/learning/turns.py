@@ -93,20 +93,20 @@ class Turns:
         """Whether a report was counted."""
         return self._reports.get(report) is not None
 
-    def is_enough(self, source: str, more: int = 0) -> bool:
-        """Whether a source has reported all that counts, with so many more reports."""
+    def _is_exhausted(self, source: str, more: int = 0) -> bool:
+        """Whether no further report of a source counts, after `more` that are not counted yet."""
         return bool(source) and (self._sources.get(source) or 0) + more >= REPORTS_PER_SOURCE
 
     def joins(self, seen: Observation, batch: Counter[str]) -> bool:
         """Whether a report counts after those of a batch, whose reports and sources are counted."""
-        if batch[seen.report] or self.is_enough(seen.source, batch[seen.source]):
+        if batch[seen.report] or self._is_exhausted(seen.source, batch[seen.source]):
             return False
         batch.update(filter(None, (seen.report, seen.source)))
         return True
 
     def count(self, seen: Observation) -> bool:
         """Count a report; False if it was counted before, or its source has reported enough."""
-        if self.is_counted(seen.report) or self.is_enough(seen.source):
+        if self.is_counted(seen.report) or self._is_exhausted(seen.source):
             return False
         if seen.report:
             self._reports.put(seen.report, True)

@@ -218,7 +218,7 @@ def _function(call: Json) -> str | None:
 
 
 def _merge(whole: Json, piece: Json, *, is_joined: bool = False) -> None:
-    """Add a piece of a call to what is known of it; APIs put further keys beside those of OpenAI.
+    """Add a piece of a call to what is known of it; some APIs add keys that OpenAI does not have.
 
     Of a function the arguments come in pieces, the name in pieces or again and again.
     """

@@ -81,14 +81,14 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
         service.loads[space, named] = loading
         loading.add_done_callback(lambda task: task.cancelled() or task.exception())
     compiled_here = _compiled_here(service, space, named)
-    is_new = compiled_here is None and not is_digest(named)
+    must_wait = compiled_here is None and not is_digest(named)
     given = getattr(read.request, "latency_budget_ms", None)
     budget_ms = given or service.settings.latency_budget_ms
-    await asyncio.wait([loading], timeout=budget_ms / 1_000 if is_new else WAIT_S)
+    await asyncio.wait([loading], timeout=budget_ms / 1_000 if must_wait else WAIT_S)
     if loading.done() and isinstance(external := loading.exception(), IsExternal):
         return Read(read.request, None, b"", external.record)
     # What takes longer goes on; the next request may find what this one could not wait for.
-    if is_new and (not loading.done() or loading.exception() is not None):
+    if must_wait and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")
     digest, raw = loading.result() if loading.done() else (compiled_here, None)
     if raw is not None:
