@@ -33,7 +33,7 @@ from toolscout.learning.examples import ExamplePriors, judged
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions, total
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
-from toolscout.ranking.decided import Decided
+from toolscout.ranking.decided import NO_EXPERIENCE, Decided
 from toolscout.ranking.explain import explain, notes, with_evidence
 from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver
@@ -213,15 +213,17 @@ class Engine:
     def decide(self, catalog: Source, ask: Ask, **options: Unpack[DecideOptions]) -> Decision:
         """Answer a question from a catalog of this engine's compiler."""
         decision = decide(catalog, ask, self.embedder, **options)
-        if isinstance(catalog, Catalog) and _depend_on_nothing(options):
-            self._decided.keep(catalog, ask, decision)
+        version = _version_of(options)
+        if isinstance(catalog, Catalog) and version is not None:
+            self._decided.keep(catalog, ask, decision, version)
         return decision
 
     def recall(
         self, catalog: Catalog, ask: Ask, **options: Unpack[DecideOptions]
     ) -> Decision | None:
         """Return the same decision as `decide` if it was made before and is remembered."""
-        return self._decided.find(catalog, ask) if _depend_on_nothing(options) else None
+        version = _version_of(options)
+        return None if version is None else self._decided.find(catalog, ask, version)
 
     @staticmethod
     def result(catalog: Catalog, decision: Decision, explained: bool) -> Result:
@@ -243,8 +245,12 @@ class Engine:
         )
 
 
-def _depend_on_nothing(options: DecideOptions) -> bool:
-    return all(option is None for option in options.values())
+def _version_of(options: DecideOptions) -> int | None:
+    """Return the version of the experience; None if a decision depends on more than this."""
+    if any(option is not None for name, option in options.items() if name != "prior"):
+        return None
+    prior = options.get("prior")
+    return NO_EXPERIENCE if prior is None else prior.version
 
 
 def _read(messages: Sequence[Any]) -> Conversation:

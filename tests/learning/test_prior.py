@@ -8,8 +8,8 @@ from toolscout import Engine
 from toolscout.index.patterns import Pattern, read_pattern
 from toolscout.index.vectors import QueryVectors
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.prior import CAP, HALF_LIFE_S, RAISING, STALE_S, LearnedIndex
-from toolscout.ranking.ask import Ask
+from toolscout.learning.prior import CAP, HALF_LIFE_S, RAISING, STALE_S, LearnedIndex, prior_of
+from toolscout.ranking.ask import Ask, Prior
 from toolscout.text.query import Query, analyse
 
 ENGINE = Engine(TOOLS)
@@ -162,11 +162,12 @@ def test_what_worked_for_an_unlike_query_makes_a_match_of_nothing():
         ask = Ask(pattern=hopeless)
         before, after = (
             ENGINE.decide(ENGINE.catalog, ask),
-            ENGINE.decide(ENGINE.catalog, ask, prior=told),
+            ENGINE.decide(ENGINE.catalog, ask, prior=Prior(told)),
         )
         assert (before.outcome, after.outcome) == ("no_match", "no_match")
     assert (
-        ENGINE.decide(ENGINE.catalog, Ask(pattern="ship a parcel"), prior=told).outcome == "match"
+        ENGINE.decide(ENGINE.catalog, Ask(pattern="ship a parcel"), prior=Prior(told)).outcome
+        == "match"
     )
 
 
@@ -199,9 +200,7 @@ def test_a_learned_tool_is_found_though_words_and_meaning_rank_a_hundred_before_
         "resize_image"
         not in engine.decide(engine.catalog, Ask(pattern=ask.pattern, top_k=100)).names
     )
-    found = engine.decide(
-        engine.catalog, ask, prior=lambda query, vectors: index.prior(read_pattern(query, vectors))
-    )
+    found = engine.decide(engine.catalog, ask, prior=prior_of(index))
     assert "resize_image" in found.names
 
 
@@ -220,7 +219,7 @@ def names_after(
     return ENGINE.decide(
         ENGINE.catalog,
         Ask(pattern=asked or pattern),
-        prior=lambda query, vectors: index.prior(read_pattern(query, vectors)),
+        prior=prior_of(index),
     ).names
 
 

@@ -8,8 +8,11 @@ import pytest
 from tests.support import ENGINE, compiled
 from toolscout import Engine
 from toolscout.contract.requests import Filters
+from toolscout.index.patterns import pack_text, unpack
+from toolscout.learning.experience import Experience, Observation
+from toolscout.learning.prior import LearnedIndex, prior_of
 from toolscout.ranking import pipeline
-from toolscout.ranking.ask import Ask, Learned
+from toolscout.ranking.ask import Ask, Learned, Prior
 from toolscout.ranking.explain import explain
 from toolscout.text.conversation import Earlier
 
@@ -62,11 +65,34 @@ def test_another_question_or_catalog_has_a_decision_of_its_own() -> None:
 def test_what_depends_on_more_than_question_and_tools_is_not_remembered() -> None:
     catalog, ask = compiled(TOOLS), Ask(pattern="read a file")
     nothing = pipeline.decide(catalog, ask, ENGINE.embedder).ranking.scores * 0
-    ENGINE.decide(catalog, ask, prior=lambda _, __: Learned(nothing, 0.0))
+    ENGINE.decide(catalog, ask, prior=Prior(lambda *_: Learned(nothing, 0.0)))
     ENGINE.decide(catalog, ask, degraded="bm25")
     ENGINE.decide(catalog, Ask(pattern="read|send"))
     assert ENGINE.recall(catalog, ask) is None
     assert ENGINE.recall(catalog, Ask(pattern="read|send")) is None
+
+
+def test_a_decision_is_remembered_until_the_experience_with_its_tools_changes() -> None:
+    catalog, ask, experience = compiled(TOOLS), Ask(pattern="water the plants"), Experience()
+    keys = [(name, "") for name in catalog.names]
+
+    def learn(tool: str) -> None:
+        vector = unpack(pack_text("water the plants", ENGINE.embedder))
+        experience.learn(Observation("", tool, True), vector)
+
+    learn("send_email")
+    index = LearnedIndex(keys, experience, 0.0)
+    made = ENGINE.decide(catalog, ask, prior=prior_of(index))
+    assert ENGINE.recall(catalog, ask) is None
+    found = ENGINE.recall(catalog, ask, prior=prior_of(index))
+    assert found is not None
+    assert (found.names, explain(found)) == (made.names, explain(made))
+    learn("of_another_list")
+    assert index.is_current(experience, 0.0)
+    assert ENGINE.recall(catalog, ask, prior=prior_of(index)) is not None
+    learn("read_file")
+    assert index.is_current(experience, 0.0)
+    assert ENGINE.recall(catalog, ask, prior=prior_of(index)) is None
 
 
 def test_a_changed_tool_is_found_by_the_question_that_was_asked_before() -> None:

@@ -47,6 +47,7 @@ def judged(catalog: Catalog, embedder: Embedder | None) -> Catalog:
     if not catalog.examples or embedder is None:
         return catalog
     index, gained = _index(catalog), 0.0
+    without = Prior(lambda query, vectors: index.prior(read_pattern(query, vectors), left_out=True))
     places: list[tuple[int, int]] = []
     of_tool: Counter[int] = Counter()
     for row, _ in catalog.examples:
@@ -55,12 +56,7 @@ def judged(catalog: Catalog, embedder: Embedder | None) -> Catalog:
     count = min(LEFT_OUT, len(places))
     for row, number in (places[at * len(places) // count] for at in range(count)):
         text = example_texts(catalog.tool(row))[number]
-        ranking = rank(
-            catalog,
-            Ask(pattern=text),
-            embedder,
-            prior=lambda query, vectors: index.prior(read_pattern(query, vectors), left_out=True),
-        )
+        ranking = rank(catalog, Ask(pattern=text), embedder, prior=without)
         gained += learning_gains(ranking).get(catalog.names[row], 0.0)
     return replace(catalog, examples_gain=gained)
 

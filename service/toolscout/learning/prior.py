@@ -8,6 +8,7 @@ them much, and few or old uses count less.
 
 import sys
 from collections.abc import Sequence
+from itertools import count
 from math import exp, inf
 
 import numpy as np
@@ -129,6 +130,8 @@ HALF_LIFE_S = 30 * 86_400.0
 STALE_S = 3_600.0
 """Age in seconds after which an index is rebuilt, so that old uses fade."""
 
+_VERSIONS = count(1)
+
 
 class LearnedIndex:
     """The past patterns of one catalog's tools, and their examples; updated with new experience.
@@ -153,7 +156,8 @@ class LearnedIndex:
         self._slots = min(SLOTS, max(1, MAX_ROWS // max(len(keys), 1)))
         self._size = len(keys)
         self._made = now
-        self._seen = experience.changes
+        self.version, self._seen, self._blamed = 0, 0, 1.0
+        self._note_change()
         known = [key for key in self._row_of if experience.of(key) is not None]
         self._place: dict[Key, int] = {}
         self._used = 0
@@ -192,8 +196,18 @@ class LearnedIndex:
                 return False
             for key in ours:
                 self._take(key, now)
+            if ours:
+                self._note_change()
             self._seen = experience.changes
         return True
+
+    def _note_change(self) -> None:
+        """Start a new version, in which every query gets the same answer until the next."""
+        experience = self._experience
+        self.version = next(_VERSIONS)
+        self._seen = experience.changes
+        # Where everything fails, a failure says nothing of its tool.
+        self._blamed = 1 - experience.failures / (experience.observations + USUAL_USES)
 
     def helps(self, likeness: float) -> bool:
         """Whether the reports so far show that experience improves the order of these tools.
@@ -234,11 +248,9 @@ class LearnedIndex:
                 if place < self._examples:
                     exemplary.add(row)
         whole = STRENGTH * _trust(closest, pattern) / (uses + THIN)
-        # Where everything fails, a failure says nothing of its tool.
-        blamed = 1 - self._experience.failures / (self._experience.observations + USUAL_USES)
         added = np.zeros(self._size, np.float32)
         for row, gain in gains.items():
-            more = whole * gain if gain > 0 else whole * gain * blamed
+            more = whole * gain if gain > 0 else whole * gain * self._blamed
             if abs(more) >= LEAST and (more < 0 or row in raised):
                 added[row] = max(-CAP, min(CAP, more))
         return Learned(added, closest, proven, self.helps(closest), exemplary)
@@ -324,8 +336,8 @@ class LearnedIndex:
 
 
 def prior_of(index: LearnedIndex) -> Prior:
-    """Return an index as the function that the pipeline calls."""
-    return lambda query, vectors: index.prior(read_pattern(query, vectors))
+    """Return an index as the pipeline uses it."""
+    return Prior(lambda query, vectors: index.prior(read_pattern(query, vectors)), index.version)
 
 
 def _trust(closest: float, pattern: Pattern) -> float:

@@ -40,8 +40,14 @@ class Learned(NamedTuple):
     """Rows of tools that say by an example that they serve a similar query."""
 
 
-Prior = Callable[[Query, QueryVectors | None], Learned | None]
-"""Returns the experience for a query; None without any."""
+class Prior(NamedTuple):
+    """The experience with the tools of one catalog."""
+
+    of: Callable[[Query, QueryVectors | None], Learned | None]
+    """Returns the experience for a query; None without any."""
+    version: int | None = None
+    """Differs wherever `of` could answer differently; None if that cannot be told."""
+
 
 _NO_QUERY = Query("", (), ())
 _NO_SCORES = np.zeros(0, np.float32)

@@ -1,7 +1,8 @@
 """Remember decisions: an agent asks the same question of the same tools at every step of a turn.
 
-A decision that depends on nothing but question and tools is made once. Those in which experience, a
-chain, the encoder or shortness of time had a part are made anew each time.
+A decision that depends on nothing but question, tools and experience is made once until the
+experience with these tools changes. Those in which a chain, the encoder or shortness of time had a
+part are made anew each time.
 """
 
 from contextlib import suppress
@@ -16,7 +17,10 @@ from toolscout.ranking.ask import Ask, Decision
 DECIDED_BYTES = 16 << 20
 """Bytes of all remembered decisions: some 1,000 about 300 tools each."""
 
-_BASE_BYTES, _TOOL_BYTES, _TERM_BYTES, _VECTOR_BYTES = 3_000, 28, 200, 1_200
+_BASE_BYTES, _TOOL_BYTES, _TERM_BYTES, _VECTOR_BYTES = 3_000, 32, 200, 1_200
+
+NO_EXPERIENCE = 0
+"""The version of the experience where there is none."""
 
 LONGEST_CHARS, MOST_NAMES = 4_096, 64
 """Characters of a question, and names and filter values beside it, up to which it is remembered."""
@@ -26,30 +30,35 @@ class Decided:
     """The latest decisions of an engine; thread-safe."""
 
     def __init__(self) -> None:
-        self._kept: Lru[tuple[int, Ask], tuple[ref[Catalog], Decision]] = Lru(DECIDED_BYTES)
+        self._kept: Lru[tuple[int, Ask], tuple[ref[Catalog], int, Decision]] = Lru(DECIDED_BYTES)
 
-    def find(self, catalog: Catalog, ask: Ask) -> Decision | None:
-        """Return the decision about a question, if this very catalog was asked before."""
+    def find(self, catalog: Catalog, ask: Ask, version: int = NO_EXPERIENCE) -> Decision | None:
+        """Return the decision about a question that was made of this catalog and experience."""
         known = None
         if _is_long(ask):
             return None
         with suppress(TypeError):  # what a library's caller gives as lists is not looked up
             known = self._kept.get((id(catalog), ask))
-        if known is None or known[0]() is not catalog:
+        if known is None or known[0]() is not catalog or known[1] != version:
             return None
-        decision = known[1]
+        decision = known[2]
         return replace(decision, ranking=replace(decision.ranking, source=catalog))
 
-    def keep(self, catalog: Catalog, ask: Ask, decision: Decision) -> None:
-        """Remember a decision, without its catalog, which may be dropped meanwhile."""
+    def keep(
+        self, catalog: Catalog, ask: Ask, decision: Decision, version: int = NO_EXPERIENCE
+    ) -> None:
+        """Remember a decision in place of an older one, without catalog and experience.
+
+        These may be dropped meanwhile.
+        """
         ranking = decision.ranking
         if ranking.scan is not None or not catalog.digest or _is_long(ask):
             return  # as many rows as match; a part of a catalog; a key of any size
         size = _BASE_BYTES + _TOOL_BYTES * len(catalog) + _TERM_BYTES * len(ranking.query.terms)
         size += 3 * len(ask.pattern) + _VECTOR_BYTES * len(ranking.query.embedding_texts)
         with suppress(TypeError):
-            without = replace(decision, ranking=replace(ranking, source=None))
-            self._kept.put((id(catalog), ask), (ref(catalog), without), size)
+            without = replace(decision, ranking=replace(ranking, source=None, prior=None))
+            self._kept.put((id(catalog), ask), (ref(catalog), version, without), size)
 
 
 def _is_long(ask: Ask) -> bool:

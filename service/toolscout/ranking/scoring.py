@@ -92,7 +92,7 @@ def score(ranking: Ranking) -> Ranking:
         cosine, whole = source.vectors.similarities(vectors)
         familiarity = vectors.familiarity
     if ranking.prior is not None and ranking.ranker == "hybrid":
-        learned = ranking.prior(query, vectors)
+        learned = ranking.prior.of(query, vectors)
     asked, encoded, encoder_cosine = ranking.encoder_vector, source.encoded, None
     if asked is not None and encoded is not None and cosine is not None:
         encoder_cosine = encoded.similarities(asked) if ranking.ranker == "hybrid" else None
