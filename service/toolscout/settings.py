@@ -78,6 +78,13 @@ class Settings:
     latency_budget_ms: int = setting(
         150, "answer within this many milliseconds if a request sets no budget", 1, 60_000
     )
+    cold_budget_ms: int = setting(
+        800,
+        "answer within this many milliseconds about tools that are not compiled yet, if a request "
+        "sets no budget",
+        1,
+        60_000,
+    )
     max_body_bytes: int = setting(
         16 * MIB, "accept request bodies of up to this many bytes", 1_024, 1_024 * MIB
     )

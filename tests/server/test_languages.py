@@ -30,16 +30,19 @@ def test_the_first_question_of_a_process_needs_no_more_time(tmp_path: Path, ques
     assert "degraded=no" in first.headers["x-tool-selection"]
 
 
-def test_a_question_that_words_cannot_answer_is_never_told_that_nothing_fits(server: Process):
-    """Where there was no time to compile the list, nothing was judged."""
-    tools = crowd(3_000, "flange")
-    cold = server.search("谁修改了这行代码", tools, latency_budget_ms=1, explain=True).json()
-    assert (cold["outcome"], cold["degraded"]) == ("weak", "keyword")
-    assert len(cold["selected_names"]) == 5
-    assert "not judged" in cold["notes"][0]
-
-
-def test_a_word_that_no_tool_has_is_no_match_in_english(server: Process):
-    tools = crowd(3_000, "gusset")
-    cold = server.search("zzqx", tools, latency_budget_ms=1, explain=True).json()
-    assert cold["outcome"] == "no_match"
+@pytest.mark.parametrize("ranker", ["auto", "bm25"])
+@pytest.mark.parametrize(
+    "question", ["zzqx", "谁修改了这行代码", "отправить сообщение в чат", "صيانة المركبات"]
+)
+def test_no_tools_stand_for_a_question_of_which_none_has_a_word(
+    server: Process, question: str, ranker: str
+):
+    """Not even the first ones of the list, where there was no time to compare meanings."""
+    tools = crowd(3_000, f"gusset{ranker}{len(question)}")
+    fields = {"latency_budget_ms": 1, "explain": True, "ranker": ranker}
+    cold = server.search(question, tools, **fields).json()
+    assert (cold["selected_names"], cold["outcome"]) == ([], "no_match")
+    assert cold["degraded"] == "keyword"
+    assert "no time to compare meanings" in cold["notes"][0]
+    pinned = server.search(question, tools, always_keep=[tools[7]["name"]], **fields).json()
+    assert pinned["selected_names"] == []

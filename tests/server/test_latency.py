@@ -1,7 +1,10 @@
 """The latency budget: a cheaper ranker answers in time, visibly, and the next call is full."""
 
+from pathlib import Path
+
 import pytest
 
+from tests.in_process import serving
 from tests.support import TOOLS, Process, crowd, until
 
 MANY = 3_000
@@ -23,6 +26,31 @@ def test_too_little_time_for_new_tools_steps_down_visibly(server: Process, ranke
     assert "degraded=keyword" in selection(first)
     assert first.json()["selected_names"][0] == name
     assert server.metric('toolscout_degraded_total{ranker="keyword"}') == before + 1
+
+
+BATCH = "/v1/tool-discovery/search:batch"
+
+
+def test_new_tools_have_a_budget_of_their_own(tmp_path: Path):
+    ask = {"pattern": "spin it around"}
+    with serving(tmp_path, latency_budget_ms=1, cold_budget_ms=60_000) as patient:
+        first = patient.post(ask | {"tools": crowd(MANY, "sconce")})
+        assert "ranker=hybrid" in selection(first)
+        assert "degraded=no" in selection(first)
+        several = {"patterns": ["spin it round", "a sconce"], "explain": True}
+        several["tools"] = crowd(MANY, "sconces")
+        results = patient.post(several, BATCH).json()["results"]
+        assert [each["degraded"] for each in results] == ["no", "no"]
+        asked = patient.post(ask | {"tools": crowd(MANY, "corbel"), "latency_budget_ms": 1})
+        assert "degraded=no" not in selection(asked)
+
+
+def test_known_tools_have_no_part_in_it(tmp_path: Path):
+    ask = {"pattern": "spin a finial", "tools": crowd(MANY, "finial")}
+    with serving(tmp_path, latency_budget_ms=60_000, cold_budget_ms=1) as hasty:
+        assert "degraded=keyword" in selection(hasty.post(ask))
+        until(lambda: "cache=hit" in selection(hasty.post(ask)))
+        assert "degraded=no" in selection(hasty.post(ask))
 
 
 def test_the_compile_goes_on_and_the_next_call_is_full(server: Process):

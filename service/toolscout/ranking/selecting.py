@@ -61,8 +61,8 @@ COMPARABLE = 0.7
 """Share of the best score from which another tool's evidence is comparable."""
 
 
-NOT_JUDGED = "not judged: there was no time to compare meanings, and no tool has a word of this"
-"""Note of an answer with the first tools of the catalog."""
+ONLY_WORDS = "there was no time to compare meanings, and no tool has a word of this"
+"""Note of an answer without tools, where a later one may have some."""
 
 
 def judge(ranking: Ranking) -> Ranking:
@@ -71,29 +71,16 @@ def judge(ranking: Ranking) -> Ranking:
     if ranking.ranker == "regex":
         return replace(ranking, ranked=ranked)
     outcome = judging.judge(ranking, ranked, ranking.ask.no_match_below)
-    if outcome == "no_match" and not ranked and _is_lost_by_words(ranking):
-        return replace(ranking, ranked=_any(ranking), outcome="weak", note=NOT_JUDGED)
+    if outcome == "no_match" and not ranked and _lacks_meaning(ranking):
+        return replace(ranking, ranked=ranked, outcome=outcome, note=ranking.note or ONLY_WORDS)
     if outcome == "match" and ranking.query.earlier and not _matches_alone(ranking, ranked):
         outcome = "weak"
     return replace(ranking, ranked=ranked, outcome=outcome)
 
 
-def _is_lost_by_words(ranking: Ranking) -> bool:
-    """Whether only words were compared, for want of time, with a question in another language."""
-    embedder = ranking.embedder
-    return (
-        ranking.degraded is not None
-        and not SCORERS[ranking.ranker].meaning
-        and embedder is not None
-        and embedder.is_in_other_language(ranking.ask.ranking_part)
-    )
-
-
-def _any(ranking: Ranking) -> list[int]:
-    """Return rows that may be selected, in the order of the catalog."""
-    allowed, count = ranking.allowed, _depth(ranking)
-    rows = range(len(ranking.source)) if allowed is None else allowed.nonzero()[0].tolist()
-    return list(rows[:count])
+def _lacks_meaning(ranking: Ranking) -> bool:
+    """Whether only words were compared, for want of time."""
+    return ranking.degraded is not None and not SCORERS[ranking.ranker].meaning
 
 
 def _matches_alone(ranking: Ranking, ranked: list[int]) -> bool:

@@ -197,7 +197,7 @@ def banner(settings: Settings) -> str:
         f"  tls     {_tls(settings)}",
         f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
         f"  limits  {settings.max_tools:,} tools, {_size(settings.max_body_bytes)}, "
-        f"{settings.latency_budget_ms} ms budget",
+        f"{settings.latency_budget_ms} ms budget, {settings.cold_budget_ms} ms for new tools",
         *(f"  warning {expiry}" for expiry in expiries(settings)),
         *([f"  play    {url}/"] if playground.is_on(settings) else []),
         f"  docs    {url}/docs",

@@ -56,7 +56,7 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     asks = envelope.to_asks(sent, service.settings)
     if read.external is not None:
         asks = list(map(external.asked, asks))
-    deadline = deadline_of(service, request.arrived, sent.latency_budget_ms)
+    deadline = deadline_of(service, request.arrived, sent.latency_budget_ms, cold=read.is_cold)
     trace.top_k = asks[0].top_k
     questions = [(ask, trace.part(ask.pattern)) for ask in asks]
     source = await find(service, request, read, trace, deadline, questions)

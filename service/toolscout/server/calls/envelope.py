@@ -83,6 +83,12 @@ class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
     external: Record | None = None
     """The record of a catalog whose tools are not held here."""
 
+    @property
+    def is_cold(self) -> bool:
+        """Whether the tools have to be compiled first."""
+        is_held = self.known is not None or self.external is not None
+        return not is_held and not is_absent(self.request.tools)
+
 
 async def read(decoder: Decode[R], body: bytes, cache: CatalogCache, tenant: str) -> Read[R]:
     """Decode a body, by the fast path if its tools are known.

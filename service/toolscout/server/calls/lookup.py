@@ -83,7 +83,7 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     compiled_here = _compiled_here(service, space, named)
     must_wait = compiled_here is None and not is_digest(named)
     given = getattr(read.request, "latency_budget_ms", None)
-    budget_ms = given or service.settings.latency_budget_ms
+    budget_ms = given or service.settings.cold_budget_ms
     await asyncio.wait([loading], timeout=budget_ms / 1_000 if must_wait else WAIT_S)
     if loading.done() and isinstance(external := loading.exception(), IsExternal):
         return Read(read.request, None, b"", external.record)

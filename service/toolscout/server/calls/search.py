@@ -56,6 +56,10 @@ READ_S = 3.0
 """Least seconds that a new list has to be read, and as many more for each MiB: many times what it
 takes, also while the worker is replaced, because until then there is nothing to answer by."""
 
+SOONEST = 0.5
+"""Share of its expected time in which a compile may be done, since estimates are that rough: words
+answer at once only if it cannot be."""
+
 RANKED_AT_ONCE = 20_000
 """Maximum number of tools that are ranked on the event loop (some 2 ms); more are in a thread."""
 
@@ -82,7 +86,7 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     ask = envelope.to_ask(sent, service.settings)
     if read.external is not None:
         ask = external.asked(ask)
-    deadline = deadline_of(service, request.arrived, sent.latency_budget_ms)
+    deadline = deadline_of(service, request.arrived, sent.latency_budget_ms, cold=read.is_cold)
     trace.pattern, trace.top_k = ask.pattern, ask.top_k
     source = await find(service, request, read, trace, deadline, [(ask, trace)])
     chained = bool(sent.complete_chain)
@@ -107,14 +111,19 @@ async def read_call(
     return read
 
 
-def deadline_of(service: Service, began: float, budget_ms: float | None = None) -> float:
-    """Return the deadline of a decision, as a time of `perf_counter`; None uses the setting.
+def deadline_of(
+    service: Service, began: float, budget_ms: float | None = None, *, cold: bool = False
+) -> float:
+    """Return the deadline of a decision, as a time of `perf_counter`.
+
+    Without a budget of its own, a request about tools that are not compiled yet has more time.
 
     Raises:
         InvalidRequest: the budget is no whole number.
     """
-    given = envelope.whole("latency_budget_ms", budget_ms)
-    most_ms = (given or service.settings.latency_budget_ms) - ENCODE_RESERVE_MS
+    settings = service.settings
+    usual_ms = settings.cold_budget_ms if cold else settings.latency_budget_ms
+    most_ms = (envelope.whole("latency_budget_ms", budget_ms) or usual_ms) - ENCODE_RESERVE_MS
     return began + most_ms / 1_000
 
 
@@ -311,14 +320,19 @@ async def _compile(
         trace.offered, trace.unnamed = listing.offered, listing.unnamed
         count = listing.unique
         stage = job.lexical if questions[0][0].ranker in ("bm25", "regex") else job.complete
-        reserve = costs.estimate("scan", count * len(questions)) / 1_000
-        left = deadline - reserve - perf_counter()
+        scan_s = costs.estimate("scan", count * len(questions)) / 1_000
+        left = deadline - scan_s - perf_counter()
         # Assume that the compiles before this one have its size.
-        queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant)
-        if not stage.done() and queued / 1_000 > left:
+        queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant) / 1_000
+        soonest = SOONEST * queued
+        if soonest > left and queued <= scan_s:
+            left = scan_s  # words would be no sooner
+        elif soonest > left and not stage.done():
             # Before the compile has a turn.
             return await _answer_by_words(service, questions, job)
     await asyncio.wait([stage], timeout=max(left, 0.0))
+    if not stage.done() and _finished(job.lexical) is not None:  # nothing has to be scanned
+        await asyncio.wait([stage], timeout=max(deadline - perf_counter(), 0.0))
     found = _finished(stage) or _finished(job.lexical)
     if found is not None:
         return found
