@@ -1,0 +1,236 @@
+"""What providers refuse in a tool's name and input schema: one such tool is a 400 for them all.
+
+The rules are those of the providers' documentation and of the errors that users report. Nothing is
+refused here that any of their models may take; keywords that they only ignore are no reason.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import unquote
+
+import msgspec
+
+from toolscout.contract.fields import is_absent
+from toolscout.contract.tools import Tool
+from toolscout.tools.shapes import schema_of
+
+MAX_SCHEMAS = 5_000
+"""Schemas within one that are looked at; those of real tools have some hundred at most."""
+
+MAX_POINTER = 32
+"""Steps of a reference that are followed; a longer one is not judged."""
+
+SHOWN_CHARS = 60
+"""Characters of a name or a value from a schema that a reason shows."""
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]+")
+_GEMINI_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
+_COMPOSED = ("oneOf", "anyOf", "allOf")
+_OPENAI_ROOT = (*_COMPOSED, "enum", "const", "not")
+
+TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+"""The types of JSON Schema."""
+
+
+class Rules(NamedTuple):
+    """What one provider takes."""
+
+    longest: int
+    """Characters of a name."""
+    name: re.Pattern[str] = _NAME
+    characters: str = "letters, digits, _ and -"
+    """What the pattern says, in words."""
+    root: tuple[str, ...] = _COMPOSED
+    """Keywords that must not stand at the root of a schema."""
+    longest_reference: int | None = None
+    """Characters of a name in a reference that loads a deferred tool, if fewer."""
+    is_lenient_about_case: bool = False
+    """Whether `STRING` is a type, too."""
+    needs_properties: bool = False
+    """Whether each required name has to be among the properties."""
+
+
+RULES: Mapping[str, Rules] = {
+    "openai": Rules(64, root=_OPENAI_ROOT),
+    "openai-responses": Rules(128, root=_OPENAI_ROOT),
+    "anthropic": Rules(128, longest_reference=64),
+    "bedrock": Rules(64),
+    "bedrock-anthropic": Rules(64),
+    "gemini": Rules(
+        64,
+        name=_GEMINI_NAME,
+        characters="letters, digits, _ . : and -, first a letter or _",
+        root=(),
+        is_lenient_about_case=True,
+        needs_properties=True,
+    ),
+}
+"""By the names of `toolscout.discovery.providers`."""
+
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_SINGLE = (
+    *("items", "additionalItems", "additionalProperties", "contains", "propertyNames"),
+    *("unevaluatedItems", "unevaluatedProperties", "not", "if", "then", "else"),
+)
+
+_Path: TypeAlias = "tuple[_Path, tuple[str, object]] | None"
+
+
+def refusals(
+    provider: str, name: str, schema: Mapping[str, Any], *, by_reference: bool = False
+) -> tuple[str, ...]:
+    """Return why a provider refuses a tool of this name and input schema; nothing if it takes it.
+
+    An empty schema is none. The cost is bounded whatever the schema; what lies beyond the bound is
+    taken to be right. `by_reference`: the tool is deferred, and loaded by its name.
+
+    Raises:
+        KeyError: there is no such provider.
+    """
+    rules = RULES[provider]
+    found = [*_about_name(rules, name, by_reference), *_about_root(rules, schema)]
+    return tuple(dict.fromkeys([*found, *_about_schemas(rules, schema)]))
+
+
+def refused_by(
+    name: str, schema: Mapping[str, Any], *, by_reference: bool = False
+) -> dict[str, list[str]]:
+    """Return each reason for which some provider refuses a tool, with these providers."""
+    found: dict[str, list[str]] = {}
+    for provider in RULES:
+        for reason in refusals(provider, name, schema, by_reference=by_reference):
+            found.setdefault(reason, []).append(provider)
+    return found
+
+
+def is_refused_by_all(reasons: Mapping[str, list[str]]) -> bool:
+    """Return whether no provider takes a tool with these reasons of `refused_by`."""
+    return {provider for named in reasons.values() for provider in named} == RULES.keys()
+
+
+def as_line(reasons: Mapping[str, list[str]]) -> str:
+    """Return reasons of `refused_by` in words, each with who refuses the tool for it."""
+    return "; ".join(
+        f"{reason} ({'all' if len(named) == len(RULES) else ', '.join(named)})"
+        for reason, named in reasons.items()
+    )
+
+
+def sent_schema(tool: Tool) -> Mapping[str, Any]:
+    """Return the input schema of a tool as it was sent, right or wrong; empty without one.
+
+    Raises:
+        msgspec.DecodeError: the raw definition or parameters are not valid JSON.
+        RecursionError: they are nested too deeply to decode.
+    """
+    for raw in (tool.definition, tool.parameters):
+        body = None if is_absent(raw) else msgspec.json.decode(raw)
+        if isinstance(body, dict):
+            is_bare = raw is tool.parameters or isinstance(body.get("properties"), dict)
+            if schema := schema_of(body) or (body if is_bare else {}):
+                return schema
+    return {}
+
+
+def _about_name(rules: Rules, name: str, by_reference: bool) -> Iterator[str]:
+    longest = rules.longest
+    if by_reference and rules.longest_reference is not None:
+        longest = rules.longest_reference
+    if len(name) > longest:
+        yield f"its name has {len(name):,} characters, {longest} are taken"
+    if not rules.name.fullmatch(name):
+        yield f"its name has other characters than {rules.characters}"
+
+
+def _about_root(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
+    for keyword in rules.root:
+        if keyword in schema:
+            yield f"its schema has {keyword} at the root"
+    kind = schema.get("type", "object")  # a missing one is filled in by many hosts and SDKs
+    if _lower(kind, rules.is_lenient_about_case) != "object":
+        yield f"its schema is of type {_shown(kind)}, no object"
+
+
+def _about_schemas(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
+    known: dict[str, bool] = {}
+    for path, node in _within(schema):
+        kinds = node.get("type", "object")
+        for kind in kinds if isinstance(kinds, list | tuple) else [kinds]:
+            lower = _lower(kind, rules.is_lenient_about_case)
+            if not (isinstance(lower, str) and lower in TYPES):
+                yield f"{_place(path)} is of type {_shown(kind)}, which there is not"
+        reference = node.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#"):
+            if reference not in known:
+                known[reference] = _leads_somewhere(schema, reference)
+            if not known[reference]:
+                yield f"{_place(path)} refers to {_shown(reference)}, which there is not"
+        required, properties = node.get("required"), node.get("properties", {})
+        if rules.needs_properties and isinstance(required, list | tuple):
+            listed = properties if isinstance(properties, Mapping) else {}
+            missing = (one for one in required if isinstance(one, str) and one not in listed)
+            if (first := next(missing, None)) is not None:
+                yield f"{_place(path)} requires {_shown(first)}, which is no property of it"
+
+
+def _within(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Mapping[str, Any]]]:
+    """Yield a schema and those within it, each with its path, up to `MAX_SCHEMAS`."""
+    queue: list[tuple[_Path, Any]] = [(None, schema)]
+    for path, node in queue:  # which grows meanwhile
+        if not isinstance(node, Mapping):
+            continue
+        yield path, node
+        for key, value in node.items():
+            inner: Iterator[tuple[tuple[str, object], Any]] = iter(())
+            if key in _MAPS and isinstance(value, Mapping):
+                inner = (((key, name), one) for name, one in value.items())
+            elif key in _LISTS and isinstance(value, list | tuple):
+                inner = (((key, place), one) for place, one in enumerate(value))
+            elif key in _SINGLE:
+                inner = iter([((key, None), value)])
+            for step, one in inner:
+                if len(queue) >= MAX_SCHEMAS:
+                    break
+                queue.append(((path, step), one))
+
+
+def _leads_somewhere(schema: Mapping[str, Any], reference: str) -> bool:
+    """Return whether a JSON pointer has a target; an anchor is taken to have one."""
+    if not reference.startswith("#/"):
+        return True
+    steps = reference[2:].split("/", MAX_POINTER)
+    if len(steps) > MAX_POINTER:
+        return True
+    target: Any = schema
+    for step in steps:
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(target, Mapping) and name in target:
+            target = target[name]
+        elif isinstance(target, list | tuple) and name in map(str, range(len(target))):
+            target = target[int(name)]
+        else:
+            return False
+    return True
+
+
+def _lower(kind: Any, is_lenient: bool) -> Any:
+    return kind.lower() if is_lenient and isinstance(kind, str) else kind
+
+
+def _place(path: _Path) -> str:
+    """Return where a schema stands, as `properties.city`, its last steps where it is deep."""
+    steps: list[str] = []
+    while path is not None and len(steps) < MAX_POINTER:
+        above, (key, name) = path
+        steps.append(key if name is None else f"{key}.{_shown(str(name))}")
+        path = above
+    text = ".".join(reversed(steps))
+    return text[-2 * SHOWN_CHARS :] if text else "its schema"
+
+
+def _shown(value: object) -> str:
+    """Return the beginning of a value, without anything that a terminal would take for orders."""
+    text = value if isinstance(value, str) else f"a {type(value).__name__}"
+    return "".join(one if one.isprintable() else "?" for one in text[:SHOWN_CHARS])
