@@ -3,6 +3,7 @@
     python -m evals --data FOLDER                 every ranker on every development set
     python -m evals --rankers hybrid,minilm --sets dev/nestful --limit 100
     python -m evals --rankers hybrid,hybrid+encoder        the second tier (the extra encoder)
+    python -m evals --rankers hybrid --against BEFORE.json     what a change changes
     python -m evals --ablations                   one switch at a time
     python -m evals --outcomes                    good queries against hopeless ones
     python -m evals --cases                       documented behaviour of other systems
@@ -72,6 +73,11 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--markdown", action="store_true", help="print Markdown tables")
     found.add_argument(
         "--known", type=Path, help="earlier --json; rankers not run now keep its figures"
+    )
+    found.add_argument(
+        "--against",
+        type=Path,
+        help="earlier --json; also print each difference with twice its paired standard error",
     )
     found.add_argument("--docs", type=Path, help="also write the tables into their block here")
     kind = found.add_mutually_exclusive_group()
@@ -143,6 +149,11 @@ def _about_rankers(folder: Path, parsed: argparse.Namespace) -> Found:
         if parsed.known:
             figures = run.joined(figures, json.loads(parsed.known.read_text("utf-8")))
         text = report.tables(figures, markdown=parsed.markdown)
+        if parsed.against:
+            earlier = [
+                run.Figures(**each) for each in json.loads(parsed.against.read_text("utf-8"))
+            ]
+            text += "\n\n" + report.changes(earlier, figures, markdown=parsed.markdown)
         block = report.overview(figures)
         data = [f.as_dict() for f in figures]
     return kind, text, data, block

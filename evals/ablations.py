@@ -6,6 +6,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from evals import paired
 from evals import report as reporting
 from evals.rankers import Ours
 from evals.run import Figures, average, evaluate
@@ -50,7 +51,7 @@ def measure(
 
 def _table(results: dict[str, dict[str, list[Figures]]], sets: Sequence[str]) -> str:
     """Per variant and ranker the average nDCG@5 (difference from the base) and R@5."""
-    base = {ranker: average(figures, sets) for ranker, figures in results[BASE.title].items()}
+    base = results[BASE.title]
     rows = []
     for title, found in results.items():
         row = [title]
@@ -62,9 +63,9 @@ def _table(results: dict[str, dict[str, list[Figures]]], sets: Sequence[str]) ->
             if title == BASE.title:
                 row += [f"{mean[MEASURE]:.3f}", f"{mean[SECOND]:.3f}"]
             else:
-                row += [_change(mean[m] - base[ranker][m]) for m in (MEASURE, SECOND)]
+                row += [_changed(base[ranker], found[ranker], m) for m in (MEASURE, SECOND)]
         for name in sets:
-            row.append(_of_set(found, results[BASE.title], name, is_base=title == BASE.title))
+            row.append(_of_set(found, base, name, is_base=title == BASE.title))
         rows.append(row)
     header = ["", *(f"{ranker} {m}" for ranker in ALL for m in (MEASURE, SECOND))]
     header += [f"hybrid {MEASURE}, {name}" for name in sets]
@@ -77,11 +78,14 @@ def _of_set(
     """Return the hybrid on one set."""
     if "hybrid" not in found:
         return ""
-    before = average(base["hybrid"], [name])[MEASURE]
-    value = average(found["hybrid"], [name])[MEASURE]
-    return f"{value:.3f}" if is_base else _change(value - before)
+    if is_base:
+        return f"{average(found['hybrid'], [name])[MEASURE]:.3f}"
+    before, after = ([f for f in part["hybrid"] if f.set == name] for part in (base, found))
+    return _changed(before, after, MEASURE)
 
 
-def _change(difference: float) -> str:
-    """Return a signed difference; what rounds to nothing is written so."""
-    return "±0" if abs(difference) < 0.0005 else f"{difference:+.3f}".replace("-", "−")
+def _changed(before: Sequence[Figures], after: Sequence[Figures], measure: str) -> str:
+    """Return the mean difference over sets, with twice its standard error."""
+    pairs = zip(before, after, strict=True)
+    found = [paired.change(old.each[measure], new.each[measure]) for old, new in pairs]
+    return str(paired.over_sets(found))

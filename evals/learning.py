@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from tqdm import tqdm
 
-from evals import metrics
+from evals import metrics, paired
 from evals import report as reporting
 from evals.calibrate import FOREIGN, gibberish
 from evals.rankers import Ours
@@ -158,7 +158,8 @@ def _cells(row: dict[str, Any], before: dict[str, Any]) -> list[str]:
         if value is None:
             return "–"
         if row is not before:
-            change = f" ({value - before[part][name]:+.3f})"
+            each = part + "_each"
+            change = f" ({paired.change(before[each][name], row[each][name])})"
         return f"{value:.3f}{change}"
 
     return [
@@ -206,7 +207,9 @@ def _figures(
             "set": asked.name,
             "feedback": name,
             "all": _means([each["all"] for each in splits]),
+            "all_each": _joined([each["all_each"] for each in splits]),
             "never_used": _means([each["never_used"] for each in splits]),
+            "never_used_each": _joined([each["never_used_each"] for each in splits]),
             "never": fmean(each["never"] for each in splits),
             "hopeless": fmean(each["hopeless"] for each in splits),
         }
@@ -265,9 +268,14 @@ class User:
             names = [answers[question.id] for question in questions]
             return metrics.score(questions, names, names) if questions else {}
 
+        def every(questions: Sequence[Question]) -> dict[str, list[float]]:
+            return metrics.each(questions, [answers[question.id] for question in questions])
+
         return {
             "all": measured(tested),
+            "all_each": every(tested),
             "never_used": measured(never),
+            "never_used_each": every(never),
             "never": len(never) / len(tested),
             "hopeless": fmean(self.ask(text).outcome == "match" for text in hopeless),
         }
@@ -276,6 +284,10 @@ class User:
         """Ask a question."""
         ask = Ask(pattern=text, top_k=top_k)
         return decide(self._catalog, ask, self._embedder, prior=self._prior)
+
+
+def _joined(splits: Sequence[dict[str, list[float]]]) -> dict[str, list[float]]:
+    return {name: [value for split in splits for value in split[name]] for name in splits[0]}
 
 
 def _means(splits: Sequence[dict[str, float]]) -> dict[str, float]:

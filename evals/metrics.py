@@ -1,6 +1,6 @@
 """What an answer is worth: `ir_measures` over the first ten names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from evals.sets import Question
 
@@ -19,26 +19,27 @@ def score(
 
     `short` and `long` hold the names answered to each question when five or ten are asked for.
     """
-    qrels = {q.id: dict.fromkeys(q.gold, 1) for q in questions}
-    return _means(qrels, questions, short, AT_SHORT) | _means(qrels, questions, long, AT_LONG)
+    values = each(questions, short) | each(questions, long, AT_LONG)
+    return {title: sum(found) / max(len(found), 1) for title, found in values.items()}
 
 
-def _means(
-    qrels: dict[str, dict[str, int]],
+def each(
     questions: Sequence[Question],
     answers: Sequence[list[str]],
-    measures: dict[str, str],
-) -> dict[str, float]:
+    measures: Mapping[str, str] = AT_SHORT,
+) -> dict[str, list[float]]:
+    """Return the values of every question, by the names of the measures."""
     import ir_measures  # of an extra, which `--help` must not need
 
+    qrels = {q.id: dict.fromkeys(q.gold, 1) for q in questions}
     # Falling numbers stand for the scores: the order is what is judged.
     run = {
         question.id: {name: float(len(names) - place) for place, name in enumerate(names)}
         for question, names in zip(questions, answers, strict=True)
         if names
     }
-    totals = dict.fromkeys(measures, 0.0)
+    values = {title: dict.fromkeys((q.id for q in questions), 0.0) for title in measures}
     titles = {name: title for title, name in measures.items()}
     for metric in ir_measures.iter_calc(map(ir_measures.parse_measure, titles), qrels, run):
-        totals[titles[str(metric.measure)]] += metric.value
-    return {title: total / max(len(questions), 1) for title, total in totals.items()}
+        values[titles[str(metric.measure)]][metric.query_id] = metric.value
+    return {title: list(found.values()) for title, found in values.items()}

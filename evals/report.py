@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evals import metrics
+from evals import metrics, paired
 from evals.run import Figures, average
 from evals.sets import DEV
 
@@ -50,6 +50,26 @@ def tables(figures: Sequence[Figures], *, markdown: bool) -> str:
         title = f"{name} ({chosen[0].tools:,} tools, {chosen[0].questions:,} questions)"
         parts.append(f"{mark}{title}\n\n{_of_set(chosen, markdown)}")
     return "\n\n".join(parts)
+
+
+CHANGES = ("nDCG@5", "P@1", "R@5")
+
+
+def changes(before: Sequence[Figures], after: Sequence[Figures], *, markdown: bool) -> str:
+    """Return how the figures differ from earlier ones of the same questions, set by set."""
+    known = {(f.ranker, f.set): f for f in before if f.each}
+    pairs = [(known[f.ranker, f.set], f) for f in after if f.each and (f.ranker, f.set) in known]
+    found = {
+        (new.ranker, new.set): [paired.change(old.each[c], new.each[c]) for c in CHANGES]
+        for old, new in pairs
+        if old.questions == new.questions
+    }
+    rows = [[ranker, name, *map(str, cells)] for (ranker, name), cells in found.items()]
+    for ranker in dict.fromkeys(ranker for ranker, _ in found):
+        if all((ranker, name) in found for name in DEV):
+            columns = zip(*(found[ranker, name] for name in DEV), strict=True)
+            rows.append([ranker, "average", *(str(paired.over_sets(one)) for one in columns)])
+    return table(["ranker", "set", *CHANGES], rows, markdown=markdown)
 
 
 def overview(figures: Sequence[Figures]) -> str:

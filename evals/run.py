@@ -1,7 +1,7 @@
 """Asking every question of a set to a ranker, with time taken."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from random import Random
 from statistics import fmean, median
 from time import perf_counter
@@ -32,6 +32,8 @@ class Figures:
     tools: int
     questions: int
     values: dict[str, float]
+    each: dict[str, list[float]] = field(default_factory=dict)
+    """The measures of five names for every question, in their order."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -63,7 +65,8 @@ def evaluate(
     names = [answer.names for answer in short], [answer.names for answer in long]
     values = metrics.score(questions, *names) | outcome_shares(short)
     values["p50_ms"] = median(spent) * 1_000 if spent else 0.0
-    return Figures(name, asked.name, len(asked.tools), len(questions), values)
+    each = metrics.each(questions, names[0])
+    return Figures(name, asked.name, len(asked.tools), len(questions), values, each)
 
 
 def evaluate_requests(

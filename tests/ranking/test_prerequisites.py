@@ -88,6 +88,18 @@ def test_only_what_reads_and_needs_nothing_of_the_kind_is_brought(other: dict[st
     assert other["name"] not in select([BILL, other, *FILLER], QUERY, top_k=3).names
 
 
+@pytest.mark.parametrize("others", [[], [tool(f"spin_{n}", "Spin it") for n in range(90)]])
+def test_what_most_tools_of_a_server_require_is_no_prerequisite(others: list[dict[str, Any]]):
+    chat = [
+        tool(f"chat.{verb}{what}", f"{verb} a {what}", "token", "channel")
+        for verb in ("send", "delete")
+        for what in ("Note", "Picture", "Reply")
+    ]
+    names = select([*chat, tool("oauth.token", "Exchange a code"), *others], "send a note").names
+    assert names[0] == "chat.sendNote"
+    assert "oauth.token" not in names
+
+
 def test_of_every_three_slots_one_at_most_is_given_away():
     bills = [
         tool(f"create_{kind}_invoice", f"Write a {kind} invoice", f"{kind}_id")

@@ -33,7 +33,16 @@ def test_every_shape_says_the_same(shape: str, key: str):
 
 def test_the_tools_own_description_wins():
     definition = in_shape("anthropic", "t", "Inner", SCHEMA)
-    assert read(name="t", description="Outer", definition=definition).description == "Outer"
+    document = read(name="t", description="Outer", definition=definition)
+    assert (document.plain_description, document.purpose) == ("Outer", "Outer Inner")
+
+
+@pytest.mark.parametrize("inner", ["Draws a chart", "chart", "Draws a chart, and prints it"])
+def test_what_a_definition_says_more_is_searched_once(inner: str):
+    definition = {"name": "t", "description": inner}
+    document = read(name="t", description="Draws a chart", definition=definition)
+    assert document.description.split().count("chart") + document.description.count("chart,") == 1
+    assert ("prints" in document.description) is ("prints" in inner)
 
 
 def test_the_tools_own_name_is_no_alias():
@@ -75,6 +84,73 @@ def test_properties_come_in_document_order_and_once():
 )
 def test_properties_are_found_wherever_schemas_nest(wrap):
     assert "inner" in read(name="t", parameters=wrap({"properties": {"inner": {}}})).properties
+
+
+VALUES = {"type": "string", "enum": ["sepia", "pastel"], "description": "hue of the watermark"}
+NESTS = {
+    "itself": lambda one: one,
+    "a value or null": lambda one: {"anyOf": [one, {"type": "null"}]},
+    "one of": lambda one: {"oneOf": [one, {"type": "integer"}]},
+    "all of": lambda one: {"allOf": [{"type": "string"}, one]},
+    "a list": lambda one: {"type": "array", "items": one},
+    "a pair": lambda one: {"type": "array", "prefixItems": [{"type": "integer"}, one]},
+    "a mapping": lambda one: {"type": "object", "additionalProperties": one},
+    "a reference": lambda _: {"$ref": "#/$defs/Hue"},
+    "a reference in a list or null": lambda _: {
+        "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/Hue"}}, {"type": "null"}]
+    },
+}
+
+
+@pytest.mark.parametrize("key", ["parameters", "inputSchema", "parametersJsonSchema"])
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS.keys())
+def test_values_and_descriptions_below_a_property_are_read(nest, key: str):
+    schema = {"properties": {"f": nest(VALUES)}, "$defs": {"Hue": VALUES}}
+    document = read(name="t", definition={key: schema})
+    for text in (document.properties, document.property_heads):
+        assert text == "f hue of the watermark sepia pastel"
+
+
+def test_constants_are_values():
+    options = [{"const": "sepia", "title": "Sepia"}, {"const": "pastel"}, {"const": 5}]
+    document = read(name="t", parameters={"properties": {"f": {"oneOf": options}}})
+    assert document.properties == "f sepia pastel"
+
+
+def test_references_without_end_are_read_within_a_bound():
+    node = {"anyOf": [{"$ref": "#/$defs/Node"}] * 50, "description": "a node"}
+    names = {f"p{number}": {"$ref": "#/$defs/Node"} for number in range(200)}
+    document = read(name="t", parameters={"properties": names, "$defs": {"Node": node}})
+    assert document.properties.startswith("p0 a node p1")
+
+
+@pytest.mark.parametrize(
+    "reference", ["#", "#/", "#/$defs/Nowhere", "#x", "other.json", "#/a" * 99]
+)
+def test_a_reference_that_leads_nowhere_says_nothing(reference: str):
+    schema = {"properties": {"f": {"$ref": reference, "description": "a hue"}}}
+    assert read(name="t", parameters=schema).properties.startswith("f a hue")
+
+
+def test_at_most_a_few_values_of_a_property_are_read():
+    many = {"anyOf": [{"enum": [f"v{number}" for number in range(30)]}] * 3}
+    assert len(read(name="t", parameters={"properties": {"f": many}}).properties.split()) == 33
+
+
+@pytest.mark.parametrize("key", ["outputSchema", "output_schema", "responseJsonSchema"])
+def test_what_a_tool_returns_is_read(key: str):
+    returned = {"properties": {"humidity": {"description": "water in the air"}}}
+    document = read(name="t", definition={"name": "t", key: returned})
+    assert document.properties == "humidity water in the air"
+    assert document.required == ()
+
+
+def test_texts_of_input_examples_are_read():
+    examples = [{"city": "Reykjavik", "days": 3}, {"city": "Oslo", "tags": ["fjord"]}]
+    document = read(name="t", definition={"input_examples": examples})
+    assert document.properties == "Reykjavik Oslo fjord"
+    many = read(name="t", definition={"input_examples": [f"v{number}" for number in range(99)]})
+    assert len(many.properties.split()) == 32
 
 
 def test_keywords_and_tags_are_text():

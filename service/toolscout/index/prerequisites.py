@@ -4,9 +4,11 @@ A tool that requires `customer_id` can hardly be called without one that finds c
 tool has the noun in its name, reads, and does not require the same itself.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
+from toolscout.common.spelling import prefix
 from toolscout.text.tokens import split_identifier, word_terms, words
 from toolscout.tools.risk import verb_kind
 
@@ -15,6 +17,11 @@ _IDENTIFIERS = frozenset(("id", "ids", "uuid", "uuids", "guid", "key", "token", 
 
 _BY_THEMSELVES = frozenset(("token",))
 """Those among them that name something without a noun before them."""
+
+COMMON, COMMON_TOOLS = 0.5, 5
+"""Share of the tools, of servers that require it at all, above which a noun is what a connection
+needs, such as a token, and no single call; and the number of tools from which this can be told.
+"""
 
 
 @lru_cache(maxsize=16_384)
@@ -48,6 +55,7 @@ class Prerequisites:
         names, terms_of = self._names, self._terms
         if self._providers is None:
             wanted = {noun for nouns in self._needs for noun in nouns}
+            wanted -= self._common()
             found: dict[str, list[int]] = {}
             for row, terms in enumerate(terms_of if wanted else ()):
                 nouns = wanted.intersection(terms).difference(self._needs[row])
@@ -57,6 +65,21 @@ class Prerequisites:
             self._providers = found
             self._names = self._terms = ()  # read first above: a thread may be beside this one
         return self._providers
+
+    def _common(self) -> set[str]:
+        """Return the nouns that most tools of the servers with them require."""
+        servers = [prefix(name) for name in self._names]
+        sizes, counts = Counter(servers), Counter(noun for nouns in self._needs for noun in nouns)
+        where: dict[str, set[str]] = {}
+        for server, nouns in zip(servers, self._needs, strict=True):
+            for noun in nouns:
+                where.setdefault(noun, set()).add(server)
+        return {
+            noun
+            for noun, count in counts.items()
+            if count >= COMMON_TOOLS
+            and count > COMMON * sum(sizes[server] for server in where[noun])
+        }
 
     def of(self, row: int) -> list[tuple[str, list[int]]]:
         """Return the nouns whose identifiers a tool requires, each with its possible finders."""

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from toolscout.contract.tools import ToolDetail
+from toolscout.tools.schemas import follow
 from toolscout.tools.summary import first_sentence
 
 MAX_DEPTH = 6
@@ -88,10 +89,7 @@ class _Example:
         for _ in range(MAX_DEPTH):
             if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
                 break
-            found: Any = self._root
-            for key in schema["$ref"].removeprefix("#").split("/")[1:]:
-                found = found.get(key) if isinstance(found, dict) else None
-            schema = found
+            schema = follow(self._root, schema["$ref"])
         return schema if isinstance(schema, dict) else {}
 
     def _may_go_on(self) -> bool:

@@ -10,8 +10,10 @@ from toolscout.contract.tools import RAW_FIELDS, Tool
 from toolscout.errors import FieldError, InvalidRequest, wrong_field
 from toolscout.tools.shapes import (
     DECLARATIONS,
+    INPUT_EXAMPLES,
     KNOWN,
     LISTS,
+    OUTPUT_SCHEMAS,
     SCHEMAS,
     WRAPPERS,
     as_mapping,
@@ -24,7 +26,10 @@ from toolscout.tools.shapes import (
 
 FOREIGN_KEYS = tuple(
     key
-    for key in ("title", *WRAPPERS, *SCHEMAS, *DECLARATIONS)
+    for key in (
+        *("title", *WRAPPERS, *SCHEMAS, *DECLARATIONS),
+        *(*OUTPUT_SCHEMAS, *INPUT_EXAMPLES),
+    )
     if key not in Tool.__struct_fields__
 )
 """Keys that only providers' shapes have; a tool with one is converted."""

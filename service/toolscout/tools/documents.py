@@ -12,25 +12,20 @@ import msgspec
 from toolscout.contract.fields import is_absent
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON
-from toolscout.tools.shapes import SCHEMAS, WRAPPERS, text_of
+from toolscout.tools import schemas
+from toolscout.tools.shapes import INPUT_EXAMPLES, OUTPUT_SCHEMAS, SCHEMAS, WRAPPERS, text_of
 
 MAX_FIELD_CHARS = 8_192
 """Characters of one field that are indexed; more is documentation pasted into a schema."""
 
-MAX_ENUM_VALUES = 32
-"""Values of one enumeration that are indexed; longer enumerations list countries or currencies."""
+MAX_EXAMPLE_VALUES = 32
+"""Texts in the examples of a tool's input that are indexed."""
 
 PURPOSE_CHARS = 250
 """Characters of a description that are embedded: a mean over a long text blurs its point."""
 
 PROPERTY_CHARS = 100
 """Characters of one property's description that are embedded."""
-
-_SUBSCHEMAS = ("items", "additionalProperties", "not", "if", "then", "else")
-_SUBSCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SUBSCHEMA_MAPS = ("$defs", "definitions", "patternProperties")
-_NESTING = frozenset({"properties", *_SUBSCHEMAS, *_SUBSCHEMA_LISTS, *_SUBSCHEMA_MAPS})
-
 
 decode_tool = msgspec.json.Decoder(Tool).decode
 """Decode a tool from JSON, as catalogs keep it."""
@@ -41,7 +36,7 @@ class Document(msgspec.Struct, frozen=True):
 
     name: str
     description: str
-    """The searched text: description, keywords and tags."""
+    """The searched text: description, keywords, tags, and what else a definition says of it."""
     plain_description: str
     """The description alone."""
     purpose: str
@@ -74,7 +69,12 @@ def read_tool(tool: Tool) -> Document:
     titles.append(text_of((hints or {}).get("title")))
     # The tool's author chose these words for searching, so they count like the description.
     labels = " ".join(
-        (*dict.fromkeys(filter(None, titles)), *(tool.keywords or ()), *(tool.tags or ()))
+        (
+            *dict.fromkeys(filter(None, titles)),
+            *(tool.keywords or ()),
+            *(tool.tags or ()),
+            *_said_elsewhere(description, layers),
+        )
     )
     labels = labels[:MAX_FIELD_CHARS]
     plain_description = description[:MAX_FIELD_CHARS]
@@ -85,12 +85,14 @@ def read_tool(tool: Tool) -> Document:
     for schema in layers:
         if isinstance(schema.get("required"), list):
             required += (name for name in schema["required"] if isinstance(name, str))
-        for name, text in schema_properties(schema):
+        for name, text in schemas.properties(schema):
             pieces.append(name)
             heads.append(name)
             if text:
                 pieces.append(text)
                 heads.append(text[:PROPERTY_CHARS])
+    for layer in layers:
+        pieces += _beside_input(layer)
     return Document(
         name=tool.name,
         description=description,
@@ -102,6 +104,30 @@ def read_tool(tool: Tool) -> Document:
         required=tuple(dict.fromkeys(required)),
         annotations=hints,
     )
+
+
+def _said_elsewhere(description: str, layers: list[dict[str, Any]]) -> list[str]:
+    """Return what the definition says of a tool beside its description."""
+    texts = dict.fromkeys(text_of(layer.get("description")) for layer in layers)
+    return [text.replace(description, " ") for text in texts if text not in description]
+
+
+def _beside_input(layer: dict[str, Any]) -> Iterator[str]:
+    """Yield the words of a tool's output schema, and of examples of its input."""
+    for key in OUTPUT_SCHEMAS:
+        if isinstance(layer.get(key), dict):
+            for name, text in schemas.properties(layer[key]):
+                yield name
+                yield text
+    values: list[Any] = [layer.get(key) for key in INPUT_EXAMPLES]
+    left = MAX_EXAMPLE_VALUES
+    while values and left:
+        value = values.pop()
+        if isinstance(value, str):
+            left -= 1
+            yield value[:PROPERTY_CHARS]
+        elif isinstance(value, dict | list):
+            values += reversed(list(value.values()) if isinstance(value, dict) else value)
 
 
 def _bodies(tool: Tool) -> tuple[str, list[Any]]:
@@ -135,42 +161,6 @@ def input_schema(tool: Tool) -> dict[str, Any] | None:
             if layer.get("type") == "object":
                 bare = layer
     return bare
-
-
-def schema_properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every property of a JSON Schema with its description, nested ones too, in document order."""
-    stack: list[Any] = [schema]
-    while stack:
-        node = stack.pop()
-        if not isinstance(node, dict):
-            continue
-        children: list[Any] = []
-        properties = node.get("properties")
-        if isinstance(properties, dict):
-            for name, sub in properties.items():
-                if isinstance(sub, dict):
-                    yield name, _described(sub)
-                    if not _NESTING.isdisjoint(sub):
-                        children.append(sub)
-                else:
-                    yield name, ""
-        for key, nested in node.items():
-            if key in _SUBSCHEMA_LISTS and isinstance(nested, list):
-                children.extend(nested)
-            elif key in _SUBSCHEMA_MAPS and isinstance(nested, dict):
-                children.extend(nested.values())
-            elif key in _SUBSCHEMAS:
-                children.append(nested)
-        stack.extend(reversed(children))
-
-
-def _described(schema: dict[str, Any]) -> str:
-    """Return the description of a property with its enumerated strings."""
-    text, values = schema.get("description"), schema.get("enum")
-    pieces = [text] if isinstance(text, str) else []
-    if isinstance(values, list):
-        pieces += [value for value in values[:MAX_ENUM_VALUES] if isinstance(value, str)]
-    return " ".join(pieces)
 
 
 def _layers(body: Any) -> Iterator[dict[str, Any]]:

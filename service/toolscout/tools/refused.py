@@ -7,19 +7,16 @@ refused here that any of their models may take; keywords that they only ignore a
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
-from urllib.parse import unquote
 
 import msgspec
 
 from toolscout.contract.fields import is_absent
 from toolscout.contract.tools import Tool
+from toolscout.tools.schemas import MAX_POINTER, follow
 from toolscout.tools.shapes import schema_of
 
 MAX_SCHEMAS = 5_000
 """Schemas within one that are looked at; those of real tools have some hundred at most."""
-
-MAX_POINTER = 32
-"""Steps of a reference that are followed; a longer one is not judged."""
 
 SHOWN_CHARS = 60
 """Characters of a name or a value from a schema that a reason shows."""
@@ -197,22 +194,9 @@ def _within(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Mapping[str, Any
 
 
 def _leads_somewhere(schema: Mapping[str, Any], reference: str) -> bool:
-    """Return whether a JSON pointer has a target; an anchor is taken to have one."""
-    if not reference.startswith("#/"):
-        return True
-    steps = reference[2:].split("/", MAX_POINTER)
-    if len(steps) > MAX_POINTER:
-        return True
-    target: Any = schema
-    for step in steps:
-        name = unquote(step).replace("~1", "/").replace("~0", "~")
-        if isinstance(target, Mapping) and name in target:
-            target = target[name]
-        elif isinstance(target, list | tuple) and name in map(str, range(len(target))):
-            target = target[int(name)]
-        else:
-            return False
-    return True
+    """Return whether a reference has a target; an anchor or a very long one is taken to."""
+    is_judged = reference.startswith("#/") and reference.count("/") <= MAX_POINTER
+    return not is_judged or follow(schema, reference) is not None
 
 
 def _lower(kind: Any, is_lenient: bool) -> Any:

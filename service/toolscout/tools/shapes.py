@@ -19,8 +19,17 @@ KNOWN = "OpenAI (chat or Responses), Anthropic, MCP, Gemini, Bedrock, or name an
 WRAPPERS = ("function", "toolSpec", "tool")
 """Keys under which a provider nests the part that carries name, description and schema."""
 
-SCHEMAS = ("parameters", "input_schema", "inputSchema", "argument_schema")
+SCHEMAS = (
+    *("parameters", "input_schema", "inputSchema", "argument_schema"),
+    *("parametersJsonSchema", "parameters_json_schema"),
+)
 """Keys of the JSON Schema of a tool's input."""
+
+OUTPUT_SCHEMAS = ("outputSchema", "output_schema", "responseJsonSchema", "response_json_schema")
+"""Keys of the JSON Schema of what a tool returns."""
+
+INPUT_EXAMPLES = ("input_examples", "inputExamples")
+"""Keys of examples of a tool's input."""
 
 DECLARATIONS = ("functionDeclarations", "function_declarations")
 """Keys under which one tool of Gemini declares several functions."""

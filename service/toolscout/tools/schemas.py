@@ -1,0 +1,114 @@
+"""Walk JSON Schemas: properties with what describes them, and references within a schema."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+MAX_ENUM_VALUES = 32
+"""Values of one property that are indexed; longer enumerations list countries or currencies."""
+
+DEPTH = 3
+"""Levels below a property from which its values and descriptions are read: `anyOf`, `items`, a
+reference."""
+
+MAX_NESTED = 2_000
+"""Schemas below the properties of one tool that are read; references may lead to each of them."""
+
+MAX_POINTER = 32
+"""Steps of a reference that are followed."""
+
+_SUBSCHEMAS = ("items", "additionalProperties", "not", "if", "then", "else")
+_SUBSCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SUBSCHEMA_MAPS = ("$defs", "definitions", "patternProperties")
+_NESTING = frozenset({"properties", *_SUBSCHEMAS, *_SUBSCHEMA_LISTS, *_SUBSCHEMA_MAPS})
+_DESCRIBING = frozenset({*_SUBSCHEMA_LISTS, "items", "additionalProperties", "$ref", "const"})
+
+
+def properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every property of a schema with what describes it, nested ones too, in document order."""
+    stack: list[Any] = [schema]
+    describing = _Describing(schema)
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, dict):
+            continue
+        children: list[Any] = []
+        named = node.get("properties")
+        if isinstance(named, dict):
+            for name, sub in named.items():
+                if isinstance(sub, dict):
+                    yield name, describing.text(sub)
+                    if not _NESTING.isdisjoint(sub):
+                        children.append(sub)
+                else:
+                    yield name, ""
+        for key, nested in node.items():
+            if key in _SUBSCHEMA_LISTS and isinstance(nested, list):
+                children.extend(nested)
+            elif key in _SUBSCHEMA_MAPS and isinstance(nested, dict):
+                children.extend(nested.values())
+            elif key in _SUBSCHEMAS:
+                children.append(nested)
+        stack.extend(reversed(children))
+
+
+class _Describing:
+    """Reads what describes the properties of one schema, within a bound for all of them."""
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._root = root
+        self._left = MAX_NESTED
+
+    def text(self, schema: dict[str, Any]) -> str:
+        """Return the descriptions of a property, then its enumerated strings."""
+        texts: list[str] = []
+        values: list[str] = []
+        self._read(schema, texts, values, DEPTH)
+        return " ".join([*texts, *values[:MAX_ENUM_VALUES]])
+
+    def _read(self, schema: Any, texts: list[str], values: list[str], depth: int) -> None:
+        if not isinstance(schema, dict):
+            return
+        text, several = schema.get("description"), schema.get("enum")
+        if isinstance(text, str) and text not in texts:
+            texts.append(text)
+        if isinstance(several, list):
+            values += (one for one in several[:MAX_ENUM_VALUES] if isinstance(one, str))
+        if depth == 0 or _DESCRIBING.isdisjoint(schema):
+            return
+        if isinstance(schema.get("const"), str):
+            values.append(schema["const"])
+        for below in self._below(schema):
+            if self._left == 0 or len(values) > MAX_ENUM_VALUES:
+                return
+            self._left -= 1
+            self._read(below, texts, values, depth - 1)
+
+    def _below(self, schema: dict[str, Any]) -> Iterator[Any]:
+        for key in _SUBSCHEMA_LISTS:
+            if isinstance(schema.get(key), list):
+                yield from schema[key]
+        items = schema.get("items")
+        yield from items if isinstance(items, list) else [items]
+        yield schema.get("additionalProperties")
+        if isinstance(schema.get("$ref"), str):
+            yield follow(self._root, schema["$ref"])
+
+
+def follow(root: Any, reference: str) -> Any:
+    """Return what a JSON pointer of `$ref` leads to within a schema; None if nowhere."""
+    if not reference.startswith("#/"):
+        return root if reference == "#" else None
+    steps = reference[2:].split("/", MAX_POINTER)
+    if len(steps) > MAX_POINTER:
+        return None
+    target = root
+    for step in steps:
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(target, Mapping):
+            target = target.get(name)
+        elif isinstance(target, list | tuple) and name.isdecimal() and int(name) < len(target):
+            target = target[int(name)]
+        else:
+            return None
+    return target
