@@ -1,5 +1,7 @@
 """The selector as a library."""
 
+import re
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -91,9 +93,9 @@ def test_whatever_carries_tools_does(carrier: Any):
     assert Engine(carrier).search("weather forecast", top_k=1).names == ["get_weather"]
 
 
-@pytest.mark.parametrize("nothing", ["tools", {"things": []}, {"tools": None}])
+@pytest.mark.parametrize("nothing", ["tools", {"things": []}, {"tools": None}, None, 5])
 def test_what_carries_no_tools_is_refused(nothing: Any):
-    with pytest.raises(InvalidRequest, match="a list of tools"):
+    with pytest.raises(InvalidRequest, match="tools: expected a list"):
         Engine(nothing)
 
 
@@ -142,6 +144,55 @@ def test_a_step_in_ranking_is_noted():
 def test_tools_that_are_none_are_refused(tools: list):
     with pytest.raises(InvalidRequest, match=r"tools\[0\]"):
         Engine(tools)
+
+
+def test_what_is_no_tool_beside_others_is_skipped_and_named(caplog: pytest.LogCaptureFixture):
+    engine = Engine([*TOOLS, None, {"name": 5}, {"type": "web_search"}])
+    result = engine.search("read a file")
+    assert result.names[0] == "read_file"
+    assert result.counts.skipped == 3
+    place = f"tools[{len(TOOLS)}]"
+    assert place in result.notes[0]
+    assert place in caplog.text
+
+
+def test_any_object_with_a_name_and_a_description_is_a_tool():
+    schema = {"type": "object", "properties": {"loaf": {"description": "of sourdough"}}}
+    baker = SimpleNamespace(name="bake", description="Bake it", input_schema=schema)
+    engine = Engine([*TOOLS, baker, SimpleNamespace(name="rest", description=None)])
+    assert engine.search("sourdough", top_k=1).names == ["bake"]
+    assert engine.resolve("rest") == ["rest"]
+    with pytest.raises(InvalidRequest, match=r"tools\[0\]"):
+        Engine([SimpleNamespace(name="nameless", text="no description")])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"ranker": "bm52"}, "did you mean bm25?"),
+        ({"ranker": 5}, "ranker: expected one of auto"),
+        ({"no_match": "pin"}, "did you mean pins?"),
+        ({"no_match_below": 2}, "no_match_below must be within 0 to 1"),
+    ],
+)
+def test_a_wrong_default_is_refused_at_once(options: dict[str, Any], said: str):
+    with pytest.raises(InvalidRequest, match=re.escape(said)):
+        Engine(TOOLS, **options)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "options", "said"),
+    [
+        ("x", {"ranker": "hybird"}, "did you mean hybrid?"),
+        ("x", {"detail": "breif"}, "did you mean brief?"),
+        (None, {}, "pattern: expected a text or a list of messages, got NoneType"),
+        ({"role": "user"}, {}, "pattern: expected a text or a list of messages, got dict"),
+        (b"x", {}, "got bytes"),
+    ],
+)
+def test_a_wrong_question_says_what_is_right(pattern: Any, options: dict[str, Any], said: str):
+    with pytest.raises(InvalidRequest, match=re.escape(said)):
+        Engine(TOOLS).search(pattern, **options)
 
 
 def test_all_errors_have_one_base():

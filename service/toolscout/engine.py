@@ -6,16 +6,18 @@ engine = Engine(tools)                       # dicts in any provider's shape
 engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', …], …)
 """
 
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
 import msgspec
 
 from toolscout.contract.answers import Counts, Match, Resolution
-from toolscout.contract.fields import DEFAULT_TOP_K, KINDS, Outcome, RankerName
+from toolscout.contract.fields import DEFAULT_TOP_K, KINDS, Detail, Fill, Outcome, RankerName
 from toolscout.contract.requests import Filters, Messages
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
@@ -39,9 +41,18 @@ from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
 from toolscout.text.conversation import Conversation
-from toolscout.tools.conversion import list_in, read_tools
+from toolscout.tools.conversion import NONE_SKIPPED, Skipped, check_whole, list_in, read_list
 
 _TENANT = "local"
+_log = logging.getLogger(__name__)
+CHOICES: dict[str, Sequence[str]] = {
+    "ranker": get_args(RankerName),
+    "no_match": get_args(NoMatch),
+    "detail": get_args(Detail),
+    "fill": get_args(Fill),
+}
+"""Options with few values."""
+
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}")
 
 
@@ -67,7 +78,8 @@ class Engine:
     Args:
         tools: in OpenAI, Anthropic, MCP, Gemini, Bedrock or request shape, as dicts, dataclasses,
             pydantic models, `mcp.types.Tool`s or `Tool`s; or a mapping that carries the list, as an
-            answer to MCP's `tools/list`. A provider's built-ins without a name are passed over.
+            answer to MCP's `tools/list`. What is no tool is skipped, with a warning in the log and
+            a note in each result; so are a provider's built-ins without a name.
         model: a model2vec folder, or OWNER/NAME@COMMIT of the hub; None for the bundled model.
         ranker: the ranker when a search names none.
         no_match: what a search without a match returns: nothing, or the pins.
@@ -78,8 +90,8 @@ class Engine:
             takes some 10 ms of each search and some 10 to 30 ms for each new tool, up to 2,000.
 
     Raises:
-        InvalidRequest: a tool has no name or a field of the wrong type, or `no_match_below` is not
-            within 0 to 1.
+        InvalidRequest: there is no list of tools, or none in it is one; there is no such ranker; or
+            `no_match_below` is not within 0 to 1.
         ConfigurationError: there is no such model, a file is malformed, or a package of the extra
             `encoder` is missing.
     """
@@ -100,30 +112,33 @@ class Engine:
         words, taxonomy = load_lexicon(synonyms, domains)
         self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
         self._encodings = ToolEncodings(load_encoder(), self.embedder) if encoder else None
-        self._defaults: dict[str, Any] = {
-            "ranker": ranker,
-            "no_match": no_match,
-            "no_match_below": _checked_share("no_match_below", no_match_below),
-        }
+        self._defaults = _checked(
+            {"ranker": ranker, "no_match": no_match, "no_match_below": no_match_below}
+        )
         self.examples = ExamplePriors()
         self._decided = Decided()
         self._store = CatalogCache().tools(_TENANT)
         self._tools: dict[str, Tool] = {}
+        self._skipped = NONE_SKIPPED
         self.add(tools)
 
     def add(self, tools: Iterable[Any]) -> None:
         """Add tools; one of a known name replaces it. Only new content is compiled.
 
         Raises:
-            InvalidRequest: there is no list of tools, or an entry has no name or a wrong field.
+            InvalidRequest: there is no list of tools, or none in it is one.
         """
         listed = list_in(tools)
-        if isinstance(listed, str | Mapping):
-            raise InvalidRequest("expected a list of tools, or an object with `tools`")
-        given = list(listed)
-        structs = [tool for tool in given if isinstance(tool, Tool)]
-        structs += read_tools(tool for tool in given if not isinstance(tool, Tool))
-        self._tools.update({tool.name: tool for tool in structs})
+        if isinstance(listed, str | Mapping) or not isinstance(listed, Iterable):
+            kind = type(listed).__name__
+            raise InvalidRequest(f"tools: expected a list, or an object with `tools`, got {kind}")
+        posted = read_list(listed)
+        if not posted.tools:
+            check_whole((), posted.skipped)
+        for note in posted.skipped.notes:
+            _log.warning("tools %s", note)
+        self._skipped = posted.skipped if posted.skipped.entries else self._skipped
+        self._tools.update({tool.name: tool for tool in posted.tools})
         self.__dict__.pop("catalog", None)
 
     def remove(self, names: Iterable[str]) -> None:
@@ -184,16 +199,14 @@ class Engine:
         prior = self.examples.of(catalog)
         given: DecideOptions = {"encoder_vector": encoder_vector, "prior": prior}
         decision = self.recall(catalog, ask, **given) or self.decide(catalog, ask, **given)
-        found = self.result(catalog, decision, explain)
+        found = self.result(catalog, decision, explain, self._skipped)
         if ask.detail is None:
             return found
         shown = details(catalog, decision.rows, ask.detail)
         return msgspec.structs.replace(found, tools=shown)
 
     def _ask(self, said: Conversation, top_k: int, options: SearchOptions) -> Ask:
-        given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
-        for name in ("min_score", "no_match_below"):
-            _checked_share(name, given.get(name, 0))
+        given = _checked({key: value for key, value in options.items() if value is not None})
         filters, budget = given.get("filters"), given.get("budget_tokens", 0)
         if filters is not None and not isinstance(filters, Filters):
             raise InvalidRequest(f"filters must be a Filters, got {type(filters).__name__}")
@@ -226,7 +239,9 @@ class Engine:
         return None if version is None else self._decided.find(catalog, ask, version)
 
     @staticmethod
-    def result(catalog: Catalog, decision: Decision, explained: bool) -> Result:
+    def result(
+        catalog: Catalog, decision: Decision, explained: bool, skipped: Skipped = NONE_SKIPPED
+    ) -> Result:
         """Convert a decision to the result for callers."""
         ranking = decision.ranking
         return Result(
@@ -239,9 +254,9 @@ class Engine:
                 unique=len(catalog),
                 ranked=with_evidence(ranking),
                 selected=len(decision.names),
-                skipped=len(catalog.skipped),
+                skipped=skipped.entries + len(catalog.skipped),
             ),
-            notes=notes(ranking),
+            notes=[*skipped.notes, *notes(ranking)],
         )
 
 
@@ -254,16 +269,33 @@ def _version_of(options: DecideOptions) -> int | None:
 
 
 def _read(messages: Sequence[Any]) -> Conversation:
+    if isinstance(messages, bytes | Mapping) or not isinstance(messages, Sequence):
+        kind = type(messages).__name__
+        raise InvalidRequest(f"pattern: expected a text or a list of messages, got {kind}")
     try:
         return conversation.read(msgspec.convert(messages, Messages, from_attributes=True))
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"messages: {error}") from None
 
 
-def _checked_share(name: str, value: float) -> float:
-    if not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidRequest(f"{name} must be within 0 to 1, got {value!r}")
-    return value
+def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options as they are, if those with few values have one of these.
+
+    Raises:
+        InvalidRequest: one has not.
+    """
+    for name in ("min_score", "no_match_below"):
+        value = options.get(name, 0)
+        if not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise InvalidRequest(f"{name} must be within 0 to 1, got {value!r}")
+    for name in CHOICES.keys() & options.keys():
+        value, choices = options[name], CHOICES[name]
+        if value not in choices:
+            near = get_close_matches(str(value), choices, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            expected = f"expected one of {', '.join(choices)}"
+            raise InvalidRequest(f"{name}: {expected}, got {value!r}{hint}")
+    return options
 
 
 @lru_cache(maxsize=4)

@@ -80,7 +80,7 @@ TAKES: dict[str, list[object]] = {
     "top_k": [None],
     "max_tools": [],
     "always_keep": [None, [], ["text"]],
-    "tools": [[]],
+    "tools": [[], ["text"], [1]],
     "ranker": [None],
     "explain": [None, True],
     "latency_budget_ms": [None],
@@ -106,10 +106,29 @@ NO_TOOLS += [{"name": "a", "definition": "text"}, {"name": "a", "definition": [1
 
 
 @pytest.mark.parametrize("tool", NO_TOOLS, ids=repr)
-def test_wrong_types_of_tools(server: Server, tool: object):
-    body = {"pattern": "x", "tools": [{"name": "fine"}, tool]}
-    problem = problem_of(server.post(body), 422, "invalid_request")
+def test_what_is_no_tool_is_skipped_and_named(server: Server, tool: object):
+    """One ill tool of a client must not take the others from a proxy's search."""
+    body = {"pattern": "find fine things", "tools": [{"name": "fine"}, tool], "explain": True}
+    for path in (SEARCH, GATEWAY):
+        answer = server.post(body, path)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["selected_names"] == ["fine"]
+        assert answer.json()["counts"]["skipped"] == 1
+        assert answer.json()["notes"][0].startswith("skipped: tools[1]")
+    again = server.post(body).json()  # by the bytes that are known now
+    assert (again["counts"]["skipped"], again["notes"]) == (1, answer.json()["notes"])
+    refused = server.client.put("/v1/catalogs/ill", json={"tools": body["tools"]})
+    problem = problem_of(refused, 422, "invalid_request")
     assert problem["errors"][0]["path"].startswith("tools[1]")
+
+
+def test_a_list_without_any_tool_has_nothing_to_select(server: Server):
+    body = {"pattern": "x", "tools": [*NO_TOOLS[:8], {"googleSearch": {}}] * 3, "explain": True}
+    answer = server.post(body).json()
+    assert (answer["selected_names"], answer["counts"]["skipped"]) == ([], 27)
+    assert "tools[2] (expected an object, got str)" in answer["notes"][0]
+    assert "tools[8] (a built-in without a name)" in answer["notes"][0]
+    assert answer["notes"][0].endswith("and 16 more")
 
 
 @pytest.mark.parametrize("field", [b"top_k", b"max_tools", b"latency_budget_ms", b"explain"])

@@ -55,7 +55,7 @@ def test_a_trailing_slash_makes_no_difference(server: Server, path: str):
 def test_tools_are_needed_and_checked(server: Server, path: str):
     problem_of(server.post(ASKED[path], path), 422, "invalid_request")
     for wrong, place in (
-        ([{"name": 1}], "tools[0].name"),
+        ([{"name": "a", "risk": 1}], "tools[0].risk"),
         ([{"name": "a", "tags": 1}], "tools[0]"),
     ):
         problem = problem_of(

@@ -53,9 +53,8 @@ def test_every_code_has_the_status_of_the_contract():
         ({"pattern": "x"}, 422, "invalid_request"),
         ({"pattern": "x", "tools": None}, 422, "invalid_request"),
         ({"pattern": "x", "tools": {}}, 422, "invalid_request"),
-        ({"pattern": "x", "tools": [{"description": "no name"}]}, 422, "invalid_request"),
-        ({"pattern": "x", "tools": [{"name": ""}]}, 422, "invalid_request"),
-        ({"pattern": "x", "tools": [{"name": None}]}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": "read_file"}, 422, "invalid_request"),
+        ({"pattern": "x", "tools": [{"name": "a", "risk": "some"}]}, 422, "invalid_request"),
         ({"pattern": "x", "tools": [], "top_k": 0}, 422, "invalid_request"),
         ({"pattern": "x", "tools": [], "top_k": -1}, 422, "invalid_request"),
         ({"pattern": "x", "tools": [], "ranker": "best"}, 422, "invalid_request"),
@@ -158,7 +157,7 @@ def test_probes_are_only_read(server: Server, path: str):
 
 def test_the_title_belongs_to_the_code(server: Server):
     first = problem_of(server.search(top_k=0), 422, "invalid_request")
-    second = problem_of(server.search(tools=[{}]), 422, "invalid_request")
+    second = problem_of(server.search(tools={}), 422, "invalid_request")
     assert first["title"] == second["title"]
     assert first["detail"] != second["detail"]
 
@@ -168,10 +167,10 @@ def echoing() -> list[object]:
     tool = {"name": SECRET, "description": SECRET}
     bodies: list[object] = [
         {"pattern": "x", "tools": [tool | {field: SECRET}]}
-        for field in ("definition", "parameters", "tags", "risk", "status", "annotations")
+        for field in ("tags", "risk", "status", "kind", "keywords", "required_keys")
     ]
-    bodies += [{"pattern": "x", "tools": [tool | {"definition": [SECRET]}]}]
-    bodies += [{"pattern": "x", "tools": [tool, {SECRET: SECRET}]}]
+    bodies += [{"pattern": "x", "tools": [tool | {"tags": [[SECRET]]}]}]
+    bodies += [{"pattern": "x", "tools": [tool, tool | {"risk": SECRET}]}]
     bodies += [{"pattern": "x", "tools": SECRET}, {"pattern": SECRET}]
     bodies += [{"pattern": SECRET, "tools": [tool], "top_k": 0}]
     bodies += [{"pattern": "x", "tools": [tool], field: SECRET} for field in ("ranker", "explain")]

@@ -86,7 +86,7 @@ def test_explain_comes_beside_the_superset(server: Server):
         ({"tools": []}, 422, "invalid_request"),
         ({"query": "x"}, 422, "invalid_request"),
         ({"query": "x", "max_tools": 0, "tools": []}, 422, "invalid_request"),
-        ({"query": "x", "tools": [{}]}, 422, "invalid_request"),
+        ({"query": "x", "tools": {}}, 422, "invalid_request"),
         ({"query": "x", "catalog": "0" * 64}, 404, "catalog_unknown"),
     ],
 )
@@ -96,7 +96,7 @@ def test_failures_say_so_in_both_ways(server: Server, body: object, status: int,
     assert problem["error"]
 
 
-@pytest.mark.parametrize("body", [{"query": "", "tools": []}, {"query": "x", "tools": [{}]}])
+@pytest.mark.parametrize("body", [{"query": "", "tools": []}, {"query": "x", "tools": {}}])
 def test_newer_fields_get_newer_errors_on_the_older_path(server: Server, body: dict):
     response = server.post(body)
     assert response.status_code == 422

@@ -93,24 +93,29 @@ def test_shapes_may_be_mixed_and_large(server: Server):
     assert answer.json()["counts"]["skipped"] == 1
 
 
-@pytest.mark.parametrize("tools", [[BUILTIN], [BUILTIN, {"googleSearch": {}}]])
-def test_a_list_without_a_usable_tool_says_what_a_tool_is(server: Server, tools: list[Any]):
-    problem = problem_of(server.search("x", tools), 422, "invalid_request")
-    assert problem["errors"][0]["path"] == "tools"
-    assert "Anthropic, MCP, Gemini, Bedrock" in problem["errors"][0]["message"]
+@pytest.mark.parametrize(
+    ("tools", "place"),
+    [
+        ([crate("mcp"), {"description": "x"}], "tools[1]"),
+        ([{"function": {"name": 5}}, crate("mcp")], "tools[0]"),
+        ([crate("anthropic"), {"name": 5}], "tools[1].name"),
+        ([crate("mcp"), {"name": "a", "definition": 5}], "tools[1].definition"),
+        ([crate("mcp"), BUILTIN, {"name": "a", "annotations": 5}], "tools[2].annotations"),
+        ([{"functionDeclarations": 5}, crate("gemini")], "tools[0].functionDeclarations"),
+        ({"result": {"tools": [5, crate("mcp")]}}, "tools.result.tools[0]"),
+    ],
+)
+def test_what_is_no_tool_in_any_shape_is_named(server: Server, tools: Any, place: str):
+    answer = server.search("pack goods", tools, explain=True).json()
+    assert answer["selected_names"] == ["crate_up"]
+    assert f"{place} (" in answer["notes"][0]
 
 
 @pytest.mark.parametrize(
     ("tools", "path"),
     [
-        ([crate("mcp"), {"description": "x"}], "tools[1]"),
-        ([{"function": {"name": 5}}], "tools[0]"),
-        ([crate("anthropic"), {"name": 5}], "tools[1].name"),
         ([crate("mcp"), {"name": "a", "tags": [5]}], "tools[1].tags[0]"),
-        ([crate("mcp"), {"name": "a", "definition": 5}], "tools[1].definition"),
-        ([BUILTIN, {"name": "a", "annotations": 5}], "tools[1].annotations"),
-        ([{"functionDeclarations": 5}], "tools[0].functionDeclarations"),
-        ({"result": {"tools": [5]}}, "tools.result.tools[0]"),
+        ({"result": {"tools": [{"name": "a", "risk": 5}]}}, "tools.result.tools[0].risk"),
         ({"nothing": []}, "tools"),
         ({"tools": {"tools": {"tools": {"tools": []}}}}, "tools.tools.tools.tools"),
     ],

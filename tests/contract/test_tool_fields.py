@@ -31,6 +31,10 @@ def digest(server: Server, **fields: Any) -> str:
     return found
 
 
+AUTHORS = ("description", "definition", "parameters", "annotations")
+"""Fields whose mistakes are those of a tool's author; the others are the caller's own."""
+
+
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_field_is_part_of_the_digest(server: Server, field: str):
     assert digest(server, **{field: FIELDS[field]}) != digest(server)
@@ -44,15 +48,13 @@ def test_null_is_absent(server: Server, field: str):
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
-        *((field, 7) for field in FIELDS),
+        *((field, 7) for field in FIELDS if field not in AUTHORS),
         ("tags", "striped"),
         ("tags", [1]),
         ("keywords", [None]),
         ("risk", "harmless"),
         ("kind", "function"),
         ("status", "broken"),
-        ("annotations", []),
-        ("parameters", "schema"),
     ],
 )
 def test_a_wrong_type_is_refused_with_its_place(server: Server, field: str, wrong: Any):

@@ -13,6 +13,7 @@ from toolscout.common.lru import Lru
 from toolscout.index.cache import CatalogCache
 from toolscout.index.compile import Compiler
 from toolscout.index.tool_list import ToolList
+from toolscout.tools.conversion import NONE_SKIPPED
 
 
 class CountingStore:
@@ -81,7 +82,7 @@ def test_catalogs_are_found_by_digest_and_by_bytes():
     cache.add("acme", catalog)
     cache.add_alias("acme", b"raw", tools)
     assert cache.by_digest("acme", tools.digest) is catalog
-    assert cache.by_alias("acme", b"raw") == (catalog, 2 * len(TOOLS), 0)
+    assert cache.by_alias("acme", b"raw") == (catalog, 2 * len(TOOLS), NONE_SKIPPED)
     assert cache.by_alias("acme", b"other") is None
     assert cache.by_digest("acme", "other") is None
     assert len(cache) == 1

@@ -16,6 +16,7 @@ from typing import Protocol
 from toolscout.common.lru import Lru
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import CompiledTool
+from toolscout.tools.conversion import Skipped
 
 DEFAULT_BYTES = 256 * 1024 * 1024
 ALIAS_LIMIT = 16_384
@@ -40,8 +41,8 @@ class Listed(Protocol):
         """Its entries."""
 
     @property
-    def unnamed(self) -> int:
-        """Those without a name."""
+    def skipped(self) -> Skipped:
+        """Those that are no tools."""
 
 
 class TenantTools:
@@ -74,12 +75,12 @@ class CatalogCache:
         self._catalogs: Lru[tuple[str, str], Catalog] = Lru(self.catalog_limit)
         self._tools: Lru[tuple[str, bytes], CompiledTool] = Lru(limit - limit // 2 - limit // 8)
         self._lists: Lru[tuple[str, bytes], tuple[tuple[bytes, bytes], ...]] = Lru(limit // 8)
-        self._aliases: Lru[tuple[str, bytes], tuple[str, int, int]] = Lru(ALIAS_LIMIT)
+        self._aliases: Lru[tuple[str, bytes], tuple[str, int, Skipped]] = Lru(ALIAS_LIMIT)
 
-    def by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int, int] | None:
+    def by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int, Skipped] | None:
         """Return the catalog that these very bytes of `tools` were compiled to.
 
-        Besides, how many entries they hold, and how many of these were passed over.
+        Besides, how many entries they hold, and which of these were skipped.
         """
         alias = self._aliases.get((tenant, raw_hash))
         if alias is None:
@@ -109,7 +110,7 @@ class CatalogCache:
 
     def add_alias(self, tenant: str, raw_hash: bytes, tools: Listed) -> None:
         """Remember that these bytes of `tools` mean this list."""
-        self._aliases.put((tenant, raw_hash), (tools.digest, tools.offered, tools.unnamed), 1)
+        self._aliases.put((tenant, raw_hash), (tools.digest, tools.offered, tools.skipped), 1)
 
     def add(self, tenant: str, catalog: Catalog) -> None:
         """Keep a complete catalog."""

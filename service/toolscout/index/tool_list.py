@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -21,7 +21,13 @@ from toolscout.errors import (
     wrong_field,
 )
 from toolscout.index.values import count_values, count_values_outside_texts, is_deeper
-from toolscout.tools.conversion import FOREIGN_KEYS, check_usable, read_entry
+from toolscout.tools.conversion import (
+    FOREIGN_KEYS,
+    NONE_SKIPPED,
+    Posted,
+    Skipped,
+    check_whole,
+)
 from toolscout.tools.shapes import LISTS
 
 _OBJECT = b"{"[0]
@@ -55,14 +61,6 @@ _DEPTH = 3
 """Objects around a list: `result.tools` of a JSON-RPC answer, one more to spare."""
 
 
-class Posted(NamedTuple):
-    """The tools of a list, where each stood, and how many built-ins were passed over."""
-
-    tools: list[Tool]
-    numbers: Sequence[int]
-    unnamed: int
-
-
 def unwrap_list(raw: bytes | msgspec.Raw, path: str) -> tuple[bytes | msgspec.Raw, str]:
     """Find the list in an answer to MCP's `tools/list` or in another object around it.
 
@@ -82,22 +80,21 @@ def unwrap_list(raw: bytes | msgspec.Raw, path: str) -> tuple[bytes | msgspec.Ra
 
 
 def decode_list(raw: bytes | msgspec.Raw, limit: int, path: str) -> Posted:
-    """Decode a list of tools of any shape; definitions stay raw.
+    """Decode a list of tools of any shape; definitions stay raw, and what is no tool is skipped.
 
     None is decoded before its values are known to be few.
 
     Raises:
         TooManyTools: it has more entries than may be offered.
-        InvalidRequest: a tool has too many values, or an entry is no tool.
+        InvalidRequest: a tool has too many values, or a wrong field that only callers add.
         msgspec.ValidationError, msgspec.DecodeError: the list is no array, or no JSON.
     """
     most = max(limit, _FEW) * MAX_OFFERED
     entries = _entries(raw)
     _check_offered(len(entries), most, path)
-    tools: list[Tool] = []
-    numbers: list[int] = []
+    posted = Posted(path)
     group: list[memoryview] = []
-    unnamed = size = 0
+    size = 0
     for number, entry in enumerate(entries):
         view = memoryview(entry)
         _check_dense(view, f"{path}[{number}]")
@@ -108,18 +105,13 @@ def decode_list(raw: bytes | msgspec.Raw, limit: int, path: str) -> Posted:
         first = number + 1 - len(group)
         plain = _decode_plain(group)
         if plain is not None:
-            tools += plain
-            numbers += range(first, number + 1)
+            posted.add(plain, range(first, number + 1))
         else:
             for at in range(first, number + 1):
-                found, nameless = _read(entries[at], f"{path}[{at}]")
-                tools += found
-                numbers += [at] * len(found)
-                unnamed += nameless
-        _check_offered(len(tools) + unnamed, most, path)
+                _read(posted, at, entries[at], f"{path}[{at}]")
+        _check_offered(len(posted), most, path)
         group, size = [], 0
-    check_usable(len(tools), len(tools) + unnamed, path)
-    return Posted(tools, numbers, unnamed)
+    return posted
 
 
 def _decode_plain(group: list[memoryview]) -> list[Tool] | None:
@@ -131,21 +123,21 @@ def _decode_plain(group: list[memoryview]) -> list[Tool] | None:
     return None if _has_foreign(tools) else tools
 
 
-def _read(entry: msgspec.Raw, path: str) -> tuple[list[Tool], int]:
+def _read(posted: Posted, number: int, entry: msgspec.Raw, path: str) -> None:
     """Read one entry of any shape.
 
     Raises:
-        InvalidRequest, InvalidJson: it is no tool.
+        InvalidJson: it is not valid JSON.
     """
     if memoryview(entry)[0] != _OBJECT:
         kind = _KINDS.get(bytes(entry)[:1], "number")
-        message = f"expected an object, got {kind}"
-        raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
+        posted.skip(FieldError(path, f"expected an object, got {kind}"))
+        return
     try:
         whole = msgspec.json.decode(entry)
     except NOT_JSON as error:
         raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
-    return read_entry(whole, path, entry)
+    posted.read(number, whole, entry)
 
 
 def _has_foreign(tools: list[Any]) -> bool:
@@ -214,8 +206,8 @@ class ToolList:
     """Where in the posted list each tool stood first."""
     offered: int
     """Entries of the posted list, those passed over included."""
-    unnamed: int = 0
-    """A provider's built-ins, which have no name."""
+    skipped: Skipped = NONE_SKIPPED
+    """The entries that are no tools."""
 
     @classmethod
     def of(
@@ -224,7 +216,7 @@ class ToolList:
         limit: int = MAX_TOOLS,
         path: str = "tools",
         numbers: Sequence[int] | None = None,
-        unnamed: int = 0,
+        skipped: Skipped = NONE_SKIPPED,
     ) -> "ToolList":
         """Keep the first tool of each name.
 
@@ -247,8 +239,17 @@ class ToolList:
         places = tuple(rows if numbers is None else [numbers[row] for row in rows])
         digests = tuple(map(tool_digest, tools))
         digest = catalog_digest(digests)
-        total = len(offered) + unnamed
-        return cls(tools, digests, digest, places, total, unnamed)
+        total = len(offered) + skipped.entries
+        return cls(tools, digests, digest, places, total, skipped)
+
+    def checked(self, path: str = "tools") -> "ToolList":
+        """Return the list if nothing was skipped that should have been a tool.
+
+        Raises:
+            InvalidRequest: something was.
+        """
+        check_whole(self.tools, self.skipped, path)
+        return self
 
     def only(self, passes: Callable[[Tool], bool]) -> "ToolList":
         """Return the list of the tools that pass, as if only these had been posted."""
@@ -267,10 +268,11 @@ class ToolList:
     ) -> "ToolList":
         """Decode a JSON array of tools of any shape, or an object with one, as MCP answers.
 
-        Definitions stay raw. `path` is where errors say it stood.
+        Definitions stay raw. What is no tool is skipped. `path` is where errors say it stood.
 
         Raises:
-            InvalidRequest: a tool lacks its name or a field has the wrong type.
+            InvalidRequest: it is no array, or a tool has too many values or a wrong field that only
+                callers add.
             InvalidJson: the array is not valid JSON.
             TooManyTools: more than `limit` distinct names.
         """
@@ -282,28 +284,32 @@ class ToolList:
             raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None
         except NOT_JSON as error:
             raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
-        for field in RAW_FIELDS:
-            raws = map(attrgetter(field), found.tools)
-            _check_objects(path, field, zip(found.numbers, raws, strict=True))
-        return cls.of(found.tools, limit, path, found.numbers, found.unnamed)
+        odd = _without_objects(path, found)
+        for place in sorted(odd, reverse=True):
+            del found.tools[place], found.numbers[place]
+            found.skip(odd[place])
+        return cls.of(found.tools, limit, path, found.numbers, found.skipped)
 
 
-def _check_objects(root: str, field: str, raws: Iterable[tuple[int, msgspec.Raw]]) -> None:
-    """Raw fields are not parsed here, but what is no object, or nested too deep, is noticed.
+def _without_objects(root: str, posted: Posted) -> dict[int, FieldError]:
+    """Return the tools with a raw field that is no object, by row; one nested too deep is an error.
 
-    The parser has a limit of its own, which depends on how deep the caller's stack is: without
-    ours a definition could be compiled, and then not be shown.
+    Raw fields are not parsed here. The parser has a limit of its own, which depends on how deep the
+    caller's stack is: without ours a definition could be compiled, and then not be shown.
+
+    Raises:
+        InvalidJson: a field is nested too deep.
     """
-    for number, raw in raws:
-        if raw is ABSENT:
-            continue
-        view = memoryview(raw)
-        if view[0] not in _OBJECT_OR_NULL:
-            path = f"{root}[{number}].{field}"
-            raise InvalidRequest(
-                f"{path} must be an object", (FieldError(path, "expected an object"),)
-            )
-        if is_deeper(view, MAX_TOOL_DEPTH):
-            path = f"{root}[{number}].{field}"
-            message = f"nested more than {MAX_TOOL_DEPTH} levels deep"
-            raise InvalidJson(f"{path} is {message}", (FieldError(path, message),))
+    odd: dict[int, FieldError] = {}
+    for field in RAW_FIELDS:
+        for row, raw in enumerate(map(attrgetter(field), posted.tools)):
+            if raw is ABSENT:
+                continue
+            view = memoryview(raw)
+            path = f"{root}[{posted.numbers[row]}].{field}"
+            if view[0] not in _OBJECT_OR_NULL:
+                odd[row] = FieldError(path, "expected an object")
+            elif is_deeper(view, MAX_TOOL_DEPTH):
+                message = f"nested more than {MAX_TOOL_DEPTH} levels deep"
+                raise InvalidJson(f"{path} is {message}", (FieldError(path, message),))
+    return odd

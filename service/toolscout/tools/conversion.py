@@ -1,13 +1,13 @@
 """Convert tools of any provider's shape to the contract's."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from toolscout.contract.fields import ABSENT, KINDS
 from toolscout.contract.tools import RAW_FIELDS, Tool
-from toolscout.errors import FieldError, InvalidRequest, wrong_field
+from toolscout.errors import FieldError, InvalidRequest, InvalidTool, wrong_field
 from toolscout.tools.shapes import (
     DECLARATIONS,
     INPUT_EXAMPLES,
@@ -37,6 +37,9 @@ FOREIGN_KEYS = tuple(
 _DEEPEST = 3
 """Most levels above a list of tools: `result.tools` of a JSON-RPC answer has two."""
 
+_OF_AUTHORS = frozenset(("name", "description", *RAW_FIELDS))
+"""Fields that a tool has from its author; callers add the others."""
+
 _encode = msgspec.json.Encoder().encode
 _FIELDS = frozenset(Tool.__struct_fields__)
 _FOREIGN = frozenset(FOREIGN_KEYS)
@@ -57,20 +60,120 @@ def list_in(content: Any) -> Any:
     return content
 
 
+MAX_SHOWN = 8
+"""Skipped entries of a list that are named."""
+
+
+class Skipped(NamedTuple):
+    """The entries of a list that are no tools."""
+
+    entries: int = 0
+    wrong: tuple[FieldError, ...] = ()
+    """What the first of them lack to be tools."""
+    unnamed: tuple[str, ...] = ()
+    """The places of the first built-ins of a provider, which have no name."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the skipped entries with the reason in words; nothing if there are none."""
+        named = [f"{error.path} ({error.message})" for error in self.wrong]
+        named += [f"{place} (a built-in without a name)" for place in self.unnamed]
+        if not named:
+            return []
+        more = self.entries - len(named)
+        return [f"skipped: {', '.join(named)}" + (f" and {more} more" if more else "")]
+
+
+NONE_SKIPPED = Skipped()
+
+
+class Posted:
+    """The tools of a list, where each stood, and the entries that are none, as they are read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.tools: list[Tool] = []
+        self.numbers: list[int] = []
+        self._count = 0
+        self._wrong: list[FieldError] = []
+        self._unnamed: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self.tools) + self._count
+
+    @property
+    def skipped(self) -> Skipped:
+        """Return what is no tool."""
+        return Skipped(self._count, tuple(self._wrong), tuple(self._unnamed))
+
+    def add(self, tools: Sequence[Tool], numbers: Sequence[int]) -> None:
+        """Take tools that were read, each with the position of its entry."""
+        self.tools += tools
+        self.numbers += numbers
+
+    def read(self, number: int, entry: Any, sent: msgspec.Raw | None = None) -> None:
+        """Take the tools of one entry of any shape, or skip it.
+
+        Raises:
+            InvalidRequest: a field that only callers add is wrong: what it should do, such as to
+                hide a tool, must not be undone in silence.
+        """
+        if isinstance(entry, Tool):
+            self.add([entry], [number])
+            return
+        path = f"{self._path}[{number}]"
+        try:
+            found, unnamed = read_entry(entry, path, sent)
+        except InvalidTool as error:
+            self.skip(error.errors[0] if error.errors else FieldError(path, error.detail))
+            return
+        self.add(found, [number] * len(found))
+        if unnamed and len(self._unnamed) < MAX_SHOWN:
+            self._unnamed.append(path)
+        self._count += unnamed
+
+    def skip(self, error: FieldError) -> None:
+        """Skip an entry that is no tool."""
+        self._count += 1
+        if len(self._wrong) < MAX_SHOWN:
+            self._wrong.append(error)
+
+
+def read_list(values: Iterable[Any], path: str = "tools") -> Posted:
+    """Convert tools of any shape; what is no tool is skipped.
+
+    Raises:
+        InvalidRequest: a field that only callers add is wrong.
+    """
+    posted = Posted(path)
+    for number, value in enumerate(values):
+        posted.read(number, value)
+    return posted
+
+
 def read_tools(values: Iterable[Any], path: str = "tools") -> list[Tool]:
     """Convert tools of any shape; a provider's built-ins without a name are skipped.
 
     Raises:
         InvalidRequest: an entry is no tool, or there is none; names the entry.
     """
-    tools: list[Tool] = []
-    offered = 0
-    for number, value in enumerate(values):
-        found, unnamed = read_entry(value, f"{path}[{number}]")
-        tools += found
-        offered += len(found) + unnamed
-    check_usable(len(tools), offered, path)
-    return tools
+    posted = read_list(values, path)
+    check_whole(posted.tools, posted.skipped, path)
+    return posted.tools
+
+
+def check_whole(tools: Sequence[object], skipped: Skipped, path: str = "tools") -> None:
+    """Check that a list has at least one tool, and nothing that should have been one.
+
+    Raises:
+        InvalidRequest: it has; names the entries, or lists the known shapes.
+    """
+    if skipped.wrong:
+        first = skipped.wrong[0]
+        raise InvalidTool(f"{first.path}: {first.message}", skipped.wrong)
+    if skipped.entries and not tools:
+        message = f"none of the {skipped.entries} entries has a name; a tool is one of: {KNOWN}"
+        raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
 
 
 def read_entry(entry: Any, path: str, sent: msgspec.Raw | None = None) -> tuple[list[Tool], int]:
@@ -79,7 +182,8 @@ def read_entry(entry: Any, path: str, sent: msgspec.Raw | None = None) -> tuple[
     `sent` is the entry as JSON, used as the tool's definition if there is no other.
 
     Raises:
-        InvalidRequest: the entry is no tool.
+        InvalidTool: the entry is no tool.
+        InvalidRequest: a field that only callers add is wrong.
     """
     tools: list[Tool] = []
     functions, rest = declared(entry, path)
@@ -93,23 +197,12 @@ def read_entry(entry: Any, path: str, sent: msgspec.Raw | None = None) -> tuple[
     return tools, unnamed
 
 
-def check_usable(tools: int, offered: int, path: str) -> None:
-    """Check that a non-empty list has at least one usable tool.
-
-    Raises:
-        InvalidRequest: it has none; the message lists the known shapes.
-    """
-    if offered and not tools:
-        message = f"none of the {offered} entries has a name; a tool is one of: {KNOWN}"
-        raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
-
-
 def _tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool:
     fields = {key: value for key, value in entry.items() if key in _FIELDS}
     fields["name"] = name_of(entry) or entry.get("name")
     if fields["name"] is None:
         message = f"a tool needs a name; it is one of: {KNOWN}"
-        raise InvalidRequest(f"{path}.name is missing", (FieldError(path, message),))
+        raise InvalidTool(f"{path}.name is missing", (FieldError(path, message),))
     if not isinstance(fields.get("description"), str):
         fields["description"] = core_of(entry).get("description")
     try:
@@ -130,7 +223,9 @@ def _tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool
         return msgspec.convert(fields, Tool)
     except msgspec.ValidationError as error:
         wrong = wrong_field(path, error)
-        raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None
+        is_its_own = wrong.path.removeprefix(f"{path}.") in _OF_AUTHORS
+        kind = InvalidTool if is_its_own else InvalidRequest
+        raise kind(f"{wrong.path}: {wrong.message}", (wrong,)) from None
     except (TypeError, ValueError, RecursionError) as error:
         message = f"cannot be written as JSON ({type(error).__name__})"
-        raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),)) from None
+        raise InvalidTool(f"{path}: {message}", (FieldError(path, message),)) from None

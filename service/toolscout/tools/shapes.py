@@ -53,12 +53,14 @@ def as_mapping(tool: Any, path: str = "tools[0]") -> Mapping[str, Any]:
 
     Raises:
         InvalidTool: it is neither a mapping, a dataclass, a struct, a pydantic model nor a tool of
-            a known framework.
+            a known framework, and has not the attributes `name` and `description`.
     """
     if isinstance(tool, Mapping):
         return tool
     try:
-        found = None if isinstance(tool, type) else _framework_tool(tool) or _dumped(tool)
+        found = None
+        if not isinstance(tool, type):
+            found = _framework_tool(tool) or _dumped(tool) or _by_attributes(tool)
     except Exception as error:
         raise InvalidTool(f"{path}: cannot be read ({type(error).__name__})") from error
     if isinstance(found, dict):
@@ -162,6 +164,15 @@ def _framework_tool(tool: Any) -> dict[str, Any] | None:
             about = {key: getattr(tool, key, None) for key in ("name", "description")}
             return {**about, "parameters": schema}
     return None
+
+
+def _by_attributes(tool: Any) -> dict[str, Any] | None:
+    """Read any object with a name and a description, and with a schema if it has one."""
+    about = {key: getattr(tool, key, None) for key in ("name", *SCHEMAS)}
+    if not text_of(about["name"]) or not hasattr(tool, "description"):
+        return None
+    schemas = {key: value for key, value in about.items() if isinstance(value, Mapping)}
+    return {"name": about["name"], "description": tool.description, **schemas}
 
 
 def _dumped(tool: Any) -> Any:

@@ -108,12 +108,12 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
             unique=trace.unique,
             ranked=with_evidence(ranking),
             selected=len(decision.names),
-            skipped=trace.unnamed + len(source.skipped),
+            skipped=trace.skipped.entries + len(source.skipped),
         ),
         tokens=TokenCounts(offered, selected, offered - selected),
         timings_ms=trace.shown_ms(),
         catalog=trace.catalog,
-        notes=notes(ranking),
+        notes=[*trace.skipped.notes, *notes(ranking)],
     )
 
 

@@ -29,6 +29,7 @@ from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.registry import Record
 from toolscout.state.store import Changed
+from toolscout.tools.conversion import check_whole
 
 T = TypeVar("T")
 
@@ -61,6 +62,7 @@ async def put_catalog(service: Service, request: Request, trace: Trace) -> Answe
     if is_external and sent.ttl_s is not None:
         raise invalid("ttl_s", _NO_TTL)
     catalog = None if is_external else await lookup.compiled(service, trace, bytes(sent.tools))
+    check_whole(catalog.names if catalog is not None else (), trace.skipped)
 
     async def change() -> tuple[int, Record]:
         known = await service.registry.record(trace.tenant, name)
@@ -188,7 +190,11 @@ async def _write(
 def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
     """Return the JSON array of the tools after a change, each name once."""
     present, changed = ToolList.decode(raw, most).tools, request.upsert
-    sent = () if is_absent(changed) else ToolList.decode(changed, most, "upsert").tools
+    sent = (
+        ()
+        if is_absent(changed)
+        else ToolList.decode(changed, most, "upsert").checked("upsert").tools
+    )
     by_name = external.patched((*present, *sent), request)
     if len(by_name) > most:
         message = f"makes it {len(by_name)} tools; the limit is {most}"

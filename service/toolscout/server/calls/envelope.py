@@ -36,6 +36,7 @@ from toolscout.server.http.problems import Refused, blank, decode_error, invalid
 from toolscout.settings import BY_NAME, Settings
 from toolscout.state.registry import Record
 from toolscout.text import conversation
+from toolscout.tools.conversion import Skipped
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -69,9 +70,9 @@ _PADDING = 64
 """Blanks that may precede a closing bracket."""
 
 
-Known = tuple[Catalog, int, int]
-"""A catalog compiled from these very bytes before, how many entries they hold, and how many of
-these are built-ins without a name."""
+Known = tuple[Catalog, int, Skipped]
+"""A catalog compiled from these very bytes before, how many entries they hold, and which of these
+are no tools."""
 
 
 class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):

@@ -202,7 +202,11 @@ def _rows(worker: Worker, change: CatalogPatch, present: Sequence[bytes], build:
     Raises:
         Refused, InvalidRequest: the change is at fault.
     """
-    sent = [] if is_absent(change.upsert) else ToolList.decode(change.upsert, MOST_WRITTEN).tools
+    sent = (
+        []
+        if is_absent(change.upsert)
+        else ToolList.decode(change.upsert, MOST_WRITTEN).checked().tools
+    )
     by_name = patched((*map(decode_tool, present), *sent), change)
     tools, compiler = ToolList.of(by_name.values()), worker.engine.compiler
     words, compiled = compiler.lexical(tools, Lru(0))

@@ -132,7 +132,8 @@ async def compiled(
         TooMuchWork: they are not compiled within `COMPILED_WITHIN_S`.
     """
     job = service.compiles.start(trace.space, raw_hash or sha256(raw).digest(), raw)
-    trace.offered = (await soon(job.listing)).offered
+    listing = await soon(job.listing)
+    trace.offered, trace.skipped = listing.offered, listing.skipped
     catalog = await soon(job.lexical, COMPILED_WITHIN_S)
     trace.catalog, trace.unique = catalog.digest, len(catalog)
     return catalog

@@ -294,7 +294,7 @@ def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> C
     """Return the catalog that was recognised by its bytes or its digest."""
     trace.cache = "hit"
     if read.known is not None:
-        catalog, trace.offered, trace.unnamed = read.known
+        catalog, trace.offered, trace.skipped = read.known
     else:
         catalog = by_digest(service, trace.space, read.request.catalog)
         trace.offered = len(catalog)
@@ -317,7 +317,7 @@ async def _compile(
         job = service.compiles.start(trace.space, read.raw_hash, raw)
         patience = max(left_ms / 1_000, READ_S * (1 + len(raw) / MIB))
         listing = await soon(job.listing, min(patience, DEADLINE_S))
-        trace.offered, trace.unnamed = listing.offered, listing.unnamed
+        trace.offered, trace.skipped = listing.offered, listing.skipped
         count = listing.unique
         stage = job.lexical if questions[0][0].ranker in ("bm25", "regex") else job.complete
         scan_s = costs.estimate("scan", count * len(questions)) / 1_000

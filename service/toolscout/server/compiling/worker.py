@@ -39,6 +39,7 @@ from toolscout.index.vector_index import bytes_per_tool
 from toolscout.index.vectors import Floats
 from toolscout.learning.examples import judged
 from toolscout.settings import Settings
+from toolscout.tools.conversion import Skipped
 from toolscout.tools.documents import decode_tool
 from toolscout.tools.filters import filters_of, passes
 
@@ -87,7 +88,7 @@ class Listing(msgspec.Struct, frozen=True):
 
     digest: str
     offered: int
-    unnamed: int
+    skipped: Skipped
     unique: int
 
 
@@ -235,7 +236,7 @@ class YieldingStore:
 def read_list(worker: Worker, sent: Sent) -> Listing:
     """Read a list, which stays decoded for its compile."""
     tools = worker.read(sent)
-    return Listing(tools.digest, tools.offered, tools.unnamed, len(tools.tools))
+    return Listing(tools.digest, tools.offered, tools.skipped, len(tools.tools))
 
 
 def compile_list(

@@ -29,6 +29,7 @@ from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision
 from toolscout.server.observe.log import LineWriter, hashed, line
 from toolscout.server.observe.metrics import Metrics
+from toolscout.tools.conversion import NONE_SKIPPED, Skipped
 
 
 @dataclass(slots=True)
@@ -45,7 +46,7 @@ class Trace:
     cache: str = "-"
     catalog: str = ""
     offered: int = 0
-    unnamed: int = 0
+    skipped: Skipped = NONE_SKIPPED
     unique: int = 0
     decision: Decision | None = None
     source: Catalog | None = None
@@ -76,7 +77,7 @@ class Trace:
         for part in parts:
             part.cache, part.catalog = self.cache, self.catalog
             part.offered, part.unique = self.offered, self.unique
-            part.unnamed = self.unnamed
+            part.skipped = self.skipped
         self.parts = parts
 
     def shown_ms(self) -> dict[str, float]:
