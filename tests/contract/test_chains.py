@@ -139,5 +139,5 @@ def test_an_insight_needs_a_pattern(learning: Server):
 def test_a_store_that_is_gone_took_no_report(tmp_path: Path):
     with serving(tmp_path, store="redis://127.0.0.1:1/0") as server:
         for body, path in ((WORKED, FEEDBACK), (REPORT, CHAINS)):
-            problem = problem_of(server.post(body, path), 503, "overloaded")
+            problem = problem_of(server.post(body, path), 503, "store_unavailable")
             assert problem["detail"] == "the state store could not be reached"

@@ -50,13 +50,16 @@ OFFERS: list[dict[str, Any]] = [{"tools": TOOLS}, {"catalog": "desk"}]
 @pytest.mark.parametrize("again", [1, 2])
 def test_a_search_knows_only_the_part(parted: Server, offer, again):
     body = {"pattern": "invoice", "top_k": 10, "explain": True, "latency_budget_ms": 60_000}
-    body |= {"always_keep": ["read_file", "get_invoice"], **offer}
+    pins = ["read_file", "get_invoice"]
+    body |= {"always_keep": pins, **offer}
     answer = parted.post(body, headers=PART_)
     found = answer.json()
     assert set(found["selected_names"]) == SEEN
     assert found["counts"]["unique"] == 2
     assert answer.headers["x-tool-selection"].startswith("2->2;")
-    assert not any(name in answer.text for name in HIDDEN)
+    # Its own pin is named back, as one that nobody has is.
+    assert "no tool has the name 'read_file'" in found["notes"][0]
+    assert not any(name in answer.text for name in {*HIDDEN} - {*pins})
     whole = parted.post(body, headers=WHOLE_).json()
     assert {"delete_invoice", "invoice_secret"} < set(whole["selected_names"])
     digest = answer.headers["x-catalog-digest"]

@@ -16,7 +16,7 @@ from toolscout.server.http.auth import SCOPES, Keyring
 KEYS = {name: f"{name}-0123456789abcdef0123456789abcdef" for name in (*SCOPES, "all", "old")}
 CATALOG = "/v1/catalogs/desk"
 QUESTION = {"pattern": "read a file", "tools": TOOLS}
-EVENT = {"pattern": "read a file", "tool": "read_file", "success": True, "tools": TOOLS}
+EVENT = {"pattern": "read a file", "tool": "read_file", "success": True}
 
 CALLS = [
     ("search", "POST", SEARCH, QUESTION),

@@ -231,7 +231,7 @@ def test_feedback_that_redis_does_not_take_is_not_acknowledged(
 ):
     with running(tmp_path, "--store", redis_server.url) as server:
         with redis_server.hanging():
-            problem_of(server.post(WORKED, FEEDBACK), 503, "overloaded")
+            problem_of(server.post(WORKED, FEEDBACK), 503, "store_unavailable")
         until(lambda: server.post(WORKED, FEEDBACK).status_code == 202)
 
 

@@ -95,7 +95,7 @@ def test_a_full_disk_costs_no_search_and_is_told(tmp_path: Path):
             kept += 1
         print(f"\n{kept} lists of 300 tools on a disk of {DISK}; then {answer.text}")
         assert kept > 0
-        problem_of(answer, 503, "overloaded")
+        problem_of(answer, 503, "store_unavailable")
         assert server.get("/readyz").status_code == 200
         for number in range(20):
             assert server.names("read a file", TOOLS, top_k=1) == ["read_file"], number

@@ -80,7 +80,8 @@ GOOD: list[tuple[str, str, Any]] = [
 BAD: list[tuple[str, str, Any]] = [
     ("POST", BELOW + "search", b'{"pattern":"plugh","tools":[{"plugh'),
     ("POST", BELOW + "search", b"plugh" + b"[" * 5_000),
-    ("POST", BELOW + "search", {"pattern": "plugh", "tools": [{"name": {"plugh": "plugh"}}]}),
+    ("POST", BELOW + "search", {"pattern": "plugh", "tools": [TOOL | {"risk": "plugh"}]}),
+    ("POST", BELOW + "search", ASK | {"patterm": "plugh"}),
     ("POST", BELOW + "search", {"pattern": "plugh", "tools": "plugh"}),
     ("POST", BELOW + "search", {"pattern": "plugh", "catalog": "plugh"}),
     ("POST", BELOW + "search", {"pattern": "plugh", "query": "plugh", "tools": [TOOL]}),

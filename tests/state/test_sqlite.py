@@ -84,7 +84,7 @@ def test_a_service_that_starts_on_a_full_disk_says_so_and_searches(tmp_path: Pat
         assert told["level"] == "error"
         assert told["detail"].startswith("sqlite: ")
         assert server.search().status_code == 200
-        problem_of(server.send("PUT", OFFICE, LIST), 503, "overloaded")
+        problem_of(server.send("PUT", OFFICE, LIST), 503, "store_unavailable")
     with running(tmp_path, *flags) as server:  # there is room again
         assert server.send("PUT", OFFICE, LIST).status_code == 201
         assert "store_unavailable" not in server.stdout

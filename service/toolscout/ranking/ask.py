@@ -148,6 +148,8 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The same of each kind that has its own number of places; empty if none has."""
     pinned: tuple[int, ...] = ()
     """The rows of `always_keep` that may be selected."""
+    unknown_pins: tuple[str, ...] = ()
+    """The names of `always_keep` that no tool has."""
     following: tuple[int, ...] = ()
     """The rows of the chain that may be selected."""
 

@@ -1,5 +1,7 @@
 """Explain the chosen tools: calibrated scores with typed reasons."""
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from toolscout.contract.answers import Match, Reason, Via
@@ -12,8 +14,8 @@ from toolscout.text.tokens import fold
 LEAST_SHOWN = 0.02
 """Share of a query below which a word is no reason: an article is in half of all descriptions."""
 
-MAX_SKIPPED_SHOWN = 10
-"""Maximum number of skipped tools that a note names."""
+MAX_NAMED, MAX_NAME_SHOWN = 10, 64
+"""Maximum number of tools that a note names, and of letters of each."""
 
 
 def explain(decision: Decision) -> list[Match]:
@@ -48,15 +50,19 @@ def with_evidence(ranking: Ranking) -> int:
 def notes(ranking: Ranking) -> list[str]:
     """Return the deviations from a request: of its ranking, and tools that are not searched."""
     written = [ranking.note] if ranking.note else []
+    if ranking.unknown_pins:
+        written.append(f"always_keep: no tool has the name {_some(ranking.unknown_pins)}")
     skipped = ranking.source.skipped
     if skipped:
-        names = ", ".join(map(repr, skipped[:MAX_SKIPPED_SHOWN]))
-        more = len(skipped) - MAX_SKIPPED_SHOWN
-        written.append(
-            f"not searched, because their text cannot be compiled: {names}"
-            + (f" and {more} more" if more > 0 else "")
-        )
+        written.append(f"not searched, because their text cannot be compiled: {_some(skipped)}")
     return written
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = len(names) - MAX_NAMED
+    first = ", ".join(repr(name[:MAX_NAME_SHOWN]) for name in names[:MAX_NAMED])
+    return first + (f" and {more} more" if more > 0 else "")
 
 
 def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:

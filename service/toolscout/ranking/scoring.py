@@ -35,8 +35,13 @@ def allow(ranking: Ranking) -> Ranking:
     if allowed is None and not ask.always_keep and not following:
         return ranking
     rows = partial(_rows_of, source, allowed)
+    lost = tuple([name for name in ask.always_keep if name not in source.rows])
     return replace(
-        ranking, allowed=allowed, pinned=rows(ask.always_keep), following=rows(following)
+        ranking,
+        allowed=allowed,
+        pinned=rows(ask.always_keep),
+        unknown_pins=lost,
+        following=rows(following),
     )
 
 

@@ -23,7 +23,7 @@ from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.problems import CODES, REFUSALS, Refused, refusal, too_long
 from toolscout.server.http.request import ClientGone, Request
 from toolscout.server.observe.record import Record, Trace
-from toolscout.server.routes.table import Resource, Route
+from toolscout.server.routes.table import Resource, Route, near_paths
 from toolscout.server.service import Service
 
 SHED = ("overloaded", "draining")
@@ -118,7 +118,7 @@ def _find(service: Service, resource: Resource | None, request: Request) -> Rout
         Refused: there is none, or the service is shutting down.
     """
     if resource is None:
-        raise Refused("not_found", CODES["not_found"].title)
+        raise Refused("not_found", CODES["not_found"].title, suggestions=near_paths(request.path))
     if service.stopping and not resource.is_open:
         service.metrics.shed.labels("draining").inc()
         raise Refused("draining", "try again shortly")

@@ -113,7 +113,11 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
         tokens=TokenCounts(offered, selected, offered - selected),
         timings_ms=trace.shown_ms(),
         catalog=trace.catalog,
-        notes=[*trace.skipped.notes, *notes(ranking)],
+        notes=[
+            *([f"ignored: {trace.ignored}"] if trace.ignored else []),
+            *trace.skipped.notes,
+            *notes(ranking),
+        ],
     )
 
 
@@ -125,6 +129,8 @@ def headers(trace: Trace) -> list[tuple[bytes, bytes]]:
         f"{trace.unique}->{len(decision.names)}; ranker={decision.ranking.ran}; "
         f"cache={trace.cache}; outcome={decision.outcome}; degraded={decision.degraded or 'no'}"
     )
+    if trace.ignored:
+        selection += f"; ignored={trace.ignored}"
     return [*common_headers(trace), (b"x-tool-selection", selection.encode())]
 
 

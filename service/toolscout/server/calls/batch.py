@@ -39,9 +39,9 @@ from toolscout.tools.documents import description_of
 AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
 
-_batch = envelope.decoder(BatchRequest)
-_resolve = envelope.decoder(ResolveRequest)
-_filter = envelope.decoder(FilterRequest)
+_batch = envelope.Decoder(BatchRequest)
+_resolve = envelope.Decoder(ResolveRequest)
+_filter = envelope.Decoder(FilterRequest)
 
 
 async def search_batch(service: Service, request: Request, trace: Trace) -> Answer:
@@ -107,7 +107,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     """
     body = await request.json_body(service.settings)
     # Without the fast path for known tools, because a catalog does not keep their order.
-    sent = envelope.decode(body, _filter)
+    sent = envelope.decode_checked(body, _filter)
     envelope.need_tools(sent)
     read = await with_shared(service, trace.space, Read(sent, None, b""))
     if read.external is not None:

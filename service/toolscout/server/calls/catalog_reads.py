@@ -23,7 +23,7 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import external, lookup
-from toolscout.server.calls.envelope import decode, decoder
+from toolscout.server.calls.envelope import Decoder, decode_checked
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
 from toolscout.server.http.answer import Answer, answer_json, not_modified, tag_headers
@@ -35,7 +35,7 @@ from toolscout.server.service import Service
 AT_ONCE = 200
 """Tools that are shown on the event loop; more are shown in a thread."""
 
-_schemas = decoder(SchemasRequest)
+_schemas = Decoder(SchemasRequest)
 _DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
 
 
@@ -81,7 +81,7 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
 
 async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
     """Return several whole tools, and suggestions for unknown names."""
-    names = decode(await request.json_body(service.settings), _schemas).names
+    names = decode_checked(await request.json_body(service.settings), _schemas).names
     catalog = await _with_tools(service, request, trace, names)
     size = len(names) * len(catalog)
     found = await run_inline_or_in_thread(size, AT_ONCE, found_schemas, catalog, names)

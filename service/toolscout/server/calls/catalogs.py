@@ -20,7 +20,7 @@ from toolscout.errors import CatalogUnknown, FieldError, TooManyTools
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import ToolList
 from toolscout.server.calls import external, lookup
-from toolscout.server.calls.envelope import decode, decoder
+from toolscout.server.calls.envelope import Decoder, decode_checked
 from toolscout.server.compiling.worker import Worker
 from toolscout.server.http.answer import Answer, answer_json, names_tag, not_modified, tag_headers
 from toolscout.server.http.problems import Refused, invalid
@@ -45,8 +45,8 @@ longest wait between them.
 _NO_TTL = "a catalog that PostgreSQL keeps stays until it is deleted"
 
 _encode = msgspec.json.Encoder().encode
-_put = decoder(CatalogPut)
-_patch = decoder(CatalogPatch)
+_put = Decoder(CatalogPut)
+_patch = Decoder(CatalogPatch)
 
 
 async def put_catalog(service: Service, request: Request, trace: Trace) -> Answer:
@@ -57,7 +57,7 @@ async def put_catalog(service: Service, request: Request, trace: Trace) -> Answe
         StoreUnavailable: the store failed; likewise in every change below.
     """
     name = _new_name(request)
-    sent = decode(await request.json_body(service.settings), _put)
+    sent = decode_checked(await request.json_body(service.settings), _put)
     is_external = sent.keep == "postgres"
     if is_external and sent.ttl_s is not None:
         raise invalid("ttl_s", _NO_TTL)
@@ -89,7 +89,7 @@ async def patch_catalog(service: Service, request: Request, trace: Trace) -> Ans
         Refused, InvalidRequest, CatalogUnknown: the request is at fault.
     """
     name = request.parameters["id"]
-    sent = decode(await request.json_body(service.settings), _patch)
+    sent = decode_checked(await request.json_body(service.settings), _patch)
 
     async def change() -> Record:
         known = await _registered(service, request, trace)

@@ -24,7 +24,7 @@ from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Key, Observation, ToolExperience, Use
 from toolscout.learning.learner import Learner
-from toolscout.server.calls.envelope import decode, decoder
+from toolscout.server.calls.envelope import Decoder, decode, decode_checked
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.problems import Refused, blank, invalid
 from toolscout.server.http.request import Request
@@ -34,9 +34,9 @@ from toolscout.server.service import Service
 SHOWN = 1_000
 """Maximum number of tools listed."""
 
-_one = decoder(FeedbackEvent)
-_chain = decoder(ChainReport)
-_many = decoder(FeedbackBatch)
+_one = Decoder(FeedbackEvent)
+_chain = Decoder(ChainReport)
+_many = Decoder(FeedbackBatch)
 _NULL = msgspec.Raw(b"null")
 
 
@@ -46,7 +46,7 @@ class _Kind(msgspec.Struct):
     events: msgspec.Raw = _NULL
 
 
-_peek = decoder(_Kind)
+_peek = Decoder(_Kind)
 
 
 async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
@@ -61,7 +61,7 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
     body = await request.json_body(service.settings)
     arrived = perf_counter()
     batch = decode(body, _peek).events != _NULL
-    events = decode(body, _many).events if batch else (decode(body, _one),)
+    events = decode_checked(body, _many).events if batch else (decode_checked(body, _one),)
     trace.phases["decode"] = perf_counter() - arrived
     for number, event in enumerate(events):
         path = f"events[{number}].pattern" if batch else "pattern"
@@ -99,7 +99,7 @@ async def report_chain(service: Service, request: Request, trace: Trace) -> Answ
     learner = _learner(service)
     _need_all_tools(trace)
     body = await request.json_body(service.settings)
-    report = decode(body, _chain)
+    report = decode_checked(body, _chain)
     if not report.intent.strip():
         raise blank("intent")
     seen = Observation(

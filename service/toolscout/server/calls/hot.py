@@ -79,7 +79,7 @@ def core_tools(
     return sorted(places, key=places.__getitem__)
 
 
-_hot = envelope.decoder(HotRequest)
+_hot = envelope.Decoder(HotRequest)
 
 AT_ONCE = 500
 """Maximum number of tools for which the tiers are filled on the event loop."""

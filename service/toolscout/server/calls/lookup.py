@@ -86,7 +86,7 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     budget_ms = given or service.settings.cold_budget_ms
     await asyncio.wait([loading], timeout=budget_ms / 1_000 if must_wait else WAIT_S)
     if loading.done() and isinstance(external := loading.exception(), IsExternal):
-        return Read(read.request, None, b"", external.record)
+        return Read(read.request, None, b"", external=external.record)
     # What takes longer goes on; the next request may find what this one could not wait for.
     if must_wait and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")

@@ -25,9 +25,10 @@ from toolscout.ranking.choose import Chain
 from toolscout.ranking.pipeline import is_for_encoder, regex_of
 from toolscout.server.calls import envelope, external
 from toolscout.server.calls.answers import Showing, encode, headers
-from toolscout.server.calls.envelope import Decode, R, Read
-from toolscout.server.calls.lookup import compiled, soon, with_shared
+from toolscout.server.calls.envelope import Decoder, R, Read
+from toolscout.server.calls.lookup import compiled, is_digest, soon, with_shared
 from toolscout.server.calls.patterns import scan
+from toolscout.server.calls.unknown_fields import check_spelling, shown
 from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.scanning import scan as scan_words
 from toolscout.server.compiling.scanning import with_source
@@ -70,7 +71,7 @@ Questions = Sequence[tuple[Ask, Trace]]
 """Questions about the same tools, each with the trace that gets its decision."""
 
 
-_decode = envelope.decoder(SearchRequest)
+_decode = envelope.Decoder(SearchRequest)
 
 
 async def search(service: Service, request: Request, trace: Trace) -> Answer:
@@ -81,8 +82,7 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     """
     read = await read_call(service, request, trace, _decode)
     sent = read.request
-    if sent.query is not None or sent.max_tools is not None:
-        request.newer_contract = True
+    request.newer_contract = request.newer_contract or envelope.is_newer(sent)
     ask = envelope.to_ask(sent, service.settings)
     if read.external is not None:
         ask = external.asked(ask)
@@ -97,15 +97,20 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
 
 
 async def read_call(
-    service: Service, request: Request, trace: Trace, decoder: Decode[R]
+    service: Service, request: Request, trace: Trace, decoder: Decoder[R]
 ) -> Read[R]:
     """Read and decode a body, and look up the catalog that it names.
 
     Raises:
         Refused: the body is at fault.
+        InvalidRequest: a field is misspelt.
     """
     body = await request.json_body(service.settings)
     read = await envelope.read(decoder, body, service.cache, trace.space)
+    if read.unknown:
+        if not (request.newer_contract or envelope.is_newer(read.request)):
+            check_spelling(read.unknown, decoder.fields)
+        trace.ignored = shown(read.unknown)
     if read.known is None and read.request.catalog is not None:
         return await with_shared(service, trace.space, read)
     return read
@@ -135,7 +140,11 @@ def by_digest(service: Service, space: str, digest: str | None) -> Catalog:
     """
     catalog = service.cache.by_digest(space, digest or "")
     if catalog is None:
-        raise CatalogUnknown("send the tools once more; the answer names their digest")
+        raise CatalogUnknown(
+            "send the tools once more; the answer names their digest"
+            if is_digest(digest or "")
+            else "nothing is registered under this name; a list without one is named by its digest"
+        )
     return catalog
 
 

@@ -141,7 +141,7 @@ def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
     if isinstance(error, StoreFull):
         return Refused("overloaded", "the state store is full; delete what is not needed")
     if isinstance(error, StoreUnavailable):
-        return Refused("overloaded", "the state store could not be reached")
+        return Refused("store_unavailable", "the state store could not be reached")
     return error
 
 

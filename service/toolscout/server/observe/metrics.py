@@ -54,6 +54,8 @@ class Metrics:
         self.patterns = counter("patterns", about, "result")
         self.offered = histogram("offered_tools", "Distinct tools in a search", _TOOLS)
         self.selected = histogram("selected_tools", "Tools selected", _TOOLS[:9])
+        about = "Requests about tools with fields that are none of ours, which were ignored"
+        self.ignored = counter("ignored_fields", about)
         about = "Estimated prompt tokens of the tools in searches of compiled lists, by tenant"
         self.tokens_offered = counter("tokens_offered", about, "tenant")
         about = "Those of tools that were not selected; none of a search without any match"

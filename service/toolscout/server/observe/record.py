@@ -48,6 +48,8 @@ class Trace:
     offered: int = 0
     skipped: Skipped = NONE_SKIPPED
     unique: int = 0
+    ignored: str = ""
+    """The fields of the request that are none of ours."""
     decision: Decision | None = None
     source: Catalog | None = None
     """The catalog of the decision, if it was compiled."""
@@ -77,7 +79,7 @@ class Trace:
         for part in parts:
             part.cache, part.catalog = self.cache, self.catalog
             part.offered, part.unique = self.offered, self.unique
-            part.skipped = self.skipped
+            part.skipped, part.ignored = self.skipped, self.ignored
         self.parts = parts
 
     def shown_ms(self) -> dict[str, float]:
@@ -190,6 +192,7 @@ class Recorder:
             if record.call != SEARCH:
                 metrics.calls.labels(record.call, record.code).inc()
                 metrics.call_duration.labels(record.call).observe(record.seconds)
+            metrics.ignored.inc(bool(trace.ignored))
             for part in (trace, *trace.parts):
                 decision = part.decision
                 if ranker := part.degraded if decision is None else decision.degraded:

@@ -8,6 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import extractOne
+
 from toolscout.contract import answers, catalogs, learning, requests, tools
 from toolscout.server.calls import catalog_reads, feedback, probes
 from toolscout.server.calls.batch import filter_tools, resolve, search_batch
@@ -58,6 +61,10 @@ class Resource(NamedTuple):
     """By method."""
 
 
+LIKE, LONGEST_PATH = 0.7, 128
+"""Share of letters in common from which a path may have been meant, and letters compared."""
+
+
 class Router:
     """Finds the resource of a path."""
 
@@ -92,6 +99,14 @@ class Router:
 def _group(parameter: re.Match[str]) -> str:
     name = parameter[1]
     return f"(?P<{name}>{_PATTERNS.get(name, '[^/]+')})"
+
+
+def near_paths(path: str) -> list[str]:
+    """Return the path of the service that an unknown one is most like; nothing if none is near."""
+    found = extractOne(
+        path[:LONGEST_PATH], PATHS, scorer=OSA.normalized_similarity, score_cutoff=LIKE
+    )
+    return [] if found is None else [found[0]]
 
 
 _BELOW = "/v1/tool-discovery/"
@@ -159,3 +174,6 @@ ROUTES: tuple[Route, ...] = (
     _read("/index", catalog_reads.index, "index", catalogs.IndexAnswer, "toolIndex"),
     _read("/overview", catalog_reads.overview, "overview", catalogs.OverviewAnswer),
 )
+
+PATHS = tuple(dict.fromkeys(route.path.rstrip("/") or "/" for route in ROUTES))
+"""The paths, with their variable parts in braces."""
