@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder with catalogs/ (or TOOLSCOUT_DATA)")
     parser.add_argument("--repeats", type=int, default=5, help="repeats per row")
     parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
+    parser.add_argument("--questions", action="store_true", help="new questions and old, only")
     parser.add_argument("--learning", action="store_true", help="what learning costs, only")
     parser.add_argument("--mcp", action="store_true", help="what mcp = on costs, only")
     parser.add_argument("--compiles", action="store_true", help="what new lists cost, only")
@@ -44,8 +45,10 @@ def main() -> int:
         rows = list(external.measure(plan, parsed.database, parsed.tools))
     elif parsed.large or parsed.many:
         rows = list((large if parsed.large else many).measure(plan))
+    elif parsed.questions or parsed.compiles:
+        rows = (scenarios.of_questions if parsed.questions else scenarios.of_compiles)(plan)
     else:
-        rows = scenarios.of_compiles(plan) if parsed.compiles else scenarios.measure(plan)
+        rows = scenarios.measure(plan)
     print(f"\n{cpu_count()} cores, Python {platform.python_version()}\n")
     print(report.table(rows))
     if parsed.json:

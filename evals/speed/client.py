@@ -17,11 +17,18 @@ class Timings:
     wall: float = 0.0
     statuses: dict[int, int] = field(default_factory=dict)
     clock: Callable[[], float] = perf_counter
+    cpu_s: float = 0.0
+    """Processor time that the serving process took for all of it, if it was read."""
 
     def quantile(self, share: float) -> float:
         """Latency in milliseconds that `share` of the calls stay below."""
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1_000
+
+    @property
+    def cpu_ms(self) -> float:
+        """Milliseconds of processor time for each call."""
+        return self.cpu_s * 1_000 / len(self.latencies)
 
     @property
     def rate(self) -> float:
@@ -80,8 +87,9 @@ async def _connection(
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
     for number in turn:  # type: ignore[attr-defined]
+        sent = payloads[number % len(payloads)]
         began = timings.clock()
-        writer.write(payloads[number % len(payloads)])
+        writer.write(sent)
         head = await reader.readuntil(b"\r\n\r\n")
         lowered = head.lower()
         start = lowered.index(b"content-length:") + 15

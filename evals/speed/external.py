@@ -41,8 +41,8 @@ def measure(plan: Plan, database: str, sizes: Sequence[int]) -> Iterator[Row]:
 
 def _searched(plan: Plan, name: str, size: int) -> Iterator[Row]:
     """Yield searches of a process that has not written the tools."""
-    anew = traffic.Anew(_searches(name, traffic.NEW_PROSE))
-    filtered = traffic.Anew(_searches(name, traffic.NEW_PROSE, filters=FILTER))
+    anew = plan.never_asked(_searches(name, [traffic.MARK]))
+    filtered = plan.never_asked(_searches(name, [traffic.MARK], filters=FILTER))
     with servers.toolscout() as ours:
         client.run(ours.port, anew, 1, 20)
         before, _ = ours.memory_mib()

@@ -1,14 +1,19 @@
 """How much is measured, and what all rows share."""
 
+import json
+import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 
-from evals.speed import client, servers, traffic
+from evals.speed import client, questions, servers, traffic
 from evals.speed.client import Timings
+from evals.speed.questions import Questions
 from evals.speed.report import Row
+from evals.speed.traffic import Anew
 
 BUSY = 16
 """Connections of the throughput rows."""
@@ -17,18 +22,36 @@ CROWDS = (64, 256)
 """Callers who connect simultaneously, as a proxy's pool does after a restart."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """How much to measure."""
 
     folder: Path
     repeats: int
     quick: bool
+    seeds: list[int] = field(default_factory=list)
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Catalog sizes."""
         return traffic.SIZES[:3] if self.quick else traffic.SIZES
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """What questions are made of."""
+        found, whose = questions.sentences(self.folder.parent)
+        sys.stderr.write(f"questions from {whose}\n")
+        return found
+
+    @property
+    def connections(self) -> tuple[int, ...]:
+        """Connections at once."""
+        return (1, 4) if self.quick else (1, 4, BUSY, 64)
+
+    def never_asked(self, payloads: Sequence[bytes], words: int = 15) -> Anew:
+        """Return requests with a question in place of `MARK` that was never asked before."""
+        self.seeds.append(words)
+        return Anew(payloads, Questions(self.sentences, words, len(self.seeds)))
 
     def calls(self, size: int) -> int:
         """Return the calls per repeat, fewer for larger bodies."""
@@ -42,9 +65,15 @@ def alone(ours: servers.Running, payloads: Sequence[bytes]) -> Timings:
 
 
 def learn(ours: servers.Running, tools: str, size: int) -> str:
-    """Make sure a catalog is known; returns its digest."""
+    """Make sure a catalog is known, and that a report about it has come; return its digest.
+
+    Whoever uses the client reports, so nothing is measured of a service that has learned nothing.
+    """
     payload = traffic.inline(tools, ["warm up"], latency_budget_ms=60_000)[0]
     digest = client.call(ours.port, payload)[1]["x-catalog-digest"]
+    tool = json.loads(tools)[0]["name"]
+    event = {"pattern": "warm up", "tool": tool, "success": True, "catalog": digest}
+    client.call(ours.port, client.request(traffic.FEEDBACK, json.dumps(event).encode()))
     client.run(ours.port, traffic.inline(tools, traffic.PROSE[:20]), 1, 20 if size < 3_000 else 3)
     return digest
 
@@ -61,6 +90,7 @@ def row(what: str, runs: Sequence[Timings], note: str = "") -> Row:
         over(lambda run: run.quantile(0.95)),
         over(lambda run: run.quantile(0.99)),
         over(lambda run: run.rate),
+        over(lambda run: run.cpu_ms) if all(run.cpu_s for run in runs) else None,
         note,
     )
 
@@ -75,7 +105,7 @@ def settle(ours: servers.Running) -> None:
 def pooled(what: str, runs: Sequence[Timings], note: str = "") -> Row:
     """Quantiles over all calls of runs of one call each."""
     calls = pool(runs)
-    return Row(what, calls.quantile(0.5), calls.quantile(0.95), None, None, note)
+    return Row(what, calls.quantile(0.5), calls.quantile(0.95), note=note)
 
 
 def pool(runs: Sequence[Timings]) -> Timings:

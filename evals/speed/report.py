@@ -14,17 +14,20 @@ class Row:
     p95: float | None = None
     p99: float | None = None
     rate: float | None = None
+    cpu: float | None = None
+    """Milliseconds of processor time of the serving process for each request."""
     note: str = ""
 
 
 def table(rows: Sequence[Row]) -> str:
     """GitHub-flavoured Markdown."""
     lines = [
-        "| what | p50 ms | p95 ms | p99 ms | requests/s | |",
-        "|---|---|---|---|---|---|",
+        "| what | p50 ms | p95 ms | p99 ms | requests/s | CPU ms | |",
+        "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        cells = [_number(row.p50), _number(row.p95), _number(row.p99), _rate(row.rate), row.note]
+        cells = [_number(row.p50), _number(row.p95), _number(row.p99), _rate(row.rate)]
+        cells += [_number(row.cpu), row.note]
         lines.append(f"| {row.what} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -11,7 +11,11 @@ from evals.speed import client, compiles, large, servers, traffic
 from evals.speed.client import Timings
 from evals.speed.peers import PEERS, median_ms
 from evals.speed.plan import BUSY, CROWDS, Plan, alone, learn, pool, pooled, row
+from evals.speed.questions import LENGTHS
 from evals.speed.report import Row
+
+ASKED_BEFORE = 120
+"""Questions that come in turn where all of them were asked before."""
 
 
 def measure(plan: Plan) -> list[Row]:
@@ -19,13 +23,19 @@ def measure(plan: Plan) -> list[Row]:
     rows: list[Row] = []
     with servers.floor() as floor, servers.toolscout() as ours:
         rows.append(_started(ours))
-        for scenario in (_warm, _busy, _digest, _rankers, _agents, _classes, _cold):
+        for scenario in (_warm, _questions, _crowds, _digest, _rankers, _agents, _classes, _cold):
             rows += map(_said, scenario(plan, floor, ours))
         rows += map(_said, compiles.measure(plan, ours))
         rows.append(_memory(ours))
     rows += map(_said, () if plan.quick else large.measure(plan))
     rows += map(_said, _peers(plan))
     return rows
+
+
+def of_questions(plan: Plan) -> list[Row]:
+    """Return what questions cost over 300 tools, and nothing else."""
+    with servers.floor() as floor, servers.toolscout() as ours:
+        return list(map(_said, _questions(plan, floor, ours)))
 
 
 def of_compiles(plan: Plan) -> list[Row]:
@@ -53,27 +63,55 @@ def _warm(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
     """Inline tools, known catalog: the floor and ours in turn."""
     for size in plan.sizes:
         tools = json.dumps(traffic.load(plan.folder, size))
-        payloads = traffic.inline(tools, traffic.PROSE)
+        payloads = plan.never_asked(traffic.inline(tools, [traffic.MARK]))
         learn(ours, tools, size)
         low, high = _paired(plan, floor, ours, payloads, 1, plan.calls(size))
         yield row(f"floor, {size:,} inline", low)
         added = median(h.quantile(0.5) - f.quantile(0.5) for h, f in zip(high, low, strict=True))
         yield row(f"warm hybrid, {size:,} inline", high, f"floor {added:+.2f} ms")
-    tools = json.dumps(traffic.load(plan.folder, 300))
-    fresh = traffic.Anew(traffic.inline(tools, traffic.NEW_PROSE))
-    low, high = _paired(plan, floor, ours, fresh, 1, plan.calls(300))
-    added = median(h.quantile(0.5) - f.quantile(0.5) for h, f in zip(high, low, strict=True))
-    yield row("warm hybrid, 300 inline, new questions", high, f"floor {added:+.2f} ms")
 
 
-def _busy(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
-    """Throughput with inline tools."""
+def _questions(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
+    """300 tools, inline and by digest, in turn with the floor, at every length and concurrency."""
     tools = json.dumps(traffic.load(plan.folder, 300))
-    payloads = traffic.inline(tools, traffic.PROSE)
-    low, high = _paired(plan, floor, ours, payloads, BUSY, 4 * plan.calls(300))
-    share = median(h.rate / f.rate for h, f in zip(high, low, strict=True))
-    yield row(f"floor, 300 inline, {BUSY} connections", low)
-    yield row(f"warm hybrid, 300 inline, {BUSY} connections", high, f"{share:.0%} of the floor")
+    inline = traffic.inline(tools, [traffic.MARK])
+    digest = traffic.by_digest(learn(ours, tools, 300), [traffic.MARK])
+    for words in LENGTHS:
+        new = [plan.never_asked(payloads, words) for payloads in (inline, inline, digest)]
+        yield from _against_floor(plan, floor, ours, new, f"{words} words")
+    asked = traffic.PROSE[:ASKED_BEFORE]
+    again = [traffic.inline(tools, asked), traffic.by_digest(_digest_of(plan, ours), asked)]
+    yield from _against_floor(plan, floor, ours, [again[0], *again], "asked before")
+
+
+def _against_floor(
+    plan: Plan,
+    floor: servers.Running,
+    ours: servers.Running,
+    payloads: Sequence[Sequence[bytes]],
+    what: str,
+) -> Iterator[Row]:
+    """Yield the floor, inline and by digest, in turn, at every number of connections."""
+    names = ("floor", "inline", "by digest")
+    for connections in plan.connections:
+        runs: list[list[Timings]] = [[], [], []]
+        for _ in range(plan.repeats):
+            for server, sent, found in zip((floor, ours, ours), payloads, runs, strict=True):
+                began = server.cpu_s()
+                timings = client.run(server.port, sent, connections, plan.calls(300))
+                timings.cpu_s = server.cpu_s() - began
+                found.append(timings)
+        for name, found in zip(names, runs, strict=True):
+            pairs = zip(found, runs[0], strict=True)
+            share = median(one.rate / low.rate for one, low in pairs)
+            note = "" if name == "floor" else f"{share:.2f} of the floor"
+            yield row(f"{name}, 300, {what}, {connections} at once", found, note)
+
+
+def _crowds(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
+    """Many callers who connect simultaneously."""
+    tools = json.dumps(traffic.load(plan.folder, 300))
+    payloads = plan.never_asked(traffic.inline(tools, [traffic.MARK]))
     for callers in CROWDS:
         low, high = _paired(plan, floor, ours, payloads, callers, 4 * plan.calls(300))
         pairs = zip(high, low, strict=True)
@@ -87,23 +125,19 @@ def _digest(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterat
     """Yield a known catalog by its digest."""
     for size in plan.sizes:
         tools = json.dumps(traffic.load(plan.folder, size))
-        payloads = traffic.by_digest(learn(ours, tools, size), traffic.PROSE)
+        payloads = plan.never_asked(traffic.by_digest(learn(ours, tools, size), [traffic.MARK]))
         runs = [client.run(ours.port, payloads, 1, 1_000) for _ in range(plan.repeats)]
         yield row(f"by digest, {size:,}", runs)
         runs = [client.run(ours.port, payloads, BUSY, 4_000) for _ in range(plan.repeats)]
         yield row(f"by digest, {size:,}, {BUSY} connections", runs)
-    fresh = traffic.Anew(traffic.by_digest(_digest_of(plan, ours), traffic.NEW_PROSE))
-    for count in (1, BUSY):
-        runs = [client.run(ours.port, fresh, count, 1_000) for _ in range(plan.repeats)]
-        yield row(f"by digest, 300, new questions, {count} connections", runs)
 
 
 def _rankers(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
     """Every ranker on 300 tools, warm, by digest."""
     digest = _digest_of(plan, ours)
     for ranker in ("bm25", "semantic", "hybrid", "rrf", "regex"):
-        patterns = traffic.REGEX if ranker == "regex" else traffic.NEW_PROSE
-        payloads = traffic.Anew(traffic.by_digest(digest, patterns, ranker=ranker))
+        patterns = traffic.REGEX if ranker == "regex" else [traffic.MARK]
+        payloads = plan.never_asked(traffic.by_digest(digest, patterns, ranker=ranker))
         runs = [client.run(ours.port, payloads, 1, 1_000) for _ in range(plan.repeats)]
         yield row(f"{ranker}, 300 by digest", runs)
 
@@ -133,13 +167,14 @@ def _classes(plan: Plan, floor: servers.Running, ours: servers.Running) -> Itera
     names = [tool["name"] for tool in tools[:: max(1, size // 200)]]
     kinds = {
         "name": names,
-        "prose": traffic.NEW_PROSE,
+        "prose": [traffic.MARK],
         "typo": traffic.TYPOS,
         "no match": traffic.NONSENSE,
         "regex": traffic.REGEX,
     }
     for kind, patterns in kinds.items():
-        payloads = traffic.Anew(traffic.by_digest(digest, patterns))
+        sent = traffic.by_digest(digest, patterns)
+        payloads = plan.never_asked(sent) if kind == "prose" else traffic.Anew(sent)
         runs = [client.run(ours.port, payloads, 1, 200) for _ in range(plan.repeats)]
         yield row(f"{kind} query, {size:,} by digest", runs)
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -13,16 +13,20 @@ from evals.speed.client import request
 
 SEARCH = "/v1/tool-discovery/search"
 HOT = "/v1/tool-discovery/hot"
+FEEDBACK = "/v1/tool-discovery/feedback"
 SIZES = (50, 300, 1_000, 3_000, 10_000)
 
-_VERBS = ("create", "list", "find", "update", "delete", "summarise", "export", "compare")
-_THINGS = ("issue", "calendar event", "customer record", "image", "repository branch", "invoice")
-_PLACES = ("in the project", "for last week", "from the database", "on the server", "as a table")
+MARK = "@text@"
+"""Stands for what is another text in each request."""
 
-PROSE = tuple(f"{v} the {t} {p}" for v in _VERBS for t in _THINGS for p in _PLACES)
-TYPOS = tuple(f"{v[:-1]}{v[-1]}e the {t[1]}{t[0]}{t[2:]}" for v in _VERBS for t in _THINGS)
-NONSENSE = tuple(f"zxqv wvut{n} qqkx" for n in range(48))
-REGEX = tuple(f"{v}.*{t.split()[0]}" for v in _VERBS for t in _THINGS)
+VERBS = ("create", "list", "find", "update", "delete", "summarise", "export", "compare")
+THINGS = ("issue", "calendar event", "customer record", "image", "repository branch", "invoice")
+PLACES = ("in the project", "for last week", "from the database", "on the server", "as a table")
+
+PROSE = tuple(f"{v} the {t} {p}" for v in VERBS for t in THINGS for p in PLACES)
+TYPOS = tuple(f"{v[:-1]}{v[-1]}e the {t[1]}{t[0]}{t[2:]} {MARK}" for v in VERBS for t in THINGS)
+NONSENSE = tuple(f"zxqv wvut{n} qqkx {MARK}" for n in range(48))
+REGEX = tuple(f"{v}.*{t.split()[0]}" for v in VERBS for t in THINGS)
 
 _serial = count()
 
@@ -75,27 +79,26 @@ def _word(chance: Random) -> str:
     return "".join(chance.choices(ascii_lowercase, k=7))
 
 
-MARK = "@number@"
-
-
 class Anew(Sequence[bytes]):
-    """Requests with another number in place of `MARK` each time that one is sent."""
+    """Requests with another text in place of `MARK` each time that one is sent: a number, if none.
+
+    The text is escaped as in JSON, and the length of the body set.
+    """
 
     _COUNT = 100_000_000
 
-    def __init__(self, payloads: Sequence[bytes]) -> None:
-        self._payloads = payloads
+    def __init__(self, payloads: Sequence[bytes], texts: Iterator[str] | None = None) -> None:
+        self._payloads = [payload.partition(b"\r\n\r\n")[2] for payload in payloads]
+        self._paths = [payload.split(b" ", 2)[1].decode() for payload in payloads]
+        self._texts = texts or (f"{number:08d}" for number in _serial)
 
     def __getitem__(self, number: int) -> bytes:  # type: ignore[override]
-        payload = self._payloads[number % len(self._payloads)]
-        return payload.replace(MARK.encode(), b"%08d" % next(_serial))
+        at = number % len(self._payloads)
+        text = json.dumps(next(self._texts))[1:-1].encode()
+        return request(self._paths[at], self._payloads[at].replace(MARK.encode(), text))
 
     def __len__(self) -> int:
         return self._COUNT
-
-
-NEW_PROSE = tuple(f"{pattern} {MARK}" for pattern in PROSE)
-"""Questions that nobody has asked before, where they are sent by `Anew`."""
 
 
 def ever_new(tools: list[dict[str, Any]]) -> Anew:

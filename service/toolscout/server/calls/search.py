@@ -322,7 +322,10 @@ async def _compile(
     """
     raw = bytes(read.request.tools)
     costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
-    with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, left_ms):
+    # Patience with a new list is no room for more of them at once.
+    is_asked_for = getattr(read.request, "latency_budget_ms", None) is not None
+    wait_ms = left_ms if is_asked_for else min(left_ms, service.settings.latency_budget_ms)
+    with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, wait_ms):
         job = service.compiles.start(trace.space, read.raw_hash, raw)
         patience = max(left_ms / 1_000, READ_S * (1 + len(raw) / MIB))
         listing = await soon(job.listing, min(patience, DEADLINE_S))
