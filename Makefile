@@ -31,7 +31,7 @@ $(VENV)/.benched: $(STAMP)
 serve: $(STAMP) ## run the service on http://127.0.0.1:8080
 	$(BIN)/toolscout serve
 
-test: check unit ## lint, types and tests, in under five minutes
+test: check unit ## lint, types and tests
 
 check: lint types ## lint and types
 

@@ -71,6 +71,17 @@ def gibberish(count: int, seed: int = 7) -> list[str]:
     ]
 
 
+def syllables(count: int, seed: int = 7) -> list[str]:
+    """Words that can be pronounced and mean nothing: `dolek bamu`."""
+    random = Random(seed)
+
+    def word() -> str:
+        parts = (random.choice("bdfgklmnprstvz") + random.choice("aeiou") for _ in range(2))
+        return f"{''.join(parts)}{random.choice(('', *'klnrst'))}"
+
+    return [" ".join(word() for _ in range(random.randint(1, 3))) for _ in range(count)]
+
+
 def keywords(name: str, random: Random) -> Question:
     """Return a search as models write them: two or three words of the wanted tool's name."""
     spoken = spoken_name(name).split()

@@ -3,8 +3,12 @@
 Hopeless queries are real ones against catalogs of another domain (requests to a cloud vendor's
 tools on catalogs of everyday services, and the reverse), and strings of letters. The two
 `requests-*` sets are reported beside: their candidates share the domain of the request.
+
+Nonsense is asked of lists of 50, 300 and 1,000 tools: random letters, pronounceable words that mean
+nothing, and people's requests that a set of everyday tools has none for.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -13,11 +17,12 @@ from typing import Any
 from tqdm import tqdm
 
 from evals import report as reporting
-from evals.calibrate import FOREIGN, gibberish
+from evals.calibrate import FOREIGN, gibberish, syllables
 from evals.rankers import Answer, Ours, Ranker
 from evals.run import limited, timed
 from evals.sets import DEV, ToolSet, load_requests, load_set
 from toolscout.contract.fields import RankerName
+from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder
 
 RANKERS: tuple[RankerName, ...] = ("hybrid", "bm25", "semantic")
@@ -28,6 +33,9 @@ GIBBERISH = 100
 GIBBERISH_SEED = 2_026
 """Not the seed that the calibration is fitted with."""
 
+NONSENSE, NONSENSE_SIZES = 200, (50, 300, 1_000)
+"""Queries of each kind, and tools in the lists that they are asked of."""
+
 OUTCOMES = ("match", "weak", "no_match")
 GOOD, HOPELESS, BESIDE = "good", "hopeless", "beside"
 
@@ -36,7 +44,8 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, Any]:
     """Shares of each outcome per kind of query, as Markdown tables and as data."""
     sets = {name: load_set(folder / "toolsets" / "dev" / name) for name in DEV}
     embedder = Embedder(model)
-    parts, data = [], {}
+    parts: list[str] = []
+    data: dict[str, Any] = {}
     for kind in RANKERS:
         groups = list(_groups(Ours(kind, embedder), sets, folder, limit))
         rows = [_row(group, title, answers) for group, title, answers in groups]
@@ -49,7 +58,31 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, Any]:
             {"group": group, "queries": title, "count": len(answers)} | shares(answers)
             for group, title, answers in groups
         ]
-    return "\n\n".join(parts), data
+    text, data["nonsense"] = _nonsense(Ours("hybrid", embedder), folder, limit)
+    return "\n\n".join([*parts, f"### nonsense, hybrid\n\n{text}"]), data
+
+
+def _nonsense(ranker: Ranker, folder: Path, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
+    """Return what is said of questions that nobody asks, over lists of different lengths."""
+    path = folder / "toolsets" / "dev" / "out-of-scope" / "out-of-scope.jsonl"
+    kinds = {
+        "random letters": gibberish(NONSENSE, GIBBERISH_SEED),
+        "pronounceable words": syllables(NONSENSE, GIBBERISH_SEED),
+    }
+    if path.exists():
+        lines = path.read_text("utf-8").splitlines()
+        kinds["requests out of scope"] = [json.loads(line)["text"] for line in lines][:limit]
+    rows, data = [], []
+    for size in NONSENSE_SIZES:
+        raw = (folder / "catalogs" / f"{size}.json").read_bytes()
+        search = ranker(ToolList.decode(raw, size).tools)
+        for kind, texts in kinds.items():
+            answers = [timed(search, text)[0] for text in texts]
+            found = shares(answers)
+            cells = [f"{found[o]:.1%}" for o in OUTCOMES]
+            rows.append([kind, f"{size:,}", f"{len(texts):,}", *cells])
+            data.append({"queries": kind, "tools": size, "count": len(texts)} | found)
+    return reporting.table(["queries", "tools", "count", *OUTCOMES], rows, markdown=True), data
 
 
 def shares(answers: Sequence[Answer]) -> dict[str, float]:

@@ -28,6 +28,17 @@ from toolscout.ranking.pipeline import decide, is_for_encoder
 
 Floats = NDArray[np.float32]
 
+PINS = tuple(
+    Tool(name, about)
+    for name, about in (
+        ("core__read", "Read a file of the workspace"),
+        ("core__write", "Write a file of the workspace"),
+        ("core__run", "Run a command in the shell"),
+        ("core__plan", "Write down the steps of the task"),
+    )
+)
+"""What an agent always shows its model, in whatever set."""
+
 OURS: tuple[RankerName, ...] = ("bm25", "okapi", "semantic", "hybrid", "rrf", "auto")
 
 
@@ -77,8 +88,12 @@ class Ours:
         asked: Callable[[Sequence[Tool]], dict[str, Any]] = lambda _: {},
         *,
         encoder: bool = False,
+        pins: Sequence[Tool] = (),
     ) -> None:
         """Take the ranker; `asked` makes what every question over some tools says besides.
+
+        `pins` are tools beside those of a set that a model sees all the time. As in the client, a
+        search is asked for so many more tools, and these take no place of what is found.
 
         Raises:
             MissingPackage: those of the extra `encoder` are not installed.
@@ -88,6 +103,7 @@ class Ours:
         self._asked = asked
         self._compiler = Compiler(self.embedder, weights)
         self._encodings = ToolEncodings(_encoder(), self.embedder) if encoder else None
+        self._pins = tuple(pins)
 
     def compile(self, tools: Sequence[Tool]) -> Catalog:
         """Return a catalog of its own: nothing is kept from an earlier set or variant."""
@@ -100,16 +116,19 @@ class Ours:
 
     def __call__(self, tools: Sequence[Tool]) -> Search:
         """Return a search over the tools."""
-        catalog = self.compile(tools)
+        catalog = self.compile([*tools, *self._pins])
+        pinned = {pin.name for pin in self._pins}
         asked = self._asked(tools)
 
         def search(query: str, top_k: int) -> Answer:
-            ask = Ask(pattern=query, top_k=top_k, ranker=self._ranker, **asked)
+            count = top_k + len(pinned)
+            ask = Ask(pattern=query, top_k=count, ranker=self._ranker, **asked)
             encoder_vector = None
             if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
                 encoder_vector = self._encodings.encoder.query(ask.ranking_part)
             decision = decide(catalog, ask, self.embedder, encoder_vector=encoder_vector)
-            return Answer(decision.names, decision.outcome)
+            found = [name for name in decision.names if name not in pinned]
+            return Answer(found[:top_k], decision.outcome)
 
         return search
 

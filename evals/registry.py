@@ -4,11 +4,14 @@ from collections.abc import Callable
 from functools import partial
 
 from evals import baselines, encoders
-from evals.rankers import OURS, MissingPackage, Ours, Ranker
+from evals.rankers import OURS, PINS, MissingPackage, Ours, Ranker
 from toolscout.index.static_model import BUNDLED_MODEL
 
 ENCODER = "hybrid+encoder"
 """Ours with the second tier, of an extra of its own."""
+
+PINNED = "hybrid+pins"
+"""Ours beside four tools that the model sees all the time."""
 
 BASELINES: dict[str, Callable[[str], Ranker]] = {
     "rank-bm25": lambda _: baselines.rank_bm25,
@@ -22,7 +25,7 @@ BASELINES: dict[str, Callable[[str], Ranker]] = {
 MODEL2VEC = "model2vec:"
 """Before the folder or hub name of a model that ranks on its own."""
 
-NAMES = (*OURS, ENCODER, *BASELINES)
+NAMES = (*OURS, PINNED, ENCODER, *BASELINES)
 
 
 def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
@@ -34,6 +37,8 @@ def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
     """
     if name == ENCODER:
         return Ours("hybrid", model, encoder=True)
+    if name == PINNED:
+        return Ours("hybrid", model, pins=PINS)
     for ours in OURS:
         if ours == name:
             return Ours(ours, model)
