@@ -1,11 +1,13 @@
 """The whole flow, for every provider: tools are deferred, found and brought back, unseen."""
 
 import copy
+from typing import Any
 
 import pytest
 
 from tests.client.flows import DONE, PHANTOM, Model, search
 from tests.client.shapes import ABOUT, Said
+from toolscout.discovery import local
 
 
 def test_the_model_sees_the_search_tool_alone_and_then_what_it_found(flow, shape, tools):
@@ -164,3 +166,23 @@ def test_a_search_without_a_query_is_asked_for_one(flow, shape, tools, service, 
     assert "The search had no query" in str(model.requests[1])
     assert [model.seen(turn) for turn in (1, 2)] == [[PHANTOM], [PHANTOM, "read_file"]]
     assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("strategy", ["api", "hybrid-first"])
+def test_no_tool_is_ranked_here_unless_the_service_is_away(flow, shape, monkeypatch, strategy):
+    ranked: list[str] = []
+
+    def spied(query: str, *args: Any, **limits: Any) -> Any:
+        ranked.append(query)
+        return filter_tools(query, *args, **limits)
+
+    filter_tools = local.filter_tools
+    monkeypatch.setattr(local, "filter_tools", spied)
+    about = {f"tool_{number}": f"Does the thing of number {number}" for number in range(200)}
+    tools = [shape.tool(name, text) for name, text in (about | ABOUT).items()]
+    turns = search("read it"), Said(calls=(("call_r", "read_file", {"path": "x"}),))
+    request = shape.request("read", tools)
+    flow(strategy).complete(request, Model(shape, *turns), shape.name)
+    assert ranked == []
+    flow(strategy, "http://127.0.0.1:9").complete(request, Model(shape, *turns), shape.name)
+    assert bool(ranked) == (shape.name in ("openai", "openai-responses"))  # which take 128

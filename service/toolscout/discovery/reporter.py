@@ -105,7 +105,7 @@ class Lessons:
     def _question(self, turn: Turn) -> Question | None:
         """Return the question of a turn; None if nothing was searched for it."""
         known = None
-        if turn.session and not turn.provider.ends_with_user(turn.original):
+        if turn.session and not turn.provider.ends_with_user(turn.asked):
             known = self._questions.get(turn.session)
         if known is None and not turn.searched:
             return None

@@ -108,6 +108,11 @@ class Shown:
         """
         return [*self._known, *(self._found if with_all else self._brought)]
 
+    @property
+    def has_room_for_all(self) -> bool:
+        """Whether one request can hold every tool."""
+        return self._room is None or len(self._offer.names) <= self._room
+
     def every(self, query: str) -> list[str]:
         """Return all names, or of too many those already shown and those nearest to a query."""
         names = self._offer.names

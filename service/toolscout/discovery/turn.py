@@ -151,7 +151,7 @@ class Turn:
     @property
     def fits_whole(self) -> bool:
         """Whether the provider takes every tool in one request."""
-        return len(self.shown.every("")) == len(self.offer.names)
+        return self.shown.has_room_for_all
 
     @property
     def unsearched(self) -> Json | None:
