@@ -86,7 +86,7 @@ def test_a_stream_has_the_call_of_the_found_tool(service, shape: Shape, tools, p
 
 def test_a_search_beside_a_call_shows_its_tools_next_time(flow: Make, shape: Shape, tools):
     """The model never saw the result, so only a declaration tells it of the tool."""
-    discovery = flow(dispatch=True, always_keep=["read_file"])
+    discovery = flow(dispatch=True, always_keep=["read_file"], top_k=1)
     read_it = ("call_3", "read_file", {"path": "x"})
     model = Model(shape, Said("", (*SEARCH.calls, read_it)), DONE)
     request = shape.request("please", tools)

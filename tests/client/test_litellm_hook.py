@@ -13,7 +13,7 @@ import pytest
 
 import toolscout
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
-from tests.client.upstream import peer
+from tests.client.upstream import Exchange, peer
 
 OPENAI, ANTHROPIC = SHAPES[:2]
 INTEGRATIONS = Path(toolscout.__file__).parent / "integrations"
@@ -166,6 +166,21 @@ def test_the_original_survives_what_the_router_does_to_a_forward(hook, router, m
     assert len(router.forwards) == 2
     assert router.forwards[1]["tools"] == body["tools"]
     assert body["messages"] == request()["messages"]
+
+
+@pytest.mark.parametrize("pins", [[], ["deploy_app"], ["deploy_app", "create_db"]], ids=len)
+def test_pins_take_no_place_of_what_is_found(hook, router, monkeypatch, pins):
+    def script(exchange: Exchange) -> None:
+        ranked = [*pins, *(name for name in ABOUT if name not in pins)]
+        exchange.select(*ranked[: exchange.json["top_k"]])
+
+    monkeypatch.setenv("TOOLSCOUT_ALWAYS_KEEP", ",".join(pins))
+    monkeypatch.setenv("TOOLSCOUT_TOP_K", "2")
+    with peer(script) as fake:
+        monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
+        (tools,) = prepared(hook, received(request()))
+    _, *shown = [tool["name"] for tool in tools]
+    assert sorted(shown) == sorted(["search_code", "read_file", *pins])
 
 
 CLAUDE = "anthropic/claude-sonnet-4-5"

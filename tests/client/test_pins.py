@@ -1,13 +1,18 @@
 """Tools that stay in sight: those that the caller names, and those without which no run ends."""
 
 import json
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 
 import httpx2
 import pytest
 
+from tests.client.agents import MODELS, Agent
 from tests.client.flows import DONE, PHANTOM, Model, search
+from tests.client.model import ScriptedModel
 from tests.client.shapes import ABOUT, BY_NAME, Json
-from tests.client.upstream import peer
+from tests.client.upstream import Exchange, Peer, peer
+from toolscout import Engine
 from toolscout.discovery import Transport
 
 ENDINGS = ["final_result", "final_result_Invoice", "final_answer", "transfer_to_billing"]
@@ -67,5 +72,87 @@ def test_a_transport_shows_its_pins_and_asks_for_as_many_as_it_is_told(service):
         httpx2.Client(transport=Transport(service.url, always_keep=["create_db"], top_k=2)) as http,
     ):
         http.post(f"{upstream.url}/chat/completions", json=body)
-        assert OPENAI.names(upstream.requests[0].json) == [PHANTOM, "read_file", "create_db"]
-    assert service.requests[0].json["top_k"] == 2
+        seen = OPENAI.names(upstream.requests[0].json)
+    assert seen == [PHANTOM, "read_file", "create_db", "run_tests"]
+    assert service.requests[0].json["top_k"] == 3  # it may find the pin
+    assert "always_keep" not in service.requests[0].json
+
+
+PLACES = 5
+VERBS = "create merge list close review update get label reopen approve".split()
+REQUESTS = {f"{verb}_pull_request": f"{verb.title()} a pull request" for verb in VERBS}
+EMAILS = {f"{verb}_email": f"{verb.title()} an email" for verb in VERBS}
+WORK = MANY | REQUESTS | EMAILS
+PINNED = ["tool_1", "create_pull_request", "tool_2", "merge_pull_request", "create_email"]
+EMAIL, PULL_REQUEST = "email", "pull request"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Peer]:
+    """Yield a service that ranks with the real engine, pins included."""
+
+    def script(exchange: Exchange) -> None:
+        asked = exchange.json
+        options = {key: asked[key] for key in ("top_k", "always_keep") if key in asked}
+        exchange.select(*Engine(asked["tools"]).search(asked["pattern"], **options).names)
+
+    with peer(script) as started:
+        yield started
+
+
+def brought(seen: Iterable[list[str]], pins: list[str]) -> list[int]:
+    """Count the tools that each request shows for the first time, but for pins."""
+    counts, before = [], {*pins, PHANTOM, "call_tool"}
+    for names in seen:
+        counts.append(len({*names} - before))
+        before |= {*names}
+    return counts
+
+
+@pytest.mark.parametrize("pins", [PINNED[:count] for count in range(6)], ids=len)
+@pytest.mark.parametrize("strategy", ["api", "hybrid-first", "tool-search"])
+def test_what_is_visible_takes_no_place_of_what_is_found(flow, shape, engine, strategy, pins):
+    model = Model(shape, search(PULL_REQUEST), DONE)
+    request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])
+    running = flow(strategy, engine.url, always_keep=tuple(pins))
+    running.complete(request, model, shape.name)
+    first = PLACES if strategy == "hybrid-first" else 0
+    assert {*pins} <= {*model.seen(0)}
+    assert brought(map(model.seen, range(2)), pins) == [first, PLACES]
+
+
+@pytest.mark.parametrize("pins", [PINNED[:count] for count in (0, 2, 5)], ids=len)
+@pytest.mark.parametrize("native", [True, False], ids=["native", "emulated"])
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("interface", MODELS)
+def test_nor_does_it_for_an_sdk_in_any_form(engine, interface, streams, native, pins):
+    model = ScriptedModel(wants="approve_pull_request")
+    model.query = "approve a pull request"
+    transport = Transport(engine.url, always_keep=pins, native=native)
+    with (
+        peer(model) as upstream,
+        closing(Agent(interface, upstream.url, transport, WORK, streams=streams)) as agent,
+    ):
+        assert agent.ask(EMAIL) == ["approve_pull_request"]
+        assert brought(model.seen(agent.shape), pins) == [PLACES, PLACES, 0]
+
+
+@pytest.mark.parametrize("pins", [PINNED[:count] for count in (0, 2, 5)], ids=len)
+def test_nor_does_it_where_tools_are_called_through_another(flow, shape, engine, pins):
+    model = Model(shape, search(PULL_REQUEST), DONE)
+    request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])
+    flow("api", engine.url, always_keep=tuple(pins), dispatch=True).complete(
+        request, model, shape.name
+    )
+    [told] = shape.results(model.requests[1]).values()
+    defined = [json.loads(line)["name"] for line in told.splitlines() if line.startswith("{")]
+    assert brought([defined], pins) == [PLACES]
+
+
+@pytest.mark.parametrize("pins", [PINNED[:count] for count in range(6)], ids=len)
+def test_a_filter_shows_as_many_tools_beside_the_pins(flow, shape, pins):
+    model = Model(shape, DONE)
+    request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])
+    running = flow("relevance", max_tools=PLACES, always_keep=tuple(pins))
+    running.complete(request, model, shape.name)
+    assert brought([model.seen(0)], pins) == [PLACES]

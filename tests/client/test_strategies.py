@@ -32,22 +32,19 @@ def test_a_pattern_may_span_properties():
     assert regex_search("source.*target.*new place", TOOLS) == ["copy"]
 
 
-def test_a_search_is_cut_by_relevance_and_pins_go_last():
-    assert search(".", TOOLS, 2, ["copy"])[-1] == "copy"
-    assert len(search(".", TOOLS, 2, ["copy"])) == 2
+def test_a_search_is_cut_by_relevance():
+    assert len(search(".", TOOLS, 2)) == 2
     assert search("address|improve|sum", TOOLS, 1) == ["update_address"]
-    assert search("zxqv", TOOLS, 1, ["copy"]) == ["copy"]
+    assert search("zxqv", TOOLS, 1) == []
 
 
 def test_a_pattern_that_would_ruin_a_backtracking_engine_is_answered():
     assert regex_search("(a+)+$" * 50, [{"name": "x", "description": "a" * 20_000 + "!"}]) == []
 
 
-@given(
-    st.text(max_size=40), st.lists(st.sampled_from([t["name"] for t in TOOLS])), st.integers(-1, 6)
-)
-def test_no_pattern_breaks_a_search(pattern, pins, cap):
-    found = search(pattern, TOOLS, cap, pins)
+@given(st.text(max_size=40), st.integers(-1, 6))
+def test_no_pattern_breaks_a_search(pattern, cap):
+    found = search(pattern, TOOLS, cap)
     assert len(found) <= (cap if cap >= 1 else 5)
     assert len(set(found)) == len(found)
     assert set(found) <= {tool["name"] for tool in TOOLS}

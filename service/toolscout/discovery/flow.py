@@ -84,11 +84,11 @@ class Flow(Preparation):
 
     async def _choose_first(self, turn: Turn) -> None:
         """Show the few tools that fit what the user asks, so that no search is needed."""
-        question = self._question(turn, turn.user_query, loop=0)
-        if not question["pattern"].strip():
+        query = turn.user_query
+        if not query.strip():
             return
-        selection = await self._ask(**question)
-        turn.searched.append((0, question["pattern"], selection))
+        selection = await self._find(turn, query, loop=0)
+        turn.searched.append((0, query, selection))
         if not selection.fell_open or selection.reason is Reason.EMPTY_SELECTION:
             turn.show_first(() if selection.fell_open else selection.names)
         else:  # nobody will answer the model's searches either
@@ -106,9 +106,14 @@ class Flow(Preparation):
         """Answer one search."""
         if not call.query.strip():
             return NO_QUERY
-        if self.config.strategy == "tool-search":
-            return self._local_search(turn, call)
-        return await self._ask(**self._question(turn, call.query, turn.rounds + 1))
+        return await self._find(turn, call.query, turn.rounds + 1)
+
+    async def _find(self, turn: Turn, query: str, loop: int) -> Selection[Any]:
+        """Search for tools, here or by the service."""
+        question = self._question(turn, query, loop)
+        is_local = self.config.strategy == "tool-search"
+        selection = self._local_search(**question) if is_local else await self._ask(**question)
+        return turn.shown.limited(selection, self.config.max_search_results)
 
     async def complete_turn(self, begun: Turn | Json, forward: AsyncForward[Any]) -> Any:
         """Forward what `prepare` returned, until a response is for the client."""

@@ -73,19 +73,15 @@ def search(
     pattern: str,
     tools: Sequence[Any] | Offer,
     max_results: int = DEFAULT_TOP_K,
-    always_keep: Collection[str] = (),
 ) -> list[str]:
-    """Cut the result of `regex_search` at `max_results`, by relevance, pins after a match."""
-    found = regex_search(pattern, tools, always_keep, max_results)
+    """Cut the result of `regex_search` at `max_results`, by relevance."""
+    found = regex_search(pattern, tools, (), max_results)
     cap = max_results if max_results >= 1 else DEFAULT_TOP_K
     offer = Offer.of(tools)
     words = QueryWords(pattern)
     by_name = offer.by_name
     scores = {name: relevance(Candidate(name, texts(by_name[name])[1]), words) for name in found}
-    pins = [name for name in found if name in always_keep]
-    matches = sorted((name for name in found if name not in always_keep), key=lambda n: -scores[n])
-    pins = pins[: cap - 1] if matches else pins[:cap]
-    return matches[: cap - len(pins)] + pins
+    return sorted(found, key=lambda name: -scores[name])[:cap]
 
 
 def regex_search(

@@ -15,7 +15,7 @@ from toolscout.common.lru import Lru
 from toolscout.discovery import local
 from toolscout.discovery.callers_search import callers_search
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
-from toolscout.discovery.providers import Call, Json, Provider, ProviderName, provider_named
+from toolscout.discovery.providers import Json, Provider, ProviderName, provider_named
 from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.reporter import reporter_of
 from toolscout.discovery.session import SessionStore, canonical, hashed
@@ -202,13 +202,15 @@ class Preparation:
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
         choice = provider.choice(request)
+        pins = {*config.pins, *choice.names} & {*offer.names}
         filtered, deferred = local.filter_tools(
             provider.query(request),
             offer,
             min_tools=config.min_tools,
-            max_tools=config.max_tools,
+            # As in a search, what is visible takes no place of what is found.
+            max_tools=config.max_tools + len(pins),
             target_ratio=config.target_ratio,
-            always_keep=(*config.pins, *choice.names),
+            always_keep=pins,
             recent=provider.recent(request),
             expanded=self.store.expanded(session),
         )
@@ -259,22 +261,21 @@ class Preparation:
         return {
             "pattern": query,
             "tools": turn.offer,
-            "top_k": self.config.max_search_results,
-            "always_keep": self.config.pins,
+            # Pins are visible, so they are not searched for; see `Shown.limited`.
+            "top_k": self.config.max_search_results + turn.shown.visible_count,
             "session": turn.session,
             "loop": loop,
         }
 
-    def _local_search(self, turn: Turn, call: Call) -> Selection[Any]:
+    def _local_search(
+        self, pattern: str, tools: Offer, top_k: int, session: str, loop: int
+    ) -> Selection[Any]:
         """Search locally (strategy `tool-search`); an empty result is no failure."""
-        config, offer = self.config, turn.offer
         started = perf_counter()
-        found = local.search(call.query, offer, config.max_search_results, config.pins)
+        found = local.search(pattern, tools, top_k)
         took = (perf_counter() - started) * 1_000
-        selection = Selection(found, list(offer.pick(found)), latency_ms=took)
-        self.selector.telemetry.report(
-            selection, call.query, turn.session, len(offer.names), turn.rounds + 1
-        )
+        selection = Selection(found, list(tools.pick(found)), latency_ms=took)
+        self.selector.telemetry.report(selection, pattern, session, len(tools.names), loop)
         return selection
 
 

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from toolscout.client.offer import MARKER, Offer
 from toolscout.client.selection import Reason, Selection
 from toolscout.discovery import local
@@ -107,6 +109,22 @@ class Shown:
             with_all: whether those belong to it that answered no search.
         """
         return [*self._known, *(self._found if with_all else self._brought)]
+
+    @property
+    def visible_count(self) -> int:
+        """Number of tools that are visible whatever a search finds."""
+        return len(self._visible)
+
+    def limited(self, selection: Selection[Any], places: int) -> Selection[Any]:
+        """Cut an answer behind its `places`-th tool that is not visible anyway.
+
+        What is visible, such as a pin, takes no place of what is found.
+        """
+        if selection.fell_open:
+            return selection
+        hidden = [n for n, name in enumerate(selection.names) if name not in self._visible]
+        names = selection.names[: hidden[places]] if len(hidden) > places else selection.names
+        return msgspec.structs.replace(selection, names=names, tools=list(self._offer.pick(names)))
 
     @property
     def has_room_for_all(self) -> bool:
