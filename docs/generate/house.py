@@ -44,6 +44,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("flow",),
         ("preparation",),
         ("reporter",),
+        ("lessons",),
         ("meta", "turn"),
         ("callers_search", "dispatch", "exchange", "history"),
         ("shown",),

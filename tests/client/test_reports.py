@@ -96,14 +96,23 @@ def results(*calls: tuple[str, str, Any]) -> list[Json]:
     return [turn, *told]
 
 
+def teach(discovery: ToolDiscovery, asked: Json, *turns: Said) -> None:
+    """Run a turn, and the next one, whose request has the results of its calls."""
+    discovery.complete(asked, Model(OPENAI, *turns))
+    told = [*asked["messages"], *results(*turns[-1].calls)]
+    discovery.complete({**asked, "messages": told}, Model(OPENAI, DONE))
+
+
 @pytest.mark.parametrize("kind", [ToolDiscovery, AsyncToolDiscovery], ids=["sync", "async"])
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_the_tool_that_was_called_after_a_search_is_reported(upstream, service, kind, shape: Shape):
     running = Flow(kind, configured(upstream.url, api_key="secret"))
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    model = Model(shape, asking("read it"), Said(calls=(READ,)))
+    model = Model(shape, asking("read it"), Said(calls=(READ,)), DONE)
     request = shape.request("please help", tools)
     running.complete(request, model, shape.name, session="ann")
+    told = shape.history(request, Said(calls=(READ,)), ["ok"], "thanks")
+    running.complete(told, model, shape.name, session="ann")
     if kind is ToolDiscovery:
         running.discovery.close()
     (post,) = service.posts
@@ -117,8 +126,7 @@ def test_the_tool_that_was_called_after_a_search_is_reported(upstream, service, 
 
 
 def test_the_search_that_failed_before_learns_too(discovery, service):
-    model = Model(OPENAI, asking("look at it"), asking("read it"), Said(calls=(READ,)))
-    discovery.complete(request(), model)
+    teach(discovery, request(), asking("look at it"), asking("read it"), Said(calls=(READ,)))
     discovery.close()
     assert service.pairs == [("look at it", "read_file"), ("read it", "read_file")]
     turns = [event["turn"] for event in service.events]
@@ -126,8 +134,10 @@ def test_the_search_that_failed_before_learns_too(discovery, service):
 
 
 def test_a_search_with_the_words_of_the_user_learns_of_every_call(discovery, service):
-    model = Model(OPENAI, asking("Read  and mail it"), asking("email"), Said(calls=(READ, MAIL)))
-    discovery.complete(request("read and mail it"), model)
+    both = Said(calls=(READ, MAIL))
+    teach(
+        discovery, request("read and mail it"), asking("Read  and mail it"), asking("email"), both
+    )
     discovery.close()
     assert service.pairs == [
         ("Read  and mail it", "read_file"),
@@ -152,16 +162,16 @@ def test_calls_of_later_requests_belong_to_the_question_until_the_next(discovery
 def test_a_call_beside_a_search_is_not_its_result(discovery, service):
     both = Said(calls=(*asking("read email").calls, READ))
     discovery.complete(request(), Model(OPENAI, both))
-    discovery.complete(request("please help", *results(READ)), Model(OPENAI, Said(calls=(MAIL,))))
+    teach(discovery, request("please help", *results(READ)), Said(calls=(MAIL,)))
     discovery.close()
     assert service.pairs == [("read email", "send_email")]
 
 
 def test_nothing_is_reported_without_a_search_or_of_a_tool_that_does_not_exist(discovery, service):
-    discovery.complete(request("one"), Model(OPENAI, Said(calls=(READ,))))
-    discovery.complete(request("two"), Model(OPENAI, asking("read it"), DONE))
+    teach(discovery, request("one"), Said(calls=(READ,)))
+    teach(discovery, request("two"), asking("read it"), DONE)
     odd = Said(calls=(("c", "made_up", {}),))
-    discovery.complete(request("three"), Model(OPENAI, asking("read it"), odd))
+    teach(discovery, request("three"), asking("read it"), odd)
     discovery.close()
     assert service.posts == []
 
@@ -175,7 +185,7 @@ def test_nothing_is_reported_where_that_is_not_wanted(upstream, service, options
     path = options.pop("path", "")
     config = configured(upstream.url + path, options.pop("strategy", "api"))
     discovery = ToolDiscovery(config, **options)
-    discovery.complete(request(), Model(OPENAI, asking("read it"), Said(calls=(READ,))))
+    teach(discovery, request(), asking("read it"), Said(calls=(READ,)))
     discovery.close()
     assert service.posts == []
 
@@ -185,8 +195,7 @@ def test_a_tool_that_the_service_is_not_told_of_is_not_reported(upstream, servic
         return None if tool["name"] == "read_file" else tool
 
     discovery = ToolDiscovery(configured(upstream.url), redact=redact)
-    model = Model(OPENAI, asking("sing it"), Said(calls=(READ, MAIL)))
-    discovery.complete(request(), model)
+    teach(discovery, request(), asking("sing it"), Said(calls=(READ, MAIL)))
     discovery.close()
     assert service.pairs == [("sing it", "send_email")]
 
@@ -200,8 +209,8 @@ def test_no_turn_waits_for_feedback(discovery, service):
 
     service.answer = slow
     for number in range(3):
-        model = Model(OPENAI, asking("read it"), Said(calls=(READ,)))
-        discovery.complete(request(f"please help {number}"), model)
+        asked = request(f"please help {number}")
+        teach(discovery, asked, asking("read it"), Said(calls=(READ,)))
     until(lambda: bool(service.posts))
     assert not release.is_set()
     release.set()
@@ -212,8 +221,8 @@ def test_no_turn_waits_for_feedback(discovery, service):
 def test_a_service_that_does_not_learn_is_asked_once(discovery, service, status):
     service.answer = _status(status)
     for number in range(3):
-        model = Model(OPENAI, asking("read it"), Said(calls=(READ,)))
-        discovery.complete(request(f"please help {number}"), model)
+        asked = request(f"please help {number}")
+        teach(discovery, asked, asking("read it"), Said(calls=(READ,)))
         discovery.reporter.flush()
     assert len(service.posts) == 1
 
@@ -223,7 +232,7 @@ def test_what_could_not_be_taken_is_sent_again_as_it_was(discovery, service, mon
     monkeypatch.setattr(reporter, "FAILED_PAUSE_S", 0.0)
     answers = [_status(status), _accept]
     service.answer = lambda exchange: answers.pop(0)(exchange)
-    discovery.complete(request(), Model(OPENAI, asking("read it"), Said(calls=(READ,))))
+    teach(discovery, request(), asking("read it"), Said(calls=(READ,)))
     until(lambda: not answers)
     first, second = service.posts
     assert first.json == second.json
@@ -240,8 +249,8 @@ def test_a_post_holds_one_catalog_and_none_follows_a_refusal(discovery, service,
     service.answer = slow
     for number in range(4):
         service.digest = f"d{number}"
-        model = Model(OPENAI, asking("read it"), Said(calls=(READ,)))
-        discovery.complete(request(f"please help {number}"), model)
+        asked = request(f"please help {number}")
+        teach(discovery, asked, asking("read it"), Said(calls=(READ,)))
     until(lambda: bool(service.posts))
     release.set()
     until(lambda: len(service.posts) == posts)
@@ -261,14 +270,14 @@ def test_a_forked_process_reports_its_own_turns(discovery, service):
 
     service.answer = slow
     for number in range(2):
-        model = Model(OPENAI, asking(f"read {number}"), Said(calls=(READ,)))
-        discovery.complete(request(f"please help {number}"), model)
+        asked = request(f"please help {number}")
+        teach(discovery, asked, asking(f"read {number}"), Said(calls=(READ,)))
     until(lambda: len(service.posts) == 1)
     child = os.fork()  # while one post is under way, and another waits for it
     if child == 0:
         try:
-            model = Model(OPENAI, asking("read 2"), Said(calls=(READ,)))
-            discovery.complete(request("please help 2"), model)
+            asked = request("please help 2")
+            teach(discovery, asked, asking("read 2"), Said(calls=(READ,)))
             discovery.close()
         finally:
             os._exit(0)

@@ -225,15 +225,16 @@ class Preparation:
         return provider.with_tools(request, offer.pick(names))
 
     def _report_turn(self, stage: events.Stage, turn: Turn) -> None:
+        called = [call.name for call in turn.calls]
         if stage == "finished":
             if self.config.keeps_most_called:
-                offered = [name for name in turn.called if name in turn.offer.by_name]
+                offered = [name for name in called if name in turn.offer.by_name]
                 self.store.count_calls(turn.scope, offered)
             if self.reporter is not None:
                 self.reporter.observe(turn)
         calls, visible = (0, 0, 0), turn.visible
         if stage == "finished":
-            calls = turn.shown.places(turn.called, Offer(visible).names)
+            calls = turn.shown.places(called, Offer(visible).names)
         counts = (turn.search_count, turn.rounds, *calls)
         self._report(stage, turn.provider.name, turn.session, turn.offer, visible, *counts)
 

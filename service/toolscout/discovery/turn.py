@@ -54,8 +54,8 @@ class Turn:
         self.rounds = self.search_count = 0
         """Forwards after a search, and searches that were answered."""
         self.searched: list[tuple[int, str, Selection[Any]]] = []
-        self.called: list[str] = []
-        """Names of the tools that the last response calls, without the search tool."""
+        self.calls: list[Call] = []
+        """Those of the last response, without searches."""
         self.was_mixed = False
         """Whether the turn ended with searches and other calls in one response."""
         self._responses: list[Json] = []
@@ -239,7 +239,7 @@ class Turn:
         self._responses.append(response)
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
-        self.called = [call.name for call in calls if call.name != self.search_name]
+        self.calls = [call for call in calls if call.name != self.search_name]
         return found if self.rounds < self._settings.max_rounds + self.is_native else []
 
     def resume(self, response: Json, found: Sequence[Found]) -> Json | None:
@@ -253,7 +253,7 @@ class Turn:
         self.searched += [(self.rounds, c.query, one) for c, one in found if c.query.strip()]
         self.callers_search.note(found, self.offer)
         results = [self._answered(call, selection) for call, selection in found]
-        if self.called or self.provider.asks_for_more(response):
+        if self.calls or self.provider.asks_for_more(response):
             self.was_mixed = True
             self.provider.leave_open(response, results, self.scope)
             if self._restored and self.session:

@@ -43,6 +43,10 @@ _ROLES = ("assistant", "model")
 _TEXTS = ("text", "output_text")
 
 
+UNNAMED = "part-"
+"""How the id of a call begins to which the model gives none."""
+
+
 class Call(NamedTuple):
     """A call of a tool by the model."""
 
@@ -51,6 +55,11 @@ class Call(NamedTuple):
     name: str
     raw: Any
     """The arguments as the provider wrote them."""
+
+    @property
+    def has_own_id(self) -> bool:
+        """Whether the model has given it its id."""
+        return bool(self.id) and not self.id.startswith(UNNAMED)
 
     @property
     def arguments(self) -> Mapping[str, Any]:

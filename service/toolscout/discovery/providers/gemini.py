@@ -5,7 +5,7 @@ from typing import Any
 
 from toolscout.discovery.providers.calls import Remover
 from toolscout.discovery.providers.fields import Json, add, mapping, mappings, names_once
-from toolscout.discovery.providers.provider import UNNAMED, Choice, Provider, ProviderName, Results
+from toolscout.discovery.providers.provider import Choice, Provider, ProviderName, Results
 from toolscout.discovery.providers.stream import Event, Stream, write
 from toolscout.tools.shapes import declared
 
@@ -143,7 +143,7 @@ class Gemini(Provider):
         parts = []
         for call, text, _ in results:
             answer = {"name": call.name, "response": {"result": text}}
-            named = {} if call.id.startswith(UNNAMED) else {"id": call.id}
+            named = {"id": call.id} if call.has_own_id else {}
             parts.append({"functionResponse": answer | named})
         return [{"role": "user", "parts": parts}]
 

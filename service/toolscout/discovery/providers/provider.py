@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from toolscout.common.lru import Lru
-from toolscout.discovery.providers.calls import Call, call_in, is_other
+from toolscout.discovery.providers.calls import UNNAMED, Call, call_in, is_other
 from toolscout.discovery.providers.fields import (
     Json,
     changed_at,
@@ -29,9 +29,6 @@ OPEN_RESULTS: Lru[str, list[Json]] = Lru(32 * 1024 * 1024)
 
 They are kept for responses that make other calls, too, and hold definitions of one caller.
 """
-
-UNNAMED = "part-"
-"""How the id of a call begins to which the model gives none."""
 
 ProviderName = Literal[
     "openai", "openai-responses", "anthropic", "bedrock", "bedrock-anthropic", "gemini"
