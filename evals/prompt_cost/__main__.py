@@ -23,9 +23,8 @@ from evals import docs
 from evals.mcp_tokens.agent import count
 from evals.prompt_cost.litellm import Proxy, litellm
 from evals.prompt_cost.models import INTERFACES, Json, Model
-from evals.speed.servers import toolscout
+from evals.speed.servers import Running, toolscout
 from evals.speed.traffic import catalogs
-from toolscout.client import Selector
 from toolscout.discovery import ToolDiscovery
 from toolscout.playground import static_files
 from toolscout.tools.shapes import schema_of, texts
@@ -97,24 +96,31 @@ Ask = Callable[[Json], Json]
 
 
 def table(tools: list[Any], program: Path | None) -> str:
-    """Hold the conversation in each way, and return the table."""
+    """Hold the conversation in each way, and return the table.
+
+    Each begins with a service that has never seen the tools, as a user's first conversation does.
+    """
     lines = [
         f"| {len(tools)} tools, {QUESTIONS} questions | requests | prompt tokens | cached | cost |"
         " tools not found |",
         "|---|--:|--:|--:|--:|--:|",
     ]
-    with toolscout() as service:
-        url = f"http://127.0.0.1:{service.port}"
-        lines += [row(way, directly(tools, way, url)) for way in WAYS]
-        if program is not None:
-            with litellm(program, url) as proxy:
-                lines += [row(way, through(proxy, tools, way, url)) for way in THROUGH_LITELLM]
+    for way in WAYS:
+        with toolscout() as service:
+            lines.append(row(way, directly(tools, way, _address(service))))
+    if program is not None:
+        with toolscout() as service, litellm(program, _address(service)) as proxy:
+            lines += [row(way, through(proxy, tools, way)) for way in THROUGH_LITELLM]
     return "\n".join(lines)
+
+
+def _address(service: Running) -> str:
+    return f"http://127.0.0.1:{service.port}"
 
 
 def directly(tools: list[Any], way: Way, url: str) -> Model:
     """Hold the conversation with a flow in this process."""
-    options: dict[str, Any] = {"learn": False, "timeout": 30.0, **(way.options or {})}
+    options: dict[str, Any] = {"learn": False, **(way.options or {})}
     options |= {"observers": None, "turn_observers": None}
     with closing(ToolDiscovery(url, **options)) as discovery:
         for others in range(way.before, -1, -1):
@@ -123,14 +129,14 @@ def directly(tools: list[Any], way: Way, url: str) -> Model:
             def ask(request: Json, model: Model = model) -> Json:
                 return discovery.complete(request, model.forward, model.interface.name)
 
-            hold(tools, model, url, model.forward if way.options is None else ask, others)
+            hold(tools, model, model.forward if way.options is None else ask, others)
     return model
 
 
-def through(proxy: Proxy, tools: list[Any], way: Way, url: str) -> Model:
+def through(proxy: Proxy, tools: list[Any], way: Way) -> Model:
     """Hold the conversation through LiteLLM."""
     proxy.model = model = Model(INTERFACES[way.interface], count)
-    hold(tools, model, url, lambda request: proxy.ask(request, way.interface))
+    hold(tools, model, lambda request: proxy.ask(request, way.interface))
     return model
 
 
@@ -142,7 +148,7 @@ def row(way: Way, model: Model) -> str:
     return f"| {way.title} | {counts} |"
 
 
-def hold(tools: list[Any], model: Model, url: str, ask: Ask, others: int = 0) -> None:
+def hold(tools: list[Any], model: Model, ask: Ask, others: int = 0) -> None:
     """Hold the conversation; the model counts what it sees. So many `others` follow it."""
     interface = model.interface
     named: list[tuple[str, str, Any]] = [
@@ -150,9 +156,6 @@ def hold(tools: list[Any], model: Model, url: str, ask: Ask, others: int = 0) ->
     ]
     shapes = [interface.tool(*about) for about in named]
     messages: list[Any] = []
-    with Selector(url, timeout=30.0, observers=None) as selector:
-        # Else the first questions could be answered by words, while the tools are compiled.
-        selector.select("warm up", shapes, fields={"latency_budget_ms": 30_000})
     for name, description, _ in named[:: len(named) // QUESTIONS][:QUESTIONS]:
         asked = first_sentence(description) or name
         model.want(name, asked)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
+from zlib import crc32
 
 from tests.client.model import ScriptedModel
 from tests.client.rules import DECLARED, visible
@@ -196,11 +197,20 @@ def _running(
 ) -> Iterator[tuple[Running, Peer]]:
     model.ends = caller.ends
     with peer(model) as upstream:
-        running = caller.start(upstream.url, service, dict(ABOUT), **options)
+        running = caller.start(upstream.url, service, _own_tools(caller), **options)
         try:
             yield running, upstream
         finally:
             running.close()
+
+
+def _own_tools(caller: Caller) -> dict[str, str]:
+    """Return the tools with texts of the caller's own, so that its first question meets a new list.
+
+    As in use: nobody compiles a list before it is asked about.
+    """
+    place = f"warehouse {crc32(caller.name.encode()) % 10_000}"
+    return {name: about.replace("the warehouse", place) for name, about in ABOUT.items()}
 
 
 def _verdict(called: list[str], expected: list[str], model: ScriptedModel) -> str:

@@ -31,6 +31,20 @@ def test_searches_are_counted_by_status_and_reason(make):
     assert sample("added_latency_seconds_count") == 3
 
 
+def test_searches_that_were_answered_by_a_cheaper_ranker_are_counted(make):
+    registry = CollectorRegistry()
+
+    def first_is_cold(exchange: Exchange) -> None:
+        degraded = "keyword" if exchange.number == 0 else "no"
+        exchange.select("read_file", headers=[("X-Tool-Selection", f"6->1; degraded={degraded}")])
+
+    with peer(first_is_cold) as fake:
+        selector = make(fake.url, observers=[PrometheusMetrics(registry)])
+        for _ in range(3):
+            selector.select("x", TOOLS)
+    assert registry.get_sample_value("toolscout_client_searches_degraded_total") == 1
+
+
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with pytest.raises(ConfigurationError, match=r"\.\[metrics\]"):

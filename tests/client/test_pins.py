@@ -121,6 +121,14 @@ def test_what_is_visible_takes_no_place_of_what_is_found(flow, shape, engine, st
     assert brought(map(model.seen, range(2)), pins) == [first, PLACES]
 
 
+def test_what_the_first_search_showed_has_places_in_the_next(flow, shape, engine):
+    """Else a model that asks for the same again would be shown ever more, and worse, tools."""
+    model = Model(shape, search(EMAIL), DONE)
+    request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])
+    flow("hybrid-first", engine.url).complete(request, model, shape.name)
+    assert brought(map(model.seen, range(2)), []) == [PLACES, 0]
+
+
 @pytest.mark.parametrize("pins", [PINNED[:count] for count in (0, 2, 5)], ids=len)
 @pytest.mark.parametrize("native", [True, False], ids=["native", "emulated"])
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])

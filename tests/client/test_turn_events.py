@@ -76,6 +76,21 @@ def test_a_turn_that_streams_makes_the_same_events(provider):
     ]
 
 
+def test_a_turn_counts_what_was_answered_by_a_cheaper_ranker():
+    shape = BY_NAME["openai"]
+    events: list[TurnEvent] = []
+
+    def cold(exchange: Exchange) -> None:
+        exchange.select("tool_1", headers=[("X-Tool-Selection", "30->1; degraded=keyword")])
+
+    with peer(cold) as fake:
+        discovery = ToolDiscovery(fake.url, timeout=5, turn_observers=[events.append])
+        model = Model(shape, search("thing"), DONE)
+        discovery.complete(shape.request("x", many(shape)), model, shape.name, "s")
+        discovery.close()
+    assert [(event.stage, event.degraded) for event in events] == [("deferred", 1), ("finished", 2)]
+
+
 def test_in_an_outage_no_call_is_of_a_hidden_tool():
     shape = BY_NAME["openai"]
     events: list[TurnEvent] = []

@@ -187,6 +187,8 @@ class TurnEvent(msgspec.Struct, frozen=True):
     """Of tools that a search had found."""
     called_hidden: int = 0
     """Of others: the model called a tool that it could not see, or one that does not exist."""
+    degraded: int = 0
+    """Searches that the service answered by a cheaper ranker, that before the first forward too."""
 
 
 TurnObserver = Callable[[TurnEvent], None]

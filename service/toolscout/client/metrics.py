@@ -43,6 +43,10 @@ class PrometheusMetrics:
             "Searches by how they ended, and why those that selected nothing did",
             ["status", "reason"],
         )
+        self._degraded = counter(
+            "toolscout_client_searches_degraded",
+            "Searches that the service answered by a cheaper ranker, for want of time",
+        )
         self._latency = prometheus_client.Histogram(
             "toolscout_client_added_latency_seconds",
             "Time that searches added to requests",
@@ -76,6 +80,7 @@ class PrometheusMetrics:
             self._calls.labels("hidden").inc(event.called_hidden)
             return
         self._searches.labels(event.status, event.reason or "").inc()
+        self._degraded.inc(event.degraded is not None)
         self._latency.observe(event.latency_ms / 1_000)
         self._requests.inc(event.attempts)
         self._deferred.inc(event.deferred_count)

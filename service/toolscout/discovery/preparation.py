@@ -235,7 +235,8 @@ class Preparation:
         calls, visible = (0, 0, 0), turn.visible
         if stage == "finished":
             calls = turn.shown.places(called, Offer(visible).names)
-        counts = (turn.search_count, turn.rounds, *calls)
+        degraded = sum(found.degraded is not None for _, _, found in turn.searched)
+        counts = (turn.search_count, turn.rounds, *calls, degraded)
         self._report(stage, turn.provider.name, turn.session, turn.offer, visible, *counts)
 
     def _report(
@@ -262,8 +263,8 @@ class Preparation:
         return {
             "pattern": query,
             "tools": turn.offer,
-            # Pins are visible, so they are not searched for; see `Shown.limited`.
-            "top_k": self.config.max_search_results + turn.shown.visible_count,
+            # Pins are not searched for, and those that are found take no place.
+            "top_k": self.config.max_search_results + len(turn.shown.pins),
             "session": turn.session,
             "loop": loop,
         }

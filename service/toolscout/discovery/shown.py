@@ -34,6 +34,7 @@ class Shown:
         self._order = order
         self._room = None if limit is None else max(0, limit - len(offer.unnamed))
         self._visible: dict[str, None] = {}
+        self._fitting_first: set[str] = set()
         self._known: list[str] = []
         self._found: list[str] = []
         self._near: list[str] = []
@@ -45,6 +46,11 @@ class Shown:
     def keep(self, names: Iterable[str]) -> None:
         """Make tools visible from the first request on."""
         self._visible.update({name: None for name in names if name in self._offer.by_name})
+
+    def keep_found(self, names: Iterable[str]) -> None:
+        """Do the same with tools that a search has found for the first message."""
+        self._fitting_first.update(name for name in names if name not in self._visible)
+        self.keep(names)
 
     def know(self, names: Iterable[str]) -> None:
         """Take tools as found before the turn, instead of those taken so before."""
@@ -111,19 +117,17 @@ class Shown:
         return [*self._known, *(self._found if with_all else self._brought)]
 
     @property
-    def visible_count(self) -> int:
-        """Number of tools that are visible whatever a search finds."""
-        return len(self._visible)
+    def pins(self) -> Collection[str]:
+        """The tools that are visible whatever a search finds."""
+        return self._visible.keys() - self._fitting_first
 
     def limited(self, selection: Selection[Any], places: int) -> Selection[Any]:
-        """Cut an answer behind its `places`-th tool that is not visible anyway.
-
-        What is visible, such as a pin, takes no place of what is found.
-        """
+        """Cut an answer behind its `places`-th tool that is no pin: a pin takes no place."""
         if selection.fell_open:
             return selection
-        hidden = [n for n, name in enumerate(selection.names) if name not in self._visible]
-        names = selection.names[: hidden[places]] if len(hidden) > places else selection.names
+        pins = self.pins
+        found = [n for n, name in enumerate(selection.names) if name not in pins]
+        names = selection.names[: found[places]] if len(found) > places else selection.names
         return msgspec.structs.replace(selection, names=names, tools=list(self._offer.pick(names)))
 
     @property

@@ -81,8 +81,8 @@ class Turn:
         choice = provider.choice(request)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
-        kept = settings.kept(session, scope)
-        self.shown.keep((*kept, *search.visible, *(self._first or ())))
+        self.shown.keep((*settings.kept(session, scope), *search.visible))
+        self.shown.keep_found(self._first or ())
         self._begin()
 
     def _begin(self) -> None:
@@ -173,7 +173,7 @@ class Turn:
     def show_first(self, names: Sequence[str]) -> None:
         """Show the tools that fit the first message, in this and in all later requests."""
         self._new_first = names
-        self.shown.keep(names)
+        self.shown.keep_found(names)
         self._request = None
 
     def show_without_answer(self) -> None:
