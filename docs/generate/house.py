@@ -48,7 +48,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("meta", "turn"),
         ("callers_search", "dispatch", "exchange", "history"),
         ("shown",),
-        ("providers", "settings"),
+        ("pieces", "providers", "settings"),
         ("config", "local", "refusals", "session", "tracker"),
     ),
     "server": (

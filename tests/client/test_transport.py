@@ -1,5 +1,7 @@
 """One line: an SDK's own client over a transport, and every request goes through the flow."""
 
+import asyncio
+import gc
 import json
 from collections.abc import Callable
 from contextlib import closing
@@ -11,9 +13,10 @@ import pytest
 
 from tests.client.agents import MODELS, QUESTION, Agent, model, service, upstream
 from tests.client.model import PHANTOM
-from tests.client.shapes import BY_NAME, SHAPES, Json, Shape
+from tests.client.shapes import BY_NAME, SHAPES, Json, Said, Shape
 from tests.client.upstream import Exchange, peer
-from toolscout.discovery import Transport
+from toolscout.discovery import AsyncTransport, Transport
+from toolscout.discovery.turn import Turn
 
 __all__ = ["model", "service", "upstream"]  # fixtures, found by their names
 
@@ -21,6 +24,8 @@ GEMINI = BY_NAME["gemini"]
 OPENAI, ANTHROPIC = SHAPES[0], BY_NAME["anthropic"]
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
 ABOUT = FILLER | {"send_email": "Send an email to somebody"}
+
+JSON_KIND = ("Content-Type", "application/json")
 
 Ask = Callable[..., Any]
 
@@ -133,6 +138,66 @@ def test_timeouts_of_the_sdk_hold(service):
         pytest.raises(openai.APITimeoutError),
     ):
         client.with_options(timeout=0.3).chat.completions.create(**asked(OPENAI))
+
+
+class Closed(httpx2.AsyncBaseTransport):
+    """Raises what a connection of an event loop that was closed raises, after it has sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[Json] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self.sent.append(json.loads(request.content))
+        raise RuntimeError("Event loop is closed")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_what_fails_in_sending_is_raised_and_nothing_is_sent_again(service, stream):
+    inner = Closed()
+
+    async def ask() -> None:
+        transport = AsyncTransport(service.url, inner=inner)
+        async with httpx2.AsyncClient(transport=transport) as client:
+            await client.post("http://api/chat/completions", json=asked(OPENAI, stream=stream))
+
+    with pytest.raises(RuntimeError, match="Event loop is closed"):
+        asyncio.run(ask())
+    assert len(inner.sent) == 1
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_a_client_in_a_second_event_loop_sends_each_request_once(service, stream):
+    answer = json.dumps(OPENAI.response(Said("Hi."))).encode()
+
+    async def ask(client: httpx2.AsyncClient) -> None:
+        await client.post(f"{api.url}/chat/completions", json=asked(OPENAI, stream=stream))
+
+    with peer(lambda exchange: exchange.answer(answer, headers=[JSON_KIND])) as api:
+        clients = [httpx2.AsyncClient(transport=AsyncTransport(service.url))]
+        asyncio.run(ask(clients[0]))
+        with pytest.raises(RuntimeError, match="closed"):  # as without a transport
+            asyncio.run(ask(clients[0]))
+        sent = [len(request.json["tools"]) for request in api.requests]
+    clients.clear()
+    gc.collect()  # the first loop's connections, which nothing can close any more
+    assert sent == [2] * len(sent)
+    assert len(sent) <= 2
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_a_request_that_cannot_be_changed_goes_out_as_it_came(service, monkeypatch, stream):
+    def broken(turn: Turn) -> Json:
+        raise RuntimeError("cannot be written")
+
+    monkeypatch.setattr(Turn, "request", property(broken))
+    with (
+        peer(lambda exchange: exchange.answer(b"{}", headers=[JSON_KIND])) as upstream,
+        httpx2.Client(transport=Transport(service.url)) as client,
+    ):
+        client.post(f"{upstream.url}/chat/completions", json=asked(OPENAI, stream=stream))
+        assert [request.json for request in upstream.requests] == [asked(OPENAI, stream=stream)]
 
 
 def test_without_a_service_the_model_gets_every_tool(upstream, model):

@@ -1,6 +1,7 @@
 """Events of whole turns: how many tools were kept from the model, and whether it searched."""
 
 import logging
+from collections.abc import Iterable
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from toolscout.client.events import TurnEvent
 from toolscout.client.metrics import PrometheusMetrics
 from toolscout.client.offer import Offer
 from toolscout.discovery import ToolDiscovery
+from toolscout.discovery.session import SessionStore
 
 
 def many(shape, count: int = 30) -> list:
@@ -112,6 +114,42 @@ def test_turns_are_logged_with_their_counts(flow, caplog):
     ]
     assert {record.levelname for record in told} == {"INFO"}
     assert told[0].turn["offered"] == 30
+
+
+@pytest.mark.parametrize("name", [{}, [], 5, None, True, ""], ids=repr)
+@pytest.mark.parametrize("strategy", ["api", "hybrid-first", "relevance"])
+def test_a_builtin_with_an_odd_name_is_observed_too(flow, shape, strategy, name, caplog):
+    events: list[TurnEvent] = []
+    tools = [*many(shape), {"type": "web_search", "name": name}]
+    calling = Said("", (("1", "tool_1", {}),))
+    running = flow(strategy, max_tools=5, turn_observers=[events.append])
+    answer = running.complete(shape.request("x", tools), Model(shape, calling), shape.name)
+    assert shape.read(answer) == calling
+    assert {event.offered for event in events} == {30}
+    assert caplog.records == []
+
+
+class Broken(SessionStore):
+    """Counts no call, as a store of one's own may fail to."""
+
+    def count_calls(self, scope: str, names: Iterable[str]) -> None:
+        raise RuntimeError("broken")
+
+
+def test_what_fails_to_observe_a_turn_changes_no_answer_and_writes_a_line(flow, shape, caplog):
+    def broken(_: TurnEvent) -> None:
+        raise RuntimeError("broken")
+
+    calling = Said("", (("1", "tool_1", {}),))
+    options = {"store": Broken(), "always_keep": ("auto",), "turn_observers": [broken]}
+    answer = flow(**options).complete(
+        shape.request("x", many(shape)), Model(shape, calling), shape.name
+    )
+    assert shape.read(answer) == calling
+    assert [(record.message, bool(record.exc_info)) for record in caplog.records] == [
+        ("an observer of turns failed", True),  # the operator's own
+        ("a turn could not be observed (RuntimeError)", False),
+    ]
 
 
 @pytest.mark.parametrize("native", [True, False], ids=["native", "emulated"])

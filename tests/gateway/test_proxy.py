@@ -78,7 +78,12 @@ def test_calls_are_reported_to_the_service_unless_that_is_off(upstream, learn):
         proxy(f"{upstream.url}/v1", "--learn", learn, selector=service.url) as running,
         openai.OpenAI(api_key=KEY, base_url=running.url) as client,
     ):
-        client.chat.completions.create(model="m", messages=[question], tools=tools)
+        asked = client.chat.completions.create(model="m", messages=[question], tools=tools)
+        calling = asked.choices[0].message
+        call, *_ = calling.tool_calls
+        result = {"role": "tool", "tool_call_id": call.id, "content": "sent"}
+        told = [question, calling.to_dict(), result]
+        client.chat.completions.create(model="m", messages=told, tools=tools)
         if learn == "on":
             until(lambda: bool(reported))
         running.log()
@@ -97,6 +102,19 @@ def test_other_interfaces_pass_status_headers_and_bytes():
         assert httpx2.get(f"{running.url}/models").status_code == 418
         assert upstream.requests[1].body == b""
         assert "content-length" not in upstream.requests[1].headers
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_an_answer_without_a_body_may_say_how_long_one_would_be(status):
+    def script(exchange: Exchange) -> None:
+        head = f"HTTP/1.1 {status} Scripted\r\nContent-Length: 10\r\nETag: x\r\n\r\n"
+        exchange.send(head.encode())
+
+    with peer(script) as upstream, proxy(upstream.url) as running:
+        with httpx2.Client() as client:
+            answers = [client.get(f"{running.url}/models") for _ in range(2)]
+        assert [(one.status_code, one.headers["etag"]) for one in answers] == [(status, "x")] * 2
+        assert "Traceback" not in running.log()
 
 
 def test_keys_and_questions_are_not_in_the_log(upstream, service):

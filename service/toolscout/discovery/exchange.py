@@ -1,20 +1,18 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx2
 import msgspec
 
 from toolscout.contract.bounds import count_values
+from toolscout.discovery.pieces import Pieces
 from toolscout.discovery.providers import Json, ProviderName
 from toolscout.discovery.providers.fields import UNREADABLE, decode, encode, mapping
 from toolscout.discovery.providers.stream import Stream
-
-T = TypeVar("T")
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
     ("/chat/completions", "openai"),
@@ -88,49 +86,6 @@ TOO_LARGE = (
 )
 
 
-class Blocking(AsyncIterator[bytes]):
-    """Adapts a blocking iterator to the asynchronous protocol; it never waits."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = iter(chunks)
-
-    async def __anext__(self) -> bytes:
-        for chunk in self._chunks:
-            return chunk
-        raise StopAsyncIteration
-
-    async def aclose(self) -> None:
-        """Close the iterator, if it can be closed."""
-        close = getattr(self._chunks, "close", None)
-        if close is not None:
-            close()
-
-
-def run(work: Awaitable[T]) -> T:
-    """Run a coroutine to its end.
-
-    Raises:
-        RuntimeError: it waited for something.
-    """
-    steps = work.__await__()
-    try:
-        next(steps)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    raise RuntimeError("the blocking flow waited")
-
-
-async def close(stream: AsyncIterator[bytes]) -> None:
-    """Close a stream of pieces, if it can be closed."""
-    if (end := getattr(stream, "aclose", None)) is not None:
-        await end()
-
-
-Pieces = AsyncGenerator[bytes, None] | Blocking
-"""Of a response, in code that waits or blocks."""
-
-
 class UnreadError(httpx2.HTTPError):
     """A response that is too large to be looked into, or cannot be decoded; its pieces are raw."""
 
@@ -138,6 +93,14 @@ class UnreadError(httpx2.HTTPError):
         super().__init__(TOO_LARGE)
         self.response = response
         self.pieces = pieces
+
+
+class UnsentError(httpx2.TransportError):
+    """A request could not be sent, or its answer not be read, for a cause that is not HTTP's.
+
+    Such a cause is the caller's to see, as an event loop that is closed: the provider may have
+    answered already, so nothing is sent again.
+    """
 
 
 class PassedOnError(Exception):
@@ -205,6 +168,7 @@ class Exchange(msgspec.Struct):
         request = self.request
         headers = _without_framing(request.headers)
         headers["accept-encoding"] = "gzip, deflate"
+        content = encode(body)
         self.forwards += 1
         if self.forwards > 1 and _ONCE in headers:  # a provider would repeat its first answer
             headers[_ONCE] = f"{headers[_ONCE]}-{self.forwards}"
@@ -212,7 +176,7 @@ class Exchange(msgspec.Struct):
             request.method,
             request.url,
             headers=headers,
-            content=encode(body),
+            content=content,
             extensions=request.extensions,
         )
 
@@ -323,15 +287,6 @@ async def outputs(
                 yield left
             raise PassedOnError
     yield stream.feed(END_OF_EVENT)
-
-
-async def joined(held: list[bytes], pieces: Pieces) -> AsyncGenerator[bytes, None]:
-    """Yield the pieces that were read, and those that follow."""
-    async with aclosing(pieces):
-        while held:
-            yield held.pop(0)
-        async for piece in pieces:
-            yield piece
 
 
 def gateway_error(message: str) -> httpx2.Response:

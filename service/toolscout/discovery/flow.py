@@ -20,14 +20,8 @@ from typing import Any, TypeVar, cast
 
 from toolscout.client.selection import Reason, Selection
 from toolscout.client.selector import AsyncSelector, Selector
-from toolscout.discovery.exchange import (
-    Blocking,
-    PassedOnError,
-    ProviderError,
-    close,
-    outputs,
-    run,
-)
+from toolscout.discovery.exchange import PassedOnError, ProviderError, outputs
+from toolscout.discovery.pieces import Blocking, close, run
 from toolscout.discovery.preparation import Preparation
 from toolscout.discovery.providers import Call, Json, ProviderName
 from toolscout.discovery.providers.fields import body_of, in_type_of
@@ -79,7 +73,7 @@ class Flow(Preparation):
         if isinstance(begun, Turn):
             if self.config.strategy == "hybrid-first" and begun.wants_first:
                 await self._choose_first(begun)
-            self._report_turn("deferred", begun)
+            self._observe("deferred", begun)
         return begun
 
     async def _choose_first(self, turn: Turn) -> None:

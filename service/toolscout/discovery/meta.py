@@ -27,7 +27,7 @@ from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.discovery import local
-from toolscout.discovery.exchange import run
+from toolscout.discovery.pieces import run
 from toolscout.discovery.providers import ProviderName, provider_named
 from toolscout.discovery.providers.fields import arguments_of
 from toolscout.errors import InvalidRequest

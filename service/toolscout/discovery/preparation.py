@@ -1,7 +1,7 @@
 """Prepare a request: decide whether tools are deferred, and which."""
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any, get_args
@@ -111,7 +111,7 @@ class Preparation:
             dispatch=dispatch,
             remember_tools=remember_tools,
             refusing=Lru(MAX_MODELS),
-            on_end=partial(self._report_turn, "finished"),
+            on_end=partial(self._observe, "finished"),
         )
         self._turn_observers = events.checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(config.rollout if rollout is None else rollout)
@@ -221,8 +221,11 @@ class Preparation:
         if self._turn_settings.order != "rank":
             names = [name for name in offer.names if name in kept]
         shown = [offer.by_name[name] for name in names]
-        self._report("filtered", provider.name, session, offer, shown)
+        observing(self._report, "filtered", provider.name, session, offer, shown)
         return provider.with_tools(request, offer.pick(names))
+
+    def _observe(self, stage: events.Stage, turn: Turn) -> None:
+        observing(self._report_turn, stage, turn)
 
     def _report_turn(self, stage: events.Stage, turn: Turn) -> None:
         called = [call.name for call in turn.calls]
@@ -279,6 +282,18 @@ class Preparation:
         selection = Selection(found, list(tools.pick(found)), latency_ms=took)
         self.selector.telemetry.report(selection, pattern, session, len(tools.names), loop)
         return selection
+
+
+def observing(observe: Callable[..., None], *about: Any) -> None:
+    """Call what only observes a turn; where it fails, that is logged, and changes no answer.
+
+    A line without a traceback, because a caller may cause it with each request.
+    """
+    try:
+        observe(*about)
+    except Exception as error:
+        logger.warning("a turn could not be observed (%s)", type(error).__name__)
+        logger.debug("it could not be observed", exc_info=True)
 
 
 def session_of(request: Json, provider: Provider, scope: str = "") -> str:

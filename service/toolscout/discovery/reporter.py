@@ -80,18 +80,15 @@ class Reporter:
         self._quiet_until = 0.0
 
     def observe(self, turn: Turn) -> None:
-        """Queue what a turn teaches; never raises and never waits."""
-        try:
-            if self._pid != os.getpid():  # a fork: the parent sends what it had queued
-                self._pid, self._sender = os.getpid(), None
-                self._waiting.clear()
-            self._waiting.extend(self._lessons.observations(turn))
-            while len(self._waiting) > MAX_WAITING:
-                self._waiting.popleft()
-                self.dropped += 1
-            self._wake()
-        except Exception:
-            logger.exception("a turn could not be observed; the service does not learn from it")
+        """Queue what a turn teaches; never waits."""
+        if self._pid != os.getpid():  # a fork: the parent sends what it had queued
+            self._pid, self._sender = os.getpid(), None
+            self._waiting.clear()
+        self._waiting.extend(self._lessons.observations(turn))
+        while len(self._waiting) > MAX_WAITING:
+            self._waiting.popleft()
+            self.dropped += 1
+        self._wake()
 
     def flush(self) -> None:
         """Wait for the queued observations to be sent, for at most half a second."""

@@ -95,7 +95,8 @@ class Shown:
 
         `seen` are the names in the latest request, which after a failure are all.
         """
-        built_in = {tool.get("name") for tool in self._offer.unnamed if isinstance(tool, dict)}
+        unnamed = (tool.get("name") for tool in self._offer.unnamed if isinstance(tool, dict))
+        built_in = {name for name in unnamed if isinstance(name, str)}
         later = {*self._known, *self._found} - {*self._visible}
         found = sum(name in later for name in called)
         at_hand = {*self._visible, *built_in, *seen} - later

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import re
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,24 +21,22 @@ from toolscout.discovery.config import DiscoveryConfig
 from toolscout.discovery.exchange import (
     LARGE_BYTES,
     MAX_SEARCHED_BYTES,
-    Blocking,
     Exchange,
-    Pieces,
     ProviderError,
     UnreadError,
+    UnsentError,
     can_decode,
     decoded,
     exchange_of,
     gateway_error,
     is_json,
-    joined,
     json_of,
     provider_of,
     response_with,
-    run,
 )
 from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
-from toolscout.discovery.providers import ProviderName
+from toolscout.discovery.pieces import AsyncBody, Blocking, Body, Pieces, joined, run
+from toolscout.discovery.providers import Json, ProviderName
 from toolscout.discovery.providers.fields import encode
 from toolscout.discovery.turn import Turn
 from toolscout.errors import InvalidArgument, check_names
@@ -69,7 +67,7 @@ class _Exchanges:
 
     _waits = False
     """Whether there is an event loop, which large requests must not hold up."""
-    _stream_of: "type[_AsyncPieces | _Pieces]"
+    _stream_of: type[AsyncBody | Body]
 
     @abstractmethod
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
@@ -89,13 +87,33 @@ class _Exchanges:
         exchange = None if provider is None else await self._read(request, provider)
         if exchange is None:
             return await self._send(request)
-        response, pieces, is_raw = await self._handle(exchange)
+        try:
+            response, pieces, is_raw = await self._handle(exchange)
+        except UnsentError as error:
+            raise error.__cause__ or error from None
         if pieces is not None:
             return response_with(response, self._stream_of(pieces, response), is_raw)
         if not response.is_stream_consumed:
             return response
         read = response_with(response, response.content)
         return response_with(read, httpx2.ByteStream(read.content), is_raw=True)
+
+    async def _forward(
+        self, exchange: Exchange, body: Json, *, streams: bool = False
+    ) -> httpx2.Response:
+        """Send a changed request; return the response, which is read unless it streams.
+
+        Raises:
+            UnsentError: it could not be sent, or not be read.
+        """
+        request = exchange.forward(body)
+        try:
+            response = await self._send(request)
+            return response if streams and not response.is_error else await self._whole(response)
+        except httpx2.HTTPError:
+            raise
+        except Exception as error:
+            raise UnsentError(str(error)) from error
 
     async def _whole(self, response: httpx2.Response) -> httpx2.Response:
         """Read and decode a response.
@@ -136,21 +154,29 @@ class _Exchanges:
             return Answer(await self._send(exchange.request))
         if not isinstance(begun, Turn):
             return Answer(await self._send(exchange.forward(begun)))
-        if exchange.streams:
-            return await self._stream(exchange, begun)
-        return await self._complete(exchange, begun)
+        try:
+            if exchange.streams:
+                return await self._stream(exchange, begun)
+            return await self._complete(exchange, begun)
+        except (httpx2.HTTPError, httpx2.StreamError):
+            raise
+        except Exception:
+            if exchange.forwards:
+                raise
+            logger.exception("a request could not be changed; it goes out as it came")
+            return Answer(await self._send(exchange.request))
 
     async def _complete(
         self, exchange: Exchange, turn: Turn, first: httpx2.Response | None = None
     ) -> Answer:
         """Complete a turn, whose first answer may be there already."""
         last: httpx2.Response | None = None
-        answer: dict[str, Any] | None = None
+        answer: Json | None = None
 
-        async def forward(body: dict[str, Any]) -> dict[str, Any]:
+        async def forward(body: Json) -> Json:
             nonlocal last, answer, first
             sent, first = first, None
-            last = await self._whole(sent or await self._send(exchange.forward(body)))
+            last = sent or await self._forward(exchange, body)
             answer = json_of(last)
             return answer
 
@@ -167,21 +193,20 @@ class _Exchanges:
             raise
         except Exception:
             if last is None:
-                logger.exception("a request could not be sent changed; it goes out as it came")
-                return Answer(await self._send(exchange.request))
+                raise
             logger.exception("a response could not be read and is passed on as it came")
             return Answer(last)
         assert last is not None
         return Answer(last if final is answer else response_with(last, encode(final)))
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> Answer:
-        async def opened(body: dict[str, Any]) -> httpx2.Response:
-            response = await self._send(exchange.forward(body))
+        async def opened(body: Json) -> httpx2.Response:
+            response = await self._forward(exchange, body, streams=True)
             if response.is_error:
-                raise ProviderError(await self._whole(response))
+                raise ProviderError(response)
             return response
 
-        async def forward(body: dict[str, Any]) -> AsyncIterator[bytes]:
+        async def forward(body: Json) -> AsyncIterator[bytes]:
             async for piece in self._pieces(await opened(body)):
                 yield piece
 
@@ -204,37 +229,6 @@ class _Exchanges:
         return Answer(first, pieces)
 
 
-class _AsyncPieces(httpx2.AsyncByteStream):
-    """The events of a response as the SDK gets them."""
-
-    def __init__(self, pieces: Pieces, first: httpx2.Response) -> None:
-        self._made = pieces
-        self._first = first
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._made
-
-    async def aclose(self) -> None:
-        await self._made.aclose()
-        await self._first.aclose()  # nothing closes it if no piece was ever asked for
-
-
-class _Pieces(httpx2.SyncByteStream):
-    """The same for blocking code."""
-
-    def __init__(self, pieces: Pieces, first: httpx2.Response) -> None:
-        self._made = pieces
-        self._first = first
-
-    def __iter__(self) -> Iterator[bytes]:
-        while (piece := run(anext(self._made, None))) is not None:
-            yield piece
-
-    def close(self) -> None:
-        run(self._made.aclose())
-        self._first.close()
-
-
 class Transport(_Exchanges, httpx2.BaseTransport):
     """For `httpx2.Client`, and with it for the blocking client of any SDK that is built on it.
 
@@ -248,7 +242,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
     """
 
     discovery: ToolDiscovery
-    _stream_of = _Pieces
+    _stream_of = Body
 
     def __init__(
         self,
@@ -287,7 +281,7 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
 
     discovery: AsyncToolDiscovery
     _waits = True
-    _stream_of = _AsyncPieces
+    _stream_of = AsyncBody
 
     def __init__(
         self,

@@ -46,6 +46,9 @@ REFUSED_METHODS = ("CONNECT", "TRACE")
 STATUSES = range(200, 600)
 """Statuses that an answer can have."""
 
+BODILESS = (204, 304)
+"""Statuses of answers without a body."""
+
 HEALTH, METRICS = "/healthz", "/metrics"
 
 MAX_PATH_LOGGED = 200
@@ -155,7 +158,10 @@ class Proxy:
                 if (status := response.status_code) not in STATUSES:
                     detail = f"the provider answered with status {status}"
                     raise Refused(502, "bad_status", detail)
-                head = {"status": status, "headers": _passed_on(response.headers.raw)}
+                headers = _passed_on(response.headers.raw)
+                if status in BODILESS:  # where it counts bytes that do not follow
+                    headers = [one for one in headers if one[0].lower() != b"content-length"]
+                head = {"status": status, "headers": headers}
                 started = True
                 await send({"type": "http.response.start", **head})
                 if response.is_stream_consumed:  # the flow has read it

@@ -1,0 +1,98 @@
+"""Bodies of responses as they come, in code that waits and in code that blocks.
+
+The flow is written once, as coroutines. Those of blocking code never wait, so `run` ends them
+without an event loop.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
+from contextlib import aclosing
+from typing import TypeVar
+
+import httpx2
+
+T = TypeVar("T")
+
+
+class Blocking(AsyncIterator[bytes]):
+    """Adapts a blocking iterator to the asynchronous protocol; it never waits."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = iter(chunks)
+
+    async def __anext__(self) -> bytes:
+        for chunk in self._chunks:
+            return chunk
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Close the iterator, if it can be closed."""
+        close = getattr(self._chunks, "close", None)
+        if close is not None:
+            close()
+
+
+def run(work: Awaitable[T]) -> T:
+    """Run a coroutine to its end.
+
+    Raises:
+        RuntimeError: it waited for something.
+    """
+    steps = work.__await__()
+    try:
+        next(steps)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise RuntimeError("the blocking flow waited")
+
+
+async def close(stream: AsyncIterator[bytes]) -> None:
+    """Close a stream of pieces, if it can be closed."""
+    if (end := getattr(stream, "aclose", None)) is not None:
+        await end()
+
+
+Pieces = AsyncGenerator[bytes, None] | Blocking
+"""Of a response, in code that waits or blocks."""
+
+
+async def joined(held: list[bytes], pieces: Pieces) -> AsyncGenerator[bytes, None]:
+    """Yield the pieces that were read, and those that follow."""
+    async with aclosing(pieces):
+        while held:
+            yield held.pop(0)
+        async for piece in pieces:
+            yield piece
+
+
+class AsyncBody(httpx2.AsyncByteStream):
+    """The events of a response as the SDK gets them."""
+
+    def __init__(self, pieces: Pieces, first: httpx2.Response) -> None:
+        self._made = pieces
+        self._first = first
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._made
+
+    async def aclose(self) -> None:
+        """Close the events, and the response that they are read from."""
+        await self._made.aclose()
+        await self._first.aclose()  # nothing closes it if no piece was ever asked for
+
+
+class Body(httpx2.SyncByteStream):
+    """The same for blocking code."""
+
+    def __init__(self, pieces: Pieces, first: httpx2.Response) -> None:
+        self._made = pieces
+        self._first = first
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (piece := run(anext(self._made, None))) is not None:
+            yield piece
+
+    def close(self) -> None:
+        """Close the events, and the response that they are read from."""
+        run(self._made.aclose())
+        self._first.close()
