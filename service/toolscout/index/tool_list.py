@@ -162,7 +162,7 @@ def _is_dense(part: memoryview) -> bool:
 
 def _check_offered(offered: int, most: int, path: str) -> None:
     if offered > most:
-        message = f"at most {most} entries, got {offered} or more"
+        message = f"at most {most} entries ({MAX_OFFERED} times max_tools), got {offered} or more"
         raise TooManyTools(f"{path}: {message}", (FieldError(path, message),))
 
 
@@ -231,7 +231,7 @@ class ToolList:
         first = dict(zip(names, range(len(names) - 1, -1, -1), strict=True))
         if len(first) > limit:
             raise TooManyTools(
-                f"{path} holds {len(first)} distinct names; the limit is {limit}",
+                f"{path} holds {len(first)} distinct names; the limit is {limit} (max_tools)",
                 (FieldError(path, f"at most {limit} distinct names, got {len(first)}"),),
             )
         rows = [first[name] for name in sorted(first)]
