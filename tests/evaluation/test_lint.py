@@ -40,6 +40,55 @@ def tool(name: str, description: str) -> dict[str, str]:
     return {"name": name, "description": description}
 
 
+def with_schema(name: str, schema: Any, **more: Any) -> dict[str, Any]:
+    about = {"name": name, "description": "Read the weather of a city by its name"}
+    return about | {"inputSchema": schema, **more}
+
+
+@pytest.mark.parametrize(
+    ("refused", "says"),
+    [
+        (with_schema("weather", {"type": "string", "description": "the title"}), "type string"),
+        (
+            with_schema("weather", {"type": "object", "properties": {"f": {"$ref": "#/$defs/F"}}}),
+            "refers to #/$defs/F, which there is not (all)",
+        ),
+        (
+            with_schema("weather", {"type": "object", "properties": {"f": {"type": "strng"}}}),
+            "properties.f is of type strng, which there is not (all)",
+        ),
+        (
+            with_schema("weather", {"type": "object", "anyOf": [{}]}),
+            "anyOf at the root (openai, openai-responses, anthropic, bedrock, bedrock-anthropic)",
+        ),
+        (
+            with_schema("weather_" + "of_the_city_" * 6, {"type": "object"}),
+            "80 characters, 64 are taken (openai, anthropic, bedrock, bedrock-anthropic, gemini)",
+        ),
+        (
+            {
+                "type": "function",
+                "function": {
+                    "name": "GET /weather/{city}",
+                    "description": "Read the weather of a city by its name",
+                    "parameters": {"type": "object"},
+                },
+            },
+            "its name has other characters",
+        ),
+    ],
+)
+def test_a_tool_that_providers_refuse_is_found_with_who_refuses_it(
+    tmp_path: Path, capsys: Any, refused: dict[str, Any], says: str
+):
+    healthy = with_schema("send_greeting", {"type": "object"}, description="Say hello to a person")
+    name = refused.get("name") or refused["function"]["name"]
+    assert findings(tmp_path, [healthy, refused], capsys) == [("refused", [name])]
+    assert lint(tmp_path, [healthy, refused]) == 1
+    assert says in capsys.readouterr().out
+    assert findings(tmp_path, [healthy, refused], capsys, "--ignore", "refused") == []
+
+
 def test_tools_without_anything_wrong_are_exit_status_0(tmp_path: Path, capsys: Any):
     assert findings(tmp_path, TOOLS, capsys) == []
 
@@ -90,7 +139,7 @@ def test_a_tool_that_loses_its_own_question_is_named_with_what_came_instead(
 
 def test_an_unknown_kind_to_ignore_is_refused(tmp_path: Path, capsys: Any):
     assert lint(tmp_path, TOOLS, "--ignore", "spelling") == 2
-    assert "there are near-duplicate" in capsys.readouterr().err
+    assert "there are refused, near-duplicate" in capsys.readouterr().err
 
 
 def test_many_alike_are_one_finding(tmp_path: Path, capsys: Any):

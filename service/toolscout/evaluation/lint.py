@@ -16,10 +16,14 @@ from toolscout.index.prerequisites import needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.text.tokens import spoken_name, words
 from toolscout.tools.documents import description_of, read_tool
+from toolscout.tools.refused import as_line, refused_by, sent_schema
 
-Kind = Literal["near-duplicate", "same-name", "says-nothing", "too-long", "no-provider", "loses"]
+Kind = Literal[
+    "refused", "near-duplicate", "same-name", "says-nothing", "too-long", "no-provider", "loses"
+]
 
 KINDS: dict[Kind, str] = {
+    "refused": "names and schemas for which a provider refuses the whole request",
     "near-duplicate": "descriptions that hardly differ",
     "same-name": "names that differ in spelling only, or not at all",
     "says-nothing": "descriptions that are missing, or say no more than the name",
@@ -64,10 +68,20 @@ def findings(
 ) -> list[Finding]:
     """Return everything that is found about tools, by kind; `ask` answers the questions."""
     distinct = list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
-    found = [*_same_names(tools), *_near_duplicates(distinct)]
+    found = [*_refused(distinct), *_same_names(tools), *_near_duplicates(distinct)]
     found += [each for tool in distinct for each in _about_description(tool)]
     found += _without_provider(distinct)
     return [*found, *(_losers(distinct, questions, ask) if ask else ())]
+
+
+def _refused(tools: Sequence[Tool]) -> Iterator[Finding]:
+    for tool in tools:
+        # Any of them may be deferred, and is then loaded by its name.
+        if reasons := refused_by(tool.name, sent_schema(tool), by_reference=True):
+            suggestion = (
+                "shorten the name, or write the schema as JSON Schema with an object on top"
+            )
+            yield Finding("refused", [tool.name], as_line(reasons), suggestion)
 
 
 def _same_names(tools: Sequence[Tool]) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ SHOWN_CHARS = 60
 """Characters of a name or a value from a schema that a reason shows."""
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
-_GEMINI_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*")
+_GEMINI_NAME = re.compile(r"[a-zA-Z0-9_.:-]+")
 _COMPOSED = ("oneOf", "anyOf", "allOf")
 _OPENAI_ROOT = (*_COMPOSED, "enum", "const", "not")
 
@@ -36,8 +36,8 @@ class Rules(NamedTuple):
     longest: int
     """Characters of a name."""
     name: re.Pattern[str] = _NAME
-    characters: str = "letters, digits, _ and -"
-    """What the pattern says, in words."""
+    is_begun_by_letter: bool = False
+    """Whether a name has to begin with a letter or `_`."""
     root: tuple[str, ...] = _COMPOSED
     """Keywords that must not stand at the root of a schema."""
     longest_reference: int | None = None
@@ -57,7 +57,7 @@ RULES: Mapping[str, Rules] = {
     "gemini": Rules(
         64,
         name=_GEMINI_NAME,
-        characters="letters, digits, _ . : and -, first a letter or _",
+        is_begun_by_letter=True,
         root=(),
         is_lenient_about_case=True,
         needs_properties=True,
@@ -138,7 +138,9 @@ def _about_name(rules: Rules, name: str, by_reference: bool) -> Iterator[str]:
     if len(name) > longest:
         yield f"its name has {len(name):,} characters, {longest} are taken"
     if not rules.name.fullmatch(name):
-        yield f"its name has other characters than {rules.characters}"
+        yield "its name has other characters than letters, digits, _ and -"
+    if rules.is_begun_by_letter and not (name[:1].isalpha() or name[:1] == "_"):
+        yield "its name begins neither with a letter nor with _"
 
 
 def _about_root(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:

@@ -124,6 +124,11 @@ def stdio_server(script: str = "notes", **more: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": arguments, **more}
 
 
+def raw_server(tools: list[Any], **env: str) -> dict[str, Any]:
+    """Return the configuration of a server that lists tools as they are given here."""
+    return stdio_server("raw", env={"TOOLS": json.dumps(tools), **env})
+
+
 def write(folder: Path, servers: dict[str, Any], **options: Any) -> Path:
     """Write a configuration."""
     path = folder / "mcp.json"

@@ -11,7 +11,7 @@ import httpx2
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
-from toolscout.gateway.mcp.listing import Listing
+from toolscout.gateway.mcp.listing import Listing, refused_pins
 from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.view import permitted
@@ -60,13 +60,11 @@ def accept(config: Config, pins: Pins, cache: ListCache) -> str:
         unmet = ", ".join(sorted(pins.unmet))
         raise ConfigurationError(f"accept: no tool is named {unmet}; names are SERVER__TOOL")
     lines = pins.save() or ["nothing to accept"]
-    return "\n".join(
-        [*lines, *(f"{name}: left out: {why}" for name, why in listing.left_out.items())]
-    )
+    return "\n".join([*lines, *_left_out(listing)])
 
 
 def check(config: Config) -> str:
-    """Return how many tools everybody has, and each profile, a line each.
+    """Return how many tools everybody has, and each profile, and what is left out, a line each.
 
     Raises:
         ConfigurationError: a server cannot be reached, or a pinned tool is not there.
@@ -78,9 +76,16 @@ def check(config: Config) -> str:
     for name, part in parts.items():
         tools = permitted(part, listing)
         if missing := [pin for pin in part.options.pinned if pin not in tools]:
-            raise ConfigurationError(f"{name}: pinned: there is no tool {', '.join(missing)}")
+            what = f"{name}: pinned: there is no tool {', '.join(missing)}"
+            raise ConfigurationError("; ".join([what, *_left_out(listing)]))
         lines.append(f"{name}: {len(tools)} tools of {', '.join(part.servers)}")
-    return "\n".join(lines)
+    lines += _left_out(listing)
+    pinned = [pin for part in parts.values() for pin in part.options.pinned]
+    return "\n".join([*lines, *refused_pins(pinned, listing.tools)])
+
+
+def _left_out(listing: Listing) -> list[str]:
+    return [f"{name}: left out: {why}" for name, why in listing.left_out.items()]
 
 
 async def _listed(

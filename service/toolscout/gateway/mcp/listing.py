@@ -14,6 +14,7 @@ from toolscout.gateway.mcp.pins import Known
 from toolscout.gateway.mcp.servers import SEPARATOR, permits
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
+from toolscout.tools.refused import as_line, is_refused_by_all, refused_by
 from toolscout.tools.risk import LEVELS, risk
 
 HINT = "anthropic/searchHint"
@@ -35,6 +36,10 @@ class Offered(NamedTuple):
     """As it is searched and shown: under its whole name, with `risk`, `namespace` and `status`."""
     is_changed: bool
     """Whether it is no longer as it was listed first, or accepted."""
+
+    def refusals(self) -> dict[str, list[str]]:
+        """Return why providers refuse it where it is listed as itself, each reason with whom."""
+        return refused_by(self.shown["name"], self.tool.input_schema)
 
 
 class Listing:
@@ -114,6 +119,16 @@ class Listing:
         else:
             self.tools[name] = Offered(connection, tool, whole, verdict.is_changed)
         return True
+
+
+def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[str]:
+    """Return in a line each which pinned tools providers refuse, and who and why."""
+    lines = []
+    for name in dict.fromkeys(pinned):
+        if name in tools and (reasons := tools[name].refusals()):
+            hidden = "; it is found, not listed" if is_refused_by_all(reasons) else ""
+            lines.append(f"pinned: {name}: {as_line(reasons)}{hidden}")
+    return lines
 
 
 def _usable(connection: Connection, why: Counter[str]) -> list[mcp_types.Tool]:

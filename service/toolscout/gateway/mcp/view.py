@@ -21,6 +21,7 @@ from toolscout.gateway.mcp.skills import Skills
 from toolscout.gateway.mcp.texts import Texts, renamed
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.metatools.gate import RiskGate
+from toolscout.tools.refused import is_refused_by_all
 from toolscout.tools.risk import LEVELS
 
 MAX_SEARCHES = 16
@@ -103,9 +104,12 @@ class View:
         return [one for one in self._all_connections() if one.name in self.config.servers]
 
     def pinned(self) -> Sequence[Offered]:
-        """Return the tools to list as themselves, in the configured order."""
-        pinned = self.config.options.pinned
-        return [self.tools[name] for name in pinned if name in self.tools]
+        """Return the tools to list as themselves, in the configured order.
+
+        One that every provider refuses is not listed: the host's whole request would fail.
+        """
+        pinned = [self.tools[name] for name in self.config.options.pinned if name in self.tools]
+        return [one for one in pinned if not is_refused_by_all(one.refusals())]
 
     async def search(
         self, session: Session, query: str, count: int, filters: Filters | None
