@@ -77,7 +77,7 @@ def test_a_server_with_too_many_tools_is_cut_and_the_others_change_as_ever(tmp_p
     servers = {"odd": hostile("many", MANY="10050"), "notes": stdio_server()}
     with inside(tmp_path, servers) as office:
         until(lambda: office.found("list the notes", namespace="notes") != [])
-        assert office.ask("list_tools_meta")["total"] == 10_000
+        until(lambda: office.ask("list_tools_meta")["total"] == 10_000)
         assert not office.call("notes__learn_shorthand").is_error
         new = "notes__transcribe_shorthand"
         until(lambda: new in office.found("transcribe shorthand", namespace="notes"))

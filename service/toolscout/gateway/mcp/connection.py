@@ -16,14 +16,15 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import mcp_types
+from fastmcp.server.providers.proxy import ProxyClient
 from mcp import MCPError
 from pydantic import ValidationError
 
 from toolscout.gateway.mcp.cache import MAX_AGE_S, ListCache, ToolPages
+from toolscout.gateway.mcp.connecting import Log, connect
 from toolscout.gateway.mcp.failures import (
     CallFailed,
     explained,
@@ -33,6 +34,8 @@ from toolscout.gateway.mcp.failures import (
     redacted_data,
 )
 from toolscout.gateway.mcp.servers import Server
+from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
+from toolscout.gateway.mcp.transports import transport_to
 
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
@@ -46,11 +49,6 @@ REFRESH_S = 300.0
 PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
 """Seconds before a lost server is connected again; they double with each failure in a row."""
-
-if TYPE_CHECKING:
-    from fastmcp.server.providers.proxy import ProxyClient
-
-    from toolscout.gateway.mcp.connecting import Log
 
 logger = logging.getLogger("toolscout.mcp")
 
@@ -78,7 +76,7 @@ class Connection:
         server: Server,
         changed: Callable[[], Awaitable[None]],
         cache: ListCache | None = None,
-        log: "Log | None" = None,
+        log: Log | None = None,
     ) -> None:
         self.name = name
         self.server = server
@@ -96,6 +94,8 @@ class Connection:
         self._calls = 0
         self._wake = asyncio.Event()
         self._is_stale = False
+        self._is_current = asyncio.Event()
+        """Set while its list was read since it last said that it has changed."""
         self._cache = cache or ListCache(None)
         self._wanted = asyncio.Event()
         """Set by a call for as long as the server runs."""
@@ -127,10 +127,9 @@ class Connection:
                     async with asyncio.timeout(MAX_AGE_S - self._age_s):
                         await self._wanted.wait()
             try:
-                connecting = await asyncio.to_thread(_connecting)
-                with connecting.transport_to(self.name, self.server) as transport:
+                with transport_to(self.name, self.server) as transport:
                     async with asyncio.timeout(self.server.start_s):
-                        client = await connecting.connect(transport, self._note_change, self._log)
+                        client = await connect(transport, self._note_change, self._log)
                     try:
                         await self._list(client)
                         was_listed = True
@@ -148,6 +147,7 @@ class Connection:
             logger.warning("%s: unavailable: %s", self.name, self.reason)
             await self._changed()
             self._note_tried()
+            self._is_current.set()  # nothing newer is to come
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE_S)
 
@@ -159,6 +159,12 @@ class Connection:
             self._wanted.set()
         if self._wanted.is_set():
             await self._is_started.wait()
+
+    async def settle(self) -> None:
+        """Wait until the server was tried, and its list is as it last said that it is."""
+        await self.tried.wait()
+        if self._client is not None:
+            await self._is_current.wait()
 
     async def call(
         self, tool: str, arguments: dict[str, Any], progress: Progress
@@ -172,7 +178,7 @@ class Connection:
             lambda client: client.call_tool_mcp(tool, arguments, progress_handler=progress)
         )
 
-    async def request(self, ask: "Callable[[ProxyClient], Awaitable[T]]") -> T:
+    async def request(self, ask: Callable[[ProxyClient], Awaitable[T]]) -> T:
         """Send a request.
 
         Raises:
@@ -205,14 +211,15 @@ class Connection:
             self._calls -= 1
             self._used_at = asyncio.get_running_loop().time()
 
-    async def _list(self, client: "ProxyClient") -> None:
+    async def _list(self, client: ProxyClient) -> None:
         self._is_stale = False
         async with asyncio.timeout(LIST_S):
             capable = client.server_capabilities
             has_tools = capable is None or capable.tools is not None
             try:
-                listed = await _connecting().read_pages(client) if has_tools else ToolPages()
-                listed = listed._replace(**await _connecting().read_texts(client))
+                listed = await read_pages(client) if has_tools else ToolPages()
+                texts: dict[str, Any] = await read_texts(client)
+                listed = listed._replace(**texts)
             except (ValidationError, MCPError) as error:
                 if self._client is not client or not is_unreadable(error):
                     raise
@@ -226,8 +233,10 @@ class Connection:
             logger.info("%s: %d tools", self.name, len(listed.tools))
             await self._changed()
         self._note_tried()
+        if not self._is_stale:
+            self._is_current.set()
 
-    async def _follow(self, client: "ProxyClient") -> None:
+    async def _follow(self, client: ProxyClient) -> None:
         """Read the list again when it has changed or is old; return when the server may stop.
 
         Raises:
@@ -267,7 +276,7 @@ class Connection:
             return LINGER_S
         return self.server.idle_timeout_s or inf
 
-    async def _check(self, client: "ProxyClient") -> None:
+    async def _check(self, client: ProxyClient) -> None:
         try:
             async with asyncio.timeout(CHECK_S):
                 await client.ping()
@@ -279,7 +288,7 @@ class Connection:
         self.tried.set()
         self._is_started.set()
 
-    async def _log(self, message: "mcp_types.LoggingMessageNotificationParams") -> None:
+    async def _log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
         if self._pass_on is not None:
             secrets = self.server.secrets
             data = redacted_data(message.data, secrets)
@@ -288,14 +297,8 @@ class Connection:
 
     async def _note_change(self) -> None:
         self._is_stale = True
+        self._is_current.clear()
         self._wake.set()
-
-
-def _connecting() -> ModuleType:
-    """Return what connects, which takes a third of a second to import the first time."""
-    from toolscout.gateway.mcp import connecting
-
-    return connecting
 
 
 async def ended(task: asyncio.Task[None]) -> None:

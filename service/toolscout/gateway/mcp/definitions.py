@@ -142,14 +142,14 @@ def prompts(view: View) -> list[Prompt]:
     """Return the prompts to offer: find a tool for a task, and see which servers answer."""
 
     async def best(arguments: Mapping[str, Any]) -> str:
-        await view.is_ready.wait()
+        await view.is_ready()
         try:
             return await find_tool(ServerTools(view, Session()), arguments.get("task"), HOW_TO_CALL)
         except CallError as error:
             raise PromptError(str(error)) from None
 
     async def status(_: Mapping[str, Any]) -> str:
-        await view.is_ready.wait()
+        await view.is_ready()
         return "\n".join(view.status())
 
     task = PromptArgument(name="task", description="What you want to do", required=True)

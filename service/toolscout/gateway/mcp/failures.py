@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import anyio
 import httpx2
 from mcp import MCPError
 from pydantic import ValidationError
@@ -33,6 +34,16 @@ _KNOWN: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
 )
 
 
+_GONE = (
+    *(ConnectionError, EOFError, httpx2.TransportError),
+    *(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream),
+)
+"""What is raised where nobody is at the other end."""
+
+_WRAPPERS = (RuntimeError, BaseExceptionGroup)
+"""What libraries wrap errors in; they say nothing themselves."""
+
+
 class CallFailed(Exception):  # noqa: N818 - named for what happened
     """A failure whose text is shown to the host."""
 
@@ -60,12 +71,24 @@ def explained(error: BaseException, server: Server) -> str:
 
     Messages of libraries are left out, for they may repeat a URL with a key, or a header.
     """
-    known = next(filter(None, map(_known, causes(error))), None)
+    every = causes(error)
+    known = next(filter(None, map(_known, every)), None)
     if known is not None:
         return known
-    if isinstance(server, StdioServer):
-        return "its process has ended"
-    return f"it cannot be reached at {without_secrets(server.url)}"
+    is_process = isinstance(server, StdioServer)
+    if any(map(_is_gone, every)):
+        return "its process has ended" if is_process else _unreachable(server)
+    telling = next((one for one in every if not isinstance(one, _WRAPPERS)), error)
+    what = "it could not be started" if is_process else _unreachable(server)
+    return f"{what} ({type(telling).__name__.lstrip('_')})"
+
+
+def _unreachable(server: Server) -> str:
+    return f"it cannot be reached at {without_secrets(getattr(server, 'url', ''))}"
+
+
+def _is_gone(error: BaseException) -> bool:
+    return isinstance(error, _GONE) or (isinstance(error, MCPError) and is_lost(error))
 
 
 def redacted(text: str, secrets: tuple[str, ...]) -> str:
@@ -120,11 +143,8 @@ def _known(error: BaseException) -> str | None:
 
 def causes(error: BaseException) -> list[BaseException]:
     """Return an error, those of its group, and what they were raised from."""
-    found: list[BaseException] = []
-    waiting = [error]
-    while waiting and len(found) < 50:
-        one = waiting.pop(0)
-        found.append(one)
-        waiting += getattr(one, "exceptions", ())
-        waiting += [cause for cause in (one.__cause__, one.__context__) if cause is not None]
+    found = [error]
+    for one in found:  # which grows meanwhile
+        inner = (*getattr(one, "exceptions", ()), one.__cause__, one.__context__)
+        found += [cause for cause in inner if cause is not None and cause not in found]
     return found

@@ -15,10 +15,7 @@ from toolscout.gateway.mcp.listing import Listing, refused_pins
 from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.skills import Skills
-from toolscout.gateway.mcp.view import View
-
-START_S = 5.0
-"""Seconds after the start that the first questions of a host wait for servers that are slow."""
+from toolscout.gateway.mcp.view import START_S, Readiness, View
 
 FOLLOW_S = 1.0
 """Seconds between two looks at the file of the configuration."""
@@ -62,7 +59,7 @@ class Gateway:
         """Those of the connections, by the names of their servers."""
         self._lock = asyncio.Lock()
         self._is_stale = False
-        self._ready = asyncio.Event()
+        self._readiness = Readiness()
         self._skills: dict[tuple[str, ...], Skills] = {}
         """Those of some folders, which several views may have."""
         self.view = self._view(config)
@@ -87,14 +84,15 @@ class Gateway:
     async def _start(self) -> None:
         if starting := [one.name for one in self._connections if one.reason is not None]:
             logger.info("listing the tools of %s", ", ".join(starting))
+        await self._note_change()
+        self._readiness.has_begun.set()
         tried = [asyncio.create_task(one.tried.wait()) for one in self._connections]
         try:
             await asyncio.wait(tried, timeout=START_S)
         finally:
             for task in tried:
                 task.cancel()
-        await self._note_change()
-        self._ready.set()
+        self._readiness.is_ready.set()
         pinned = [name for view in self._views() for name in view.config.options.pinned]
         for name in dict.fromkeys(pinned):
             if name not in self._listing.tools:
@@ -143,7 +141,7 @@ class Gateway:
         return [self.view, *self.profiles.values()]
 
     def _view(self, config: Config) -> View:
-        return View(config, lambda: self._connections, self._memory, self._ready, self._skills)
+        return View(config, lambda: self._connections, self._memory, self._readiness, self._skills)
 
     def _show(self, config: Config) -> None:
         """Show to all hosts what a configuration permits them of the latest lists, and no more."""

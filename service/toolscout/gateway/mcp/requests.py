@@ -30,8 +30,8 @@ from toolscout.gateway.mcp.tools import (
     ServerTools,
 )
 from toolscout.gateway.mcp.view import Session, View
-from toolscout.metatools.answers import resolved
 from toolscout.metatools.arguments import CallError, read_arguments
+from toolscout.metatools.table import FIND
 
 MAX_SESSIONS = 1_000
 """Sessions that are remembered; calls of a forgotten one teach nothing, and it is told nothing."""
@@ -59,7 +59,7 @@ class Requests(Middleware):
     ) -> Sequence[Tool]:
         """List the gateway's own tools and the pinned ones."""
         if self._view.config.options.pinned or self._view.config.options.skills:
-            await self._view.is_ready.wait()
+            await self._view.is_ready()
         self._session(context.fastmcp_context)  # to tell it of changes
         pinned = self._view.pinned()
         for one in pinned:
@@ -95,7 +95,7 @@ class Requests(Middleware):
         return await self._asked(asked, "prompt")
 
     async def _texts(self, context: MiddlewareContext[Any], *how: Any) -> list[Any]:
-        await self._view.is_ready.wait()
+        await self._view.is_ready()
         self._session(context.fastmcp_context)  # to tell it of changes
         return self._view.texts.entries(*how)
 
@@ -125,7 +125,6 @@ class Requests(Middleware):
         """
         name, arguments = context.message.name, context.message.arguments or {}
         try:
-            await self._view.is_ready.wait()
             session = self._session(context.fastmcp_context)
             tools = ServerTools(self._view, session)
             if name in META_TOOLS or name == READ_SKILL:
@@ -134,11 +133,11 @@ class Requests(Middleware):
             if name in CALLS:
                 wanted, caller = read_arguments(CallTool, arguments), name
                 name, arguments, token = wanted.name, wanted.inner(), wanted.token
-            name = await resolved(tools, name)
+            name = await tools.called(name)
             tools.check(name, token, caller)
             await self._view.tools[name].connection.wake()
             if name not in self._view.tools:  # as its server lists them now
-                name = await resolved(tools, name)
+                name = await tools.called(name)
             tools.check(name, token, caller)
             progress = _progress(context.fastmcp_context)
             return await self._view.call(session, name, arguments, progress)
@@ -155,8 +154,11 @@ class Requests(Middleware):
     ) -> str:
         """Answer a tool of the gateway that calls no server."""
         if name == READ_SKILL:
+            await self._view.begun()
             asked = read_arguments(ReadSkill, arguments)
             return await self._view.read_skill(session, asked.name, asked.path)
+        if name != FIND.name:  # which waits for the servers that can matter
+            await self._view.is_ready()
         answer = await META_TOOLS[name].call(tools, arguments)
         return msgspec.json.encode(answer).decode()
 

@@ -17,7 +17,7 @@ from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.skills import FILE
 from toolscout.gateway.mcp.view import Session, View
-from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, show
+from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, resolved, show
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
 from toolscout.metatools.finds import without_titles
 from toolscout.metatools.table import FIND, TOOLS
@@ -88,13 +88,14 @@ class ServerTools:
         space, servers = wanted.namespace or "", list(self._view.config.servers)
         if space and space.casefold() not in map(str.casefold, servers):
             raise CallError(f"namespace: there is no such server; there are {', '.join(servers)}")
+        await self._view.settle(space)
         try:
             names, outcome = await self._view.search(
                 self._session, wanted.query, wanted.top_k, wanted.filters
             )
         except ToolscoutError as error:
             raise CallError(error.detail) from None
-        found = none_found(list(self._view.tools), TRY_AGAIN)
+        found = self._none_found(space)
         tools = [name for name in names if name in self._view.tools]
         skills = [self._skill(name) for name in names if name in self._view.skills.by_name]
         known = set(tools) | self._view.skills.by_name.keys()
@@ -117,8 +118,31 @@ class ServerTools:
         """Return the tools of which the whole or the own name is written in any spelling.
 
         A tool of another server never answers to a whole name, even if its own name is the same.
+        Servers that may have an unknown one, but start or read their lists, are waited for.
         """
-        return list(map(self._resolution, names))
+        await self._view.begun()
+        found = list(map(self._resolution, names))
+        if missing := [one.query for one in found if one.name is None and not one.ambiguous]:
+            prefixes = [self._view.prefix_of(name) for name in missing]
+            await asyncio.gather(*(self._view.settle(one, is_called=True) for one in prefixes))
+            found = list(map(self._resolution, names))
+        return found
+
+    async def called(self, name: str) -> str:
+        """Return the name of the tool that a call means.
+
+        Raises:
+            CallError: there is none, or there are several, or its server has no list yet.
+        """
+        try:
+            return await resolved(self, name)
+        except CallError as error:
+            prefix = self._view.prefix_of(name)
+            reasons = self._view.unavailable(prefix)
+            if not prefix:
+                reasons = {one: reasons[one] for one in self._view.starting()}
+            lines = [f"{server}: {reason}" for server, reason in reasons.items()]
+            raise CallError("; ".join([str(error), *lines])) from None
 
     async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
         """Return tools at a level of detail; whole, they count as read in this session."""
@@ -199,6 +223,18 @@ class ServerTools:
         """Return those of some names that this host may see, for the index may be a moment old."""
         skills = self._view.skills.by_name
         return [name for name in names or () if name in self._view.tools or name in skills] or None
+
+    def _none_found(self, space: str) -> ToolsFound:
+        """Say that nothing fits, and for how many tools and which servers that is said."""
+        names = list(self._view.tools)
+        found = none_found(names, TRY_AGAIN)
+        if starting := self._view.starting(space):
+            said = f"No tool fits this query yet: {', '.join(starting)} still start. Search again."
+        elif not names and (gone := self._view.unavailable(space)):
+            said = f"No tool can be found: {', '.join(gone)} do not answer."
+        else:
+            return found
+        return msgspec.structs.replace(found, message=said)
 
     def _text(self, name: str) -> str:
         """Return a resource or a prompt in a line."""

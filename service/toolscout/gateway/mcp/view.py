@@ -7,10 +7,12 @@ import asyncio
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import mcp_types
 
+from toolscout.common.spelling import key, prefix
 from toolscout.contract.fields import Outcome
 from toolscout.contract.requests import Filters
 from toolscout.gateway.mcp.connection import Connection, Progress
@@ -24,8 +26,15 @@ from toolscout.metatools.gate import RiskGate
 from toolscout.tools.refused import is_refused_by_all
 from toolscout.tools.risk import LEVELS
 
+START_S = 5.0
+"""Seconds that lists after the start, and each search and call, wait for servers that start."""
+
 MAX_SEARCHES = 16
 """Latest searches of a session that a call may belong to."""
+
+
+HOSTS_PREFIX = "mcp"
+"""What hosts write before the name of a server, as in `mcp__git__git_log`."""
 
 
 class Search(NamedTuple):
@@ -57,6 +66,16 @@ class Session:
         return next((one for one in reversed(self._searches) if name in one.names), None)
 
 
+class Readiness:
+    """How far the start of a gateway is."""
+
+    def __init__(self) -> None:
+        self.has_begun = asyncio.Event()
+        """Set as soon as the lists that were kept can be searched."""
+        self.is_ready = asyncio.Event()
+        """Set as soon as every server was tried, or the start has taken too long."""
+
+
 class View:
     """What hosts with one key see.
 
@@ -64,7 +83,7 @@ class View:
         config: which servers it has, and which of their tools.
         connections: returns those to all servers of the gateway.
         memory: what calls have taught.
-        is_ready: set as soon as every server was tried, or the start has taken too long.
+        readiness: how far the gateway is.
         all_skills: those of some folders, which other views may have, too.
     """
 
@@ -73,7 +92,7 @@ class View:
         config: Config,
         connections: Callable[[], Sequence[Connection]],
         memory: Memory,
-        is_ready: asyncio.Event,
+        readiness: Readiness,
         all_skills: dict[tuple[str, ...], Skills],
     ) -> None:
         self.config = config
@@ -95,13 +114,34 @@ class View:
         """Set when its profile is taken out of the configuration."""
         self._left_out: dict[str, str] = {}
         self._all_connections = connections
-        self.is_ready = is_ready
+        self._readiness = readiness
         self._told = self._listed()
 
     @property
     def connections(self) -> list[Connection]:
         """Return those to its servers."""
         return [one for one in self._all_connections() if one.name in self.config.servers]
+
+    async def is_ready(self) -> None:
+        """Wait until every server was tried, or the start has taken too long."""
+        await self._readiness.is_ready.wait()
+
+    async def begun(self) -> None:
+        """Wait until the lists that were kept can be searched."""
+        await self._readiness.has_begun.wait()
+
+    async def settle(self, server: str = "", *, is_called: bool = False) -> None:
+        """Wait a while for servers that start: one, or all.
+
+        One that is called is also waited for if it has said that its list has changed.
+        """
+        waiting = (
+            one.settle() if is_called else one.tried.wait() for one in self.connections_of(server)
+        )
+        with suppress(TimeoutError):
+            async with asyncio.timeout(START_S):
+                await self.begun()
+                await asyncio.gather(*waiting)
 
     def pinned(self) -> Sequence[Offered]:
         """Return the tools to list as themselves, in the configured order.
@@ -130,13 +170,25 @@ class View:
             _line(one, counts[one.name], self._left_out.get(one.name)) for one in self.connections
         ]
 
-    def unavailable(self, namespace: str) -> dict[str, str]:
+    def prefix_of(self, written: str) -> str:
+        """Return the prefix of the server that a written name begins with, or ""."""
+        spelled = key(prefix(written)).removeprefix(HOSTS_PREFIX)
+        fitting = [one.name for one in self.connections if spelled.startswith(key(one.name))]
+        return max(fitting, key=len, default="")
+
+    def connections_of(self, server: str) -> list[Connection]:
+        """Return the connection to a server, named in any case; to all for ""."""
+        return [one for one in self.connections if server.casefold() in ("", one.name.casefold())]
+
+    def unavailable(self, server: str = "") -> dict[str, str]:
         """Return why servers are unavailable, by their names; of one in any case, or of all."""
         return {
-            one.name: one.reason
-            for one in self.connections
-            if one.reason is not None and namespace.casefold() in ("", one.name.casefold())
+            one.name: one.reason for one in self.connections_of(server) if one.reason is not None
         }
+
+    def starting(self, server: str = "") -> list[str]:
+        """Return the names of servers that were not tried yet; of one in any case, or of all."""
+        return [one.name for one in self.connections_of(server) if not one.tried.is_set()]
 
     async def call(
         self, session: Session, name: str, arguments: dict[str, Any], progress: Progress

@@ -1,0 +1,124 @@
+"""What a host meets while servers start, and right after one has changed its list."""
+
+import asyncio
+import json
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway.mcp.hosts import Host, host, inside, raw_server, stdio_server, text_of
+from tests.support import PATIENCE_S, until
+
+pytestmark = pytest.mark.integration
+
+OBJECT = {"type": "object"}
+READS = {"readOnlyHint": True}
+
+
+def reading(name: str, description: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "description": description,
+        "inputSchema": OBJECT,
+        "annotations": READS,
+    }
+
+
+LOG = reading("git_log", "Show the history of commits")
+GROW = reading("grow", "Have one tool more")
+
+
+def soon(office: Host, tool: str, /, **arguments: Any) -> "Future[Any]":
+    """Call a tool without waiting for the result."""
+    return office.portal.start_task_soon(office._send, tool, arguments)
+
+
+def test_a_host_that_lists_everything_when_it_connects_finds_every_server(tmp_path: Path):
+    async def lists(office: Host) -> None:
+        client = office.client
+        await asyncio.gather(
+            client.list_tools(),
+            client.list_prompts(),
+            client.list_resources(),
+            client.list_resource_templates(),
+        )
+
+    servers = {"git": raw_server([LOG]), "notes": stdio_server()}
+    with host(tmp_path, servers) as office:
+        office.portal.call(lists, office)
+        assert office.found("show the history of commits")[0] == "git__git_log"
+        assert "unavailable" not in office.stderr
+
+
+def test_each_search_waits_for_servers_that_start_and_then_says_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("toolscout.gateway.mcp.view.START_S", 0.05)
+    starts = tmp_path / "starts"
+    servers = {"git": raw_server([LOG], STARTS_WITH=str(starts))}
+    with inside(tmp_path, servers) as office:
+        for query in ("show the history", "open a valve"):
+            answer = office.ask("search_tools", query=query)
+            assert (
+                answer["message"] == "No tool fits this query yet: git still start. Search again."
+            )
+            assert answer["unavailable"] == {"git": "it is still starting"}
+        refused = office.call("git__git_log")
+        assert refused.is_error
+        assert text_of(refused).endswith("; git: it is still starting")
+        monkeypatch.setattr("toolscout.gateway.mcp.view.START_S", PATIENCE_S)
+        found = soon(office, "search_tools", query="show the history of commits")
+        called = soon(office, "call_tool", name="git.gitLog")
+        starts.touch()
+        assert json.loads(text_of(found.result(PATIENCE_S)))["tools"][0]["name"] == "git__git_log"
+        assert text_of(called.result(PATIENCE_S)) == "git_log"
+
+
+def test_a_search_of_one_server_waits_for_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("toolscout.gateway.mcp.view.START_S", PATIENCE_S)
+    servers = {
+        "git": raw_server([LOG]),
+        "never": raw_server([], STARTS_WITH=str(tmp_path / "starts")),
+    }
+    with inside(tmp_path, servers) as office:
+        assert office.found("show the history", namespace="git") == ["git__git_log"]
+        assert text_of(office.call("git__git_log")) == "git_log"
+
+
+def test_servers_that_do_not_answer_are_named_in_place_of_a_count_of_no_tools(tmp_path: Path):
+    with inside(tmp_path, {"gone": {"command": str(tmp_path / "nothing")}}) as office:
+        answer = office.ask("search_tools", query="show the history")
+        assert answer["message"] == "No tool can be found: gone do not answer."
+        why = answer["unavailable"]["gone"]
+        assert why == "its command or its folder does not exist"
+        refused = text_of(office.call("gone__git_log"))
+        assert refused == f"there is no tool of this name; gone: {why}"
+
+
+def test_a_call_right_after_a_change_waits_for_the_list(tmp_path: Path):
+    lists = tmp_path / "lists"
+    servers = {"odd": raw_server([GROW], LISTS_WITH=str(lists)), "git": raw_server([LOG])}
+    with host(tmp_path, servers) as office:
+        assert text_of(office.call("odd__grow")) == "grow"
+        called = soon(office, "call_tool", name="odd__grown")
+        assert text_of(office.call("git__git_log")) == "git_log"  # which nothing holds up
+        lists.touch()
+        assert text_of(called.result(PATIENCE_S)) == "grown"
+
+
+def test_what_goes_wrong_at_a_start_for_unknown_reasons_is_called_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("sesame")
+
+    monkeypatch.setattr("toolscout.gateway.mcp.connection.transport_to", fail)
+    address = "http://127.0.0.1:9/mcp"
+    with inside(tmp_path, {"git": raw_server([LOG]), "far": {"url": address}}) as office:
+        office.ask("search_tools", query="show the history")
+        until(lambda: office.stderr.count("unavailable: ") >= 2)
+        assert "git: unavailable: it could not be started (ZeroDivisionError)" in office.stderr
+        assert f"it cannot be reached at {address} (ZeroDivisionError)" in office.stderr
+        assert "sesame" not in office.stderr
