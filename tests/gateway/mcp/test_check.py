@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.mcp.hosts import cache_in, host, raw_server, write
+from tests.gateway.mcp.hosts import cache_in, host, inside, raw_server, write
 from tests.support import until
 from toolscout.cli import main
 
@@ -67,7 +67,36 @@ def test_a_pinned_tool_that_all_providers_refuse_is_not_listed_but_found(tmp_pat
 def test_a_check_says_what_is_left_out_of_each_server(check: Any):
     ill = [{"name": "bare"}, *ODD[3:]]
     status, lines = check({"odd": raw_server(ill)})
-    assert (status, lines) == (0, ["all: 1 tools of odd", "odd: left out: 1 that cannot be read"])
+    assert (status, lines) == (0, ["all: 1 tool of odd", "odd: left out: 1 that cannot be read"])
     status, lines = check({"odd": raw_server(ill)}, "--pin", "odd__bare")
     assert status == 2
     assert "there is no tool odd__bare; odd: left out: 1 that cannot be read" in lines[0]
+
+
+HIDDEN = [
+    {"name": "get_capabilities", "description": "What the API can do", "inputSchema": OBJECT},
+    {"name": "create_transfer", "description": "Transfer money", "inputSchema": OBJECT},
+    {"name": "summary", "description": "Totals of the month", "inputSchema": OBJECT},
+]
+ABOVE = (
+    "wx: left out: 2 above max_risk: create_transfer, summary; 1 of them by default_risk: summary"
+)
+
+
+def test_what_exceeds_max_risk_is_named_and_whether_only_by_default(check: Any):
+    servers = {"wx": raw_server(HIDDEN)}
+    assert check(servers, max_risk="read_only") == (0, ["all: 1 tool of wx", ABOVE])
+    servers["wx"]["default_risk"] = "read_only"
+    only = "wx: left out: 1 above max_risk: create_transfer"
+    assert check(servers, max_risk="read_only") == (0, ["all: 2 tools of wx", only])
+    _, lines = check(servers, profiles={"readers": {"max_risk": "read_only"}})
+    above = "profile readers: left out: 1 above its max_risk: wx__create_transfer"
+    assert lines == ["all: 3 tools of wx", "profile readers: 2 tools of wx", above]
+
+
+def test_the_log_and_backend_status_say_what_exceeds_max_risk(tmp_path: Path):
+    with inside(tmp_path, {"wx": raw_server(HIDDEN)}, max_risk="read_only") as office:
+        assert office.found("totals of the month") == []
+        until(lambda: f"WARNING {ABOVE}" in office.stderr)
+        status = office.portal.call(office.client.get_prompt, "backend_status")
+        assert f"1 tool; {ABOVE.partition(': ')[2]}" in status.messages[0].content.text

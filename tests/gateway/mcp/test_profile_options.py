@@ -97,6 +97,7 @@ def test_a_check_prints_how_many_tools_each_profile_has(
     assert capsys.readouterr().out.splitlines() == [
         "all: 9 tools of notes, library",
         "profile office: 5 tools of notes",
+        "profile office: left out: 1 above its max_risk: notes__erase_notebook",
         "profile books: 2 tools of library",
     ]
     write(tmp_path, servers, profiles={"books": {"pinned": ["library__sell_book"]}})

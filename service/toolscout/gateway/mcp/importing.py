@@ -11,7 +11,7 @@ import httpx2
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
-from toolscout.gateway.mcp.listing import Listing, refused_pins
+from toolscout.gateway.mcp.listing import Listing, named, refused_pins
 from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.view import permitted
@@ -78,7 +78,12 @@ def check(config: Config) -> str:
         if missing := [pin for pin in part.options.pinned if pin not in tools]:
             what = f"{name}: pinned: there is no tool {', '.join(missing)}"
             raise ConfigurationError("; ".join([what, *_left_out(listing)]))
-        lines.append(f"{name}: {len(tools)} tools of {', '.join(part.servers)}")
+        count = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
+        lines.append(f"{name}: {count} of {', '.join(part.servers) or 'no server'}")
+        if part.profile is not None:
+            has = part.profile.permits
+            above = [one for one in listing.tools if has(one) and one not in tools]
+            lines += [f"{name}: left out: {why}" for why in named("above its max_risk", above)]
     lines += _left_out(listing)
     pinned = [pin for part in parts.values() for pin in part.options.pinned]
     return "\n".join([*lines, *refused_pins(pinned, listing.tools)])

@@ -1,7 +1,7 @@
 """The tools of all servers under one set of names, and which of them are offered at all."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import mcp_types
@@ -23,7 +23,7 @@ HINT = "anthropic/searchHint"
 CANNOT_BE_READ = "that cannot be read"
 
 MAX_NAMED = 5
-"""Tools that are named of those that are not accepted."""
+"""Tools that are named of those that are left out for one reason."""
 
 
 class Offered(NamedTuple):
@@ -59,23 +59,27 @@ class Listing:
     ) -> None:
         self.tools: dict[str, Offered] = {}
         self.left_out: dict[str, str] = {}
-        """Which tools of a server are left out though they are permitted, and why."""
+        """Which tools of a server are left out though its entry permits them, and why."""
         self.changes: list[str] = []
         """Which tools have changed since the listing before, and in what."""
         self._known = known or Known()
         self._highest = LEVELS.index(max_risk)
+        self._above: dict[str, bool] = {}
+        """Tools of the server at hand above that risk, and whether only by its default."""
         reasons = {one: Counter[str]() for one in connections}
         candidates = {one: _usable(one, why) for one, why in reasons.items()}
         share = _share(list(map(len, candidates.values())))
         for connection, tools in candidates.items():
             why = reasons[connection]
+            self._above = {}
             refused = [
                 tool.name for tool in tools[:share] if not self._offer(connection, tool, why)
             ]
             said = [f"{count:,} {reason}" for reason, count in why.items()]
-            if refused:
-                names = ", ".join(refused[:MAX_NAMED]) + (", …" if len(refused) > MAX_NAMED else "")
-                said.append(f"{len(refused):,} not accepted as they are now: {names}")
+            by_default = [name for name, is_default in self._above.items() if is_default]
+            said += named("above max_risk", self._above)
+            said += named("of them by default_risk", by_default)
+            said += named("not accepted as they are now", refused)
             if len(tools) > share or connection.listed.is_cut:
                 said.append(f"all beyond the first {min(share, len(tools)):,}")
             if said:
@@ -86,13 +90,8 @@ class Listing:
         """Add a tool, or count why it is left out; return whether its definition is accepted."""
         whole = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         # By its own name: that of the server may be a verb.
-        level = risk(
-            tool.name,
-            tool.description or "",
-            whole.get("annotations"),
-            is_elsewhere=True,
-            default=connection.server.default_risk,
-        )
+        about = tool.name, tool.description or "", whole.get("annotations")
+        level = risk(*about, is_elsewhere=True, default=connection.server.default_risk)
         name = f"{connection.name}{SEPARATOR}{tool.name}"
         verdict = self._known.judge(connection.name, name, whole, level)
         if verdict is None:
@@ -101,8 +100,13 @@ class Listing:
         if verdict.news:
             level = verdict.risk
             self.changes.append(f"{name} has changed: {', '.join(verdict.news)}; it is {level}")
-        if not verdict.is_accepted or LEVELS.index(verdict.risk) > self._highest:
-            return verdict.is_accepted
+        if not verdict.is_accepted:
+            return False
+        if LEVELS.index(verdict.risk) > self._highest:
+            # Whether it would be offered if its server had the lowest default.
+            least = risk(*about, is_elsewhere=True, default="read_only")
+            self._above[tool.name] = LEVELS.index(least) <= self._highest
+            return True
         whole |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
         hint = (tool.meta or {}).get(HINT)
         hints = (hint,) if isinstance(hint, str) else ()
@@ -119,6 +123,12 @@ class Listing:
         else:
             self.tools[name] = Offered(connection, tool, whole, verdict.is_changed)
         return True
+
+
+def named(what: str, names: Collection[str]) -> list[str]:
+    """Return how many tools something is said of, with some of their names; nothing of none."""
+    some = ", ".join([*list(names)[:MAX_NAMED], *(["…"] if len(names) > MAX_NAMED else [])])
+    return [f"{len(names):,} {what}: {some}"] if names else []
 
 
 def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[str]:
