@@ -11,6 +11,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import escape
 from io import StringIO
@@ -127,6 +128,7 @@ class _File:
         self._folder = folder
         project = folder.parent if folder.name.startswith(".") else folder  # such as .vscode
         self._environ = {
+            "gatewayPython": sys.executable,
             "pathSeparator": os.sep,
             "userHome": str(Path.home()),
             "workspaceFolder": str(project),
