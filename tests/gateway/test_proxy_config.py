@@ -61,13 +61,13 @@ def test_the_keys_of_the_file_hold_and_flags_go_before_them(tmp_path):
     with peer(model) as upstream:
         with proxy(upstream.url, "--config", configured(tmp_path, **keys)) as running:
             ask(running)
-        assert len(shown(model)) == 4
+        assert len(shown(model)) == 4 + 2  # what is always shown takes no place
         assert {"tool_7", "tool_9"} < set(shown(model))
         model.requests.clear()
         flags = ["--max-tools", "6", "--always-keep", "tool_8", "--min-tools", "1"]
         with proxy(upstream.url, "--config", configured(tmp_path, **keys), *flags) as running:
             ask(running)
-        assert len(shown(model)) == 6
+        assert len(shown(model)) == 6 + 1
         assert "tool_8" in shown(model)
 
 
