@@ -6,7 +6,6 @@ engine = Engine(tools)                       # dicts in any provider's shape
 engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', …], …)
 """
 
-import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -41,10 +40,9 @@ from toolscout.ranking.pipeline import decide, is_for_encoder
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
 from toolscout.text.conversation import Conversation
-from toolscout.tools.conversion import NONE_SKIPPED, Skipped, check_whole, list_in, read_list
+from toolscout.tools.conversion import NONE_SKIPPED, Skipped, list_in, read_usable
 
 _TENANT = "local"
-_log = logging.getLogger(__name__)
 CHOICES: dict[str, Sequence[str]] = {
     "ranker": get_args(RankerName),
     "no_match": get_args(NoMatch),
@@ -132,11 +130,7 @@ class Engine:
         if isinstance(listed, str | Mapping) or not isinstance(listed, Iterable):
             kind = type(listed).__name__
             raise InvalidRequest(f"tools: expected a list, or an object with `tools`, got {kind}")
-        posted = read_list(listed)
-        if not posted.tools:
-            check_whole((), posted.skipped)
-        for note in posted.skipped.notes:
-            _log.warning("tools %s", note)
+        posted = read_usable(listed)
         self._skipped = posted.skipped if posted.skipped.entries else self._skipped
         self._tools.update({tool.name: tool for tool in posted.tools})
         self.__dict__.pop("catalog", None)

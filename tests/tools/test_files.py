@@ -61,6 +61,13 @@ def test_files_without_tools_say_so(tmp_path: Path, content: str):
         read_file(path)
 
 
+def test_what_is_no_tool_is_skipped_with_a_warning(tmp_path: Path, caplog):
+    path = written(tmp_path, [*TWO, None, {"name": 5}, {"type": "web_search"}])
+    assert [tool.name for tool in read_file(path)] == ["one", "two"]
+    for place in ("tools[2] (", "tools[3].name (", "tools[4] ("):
+        assert place in caplog.text
+
+
 def test_a_missing_file_is_an_os_error(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
         read_file(tmp_path / "nowhere.json")

@@ -1,5 +1,6 @@
 """Convert tools of any provider's shape to the contract's."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -36,6 +37,8 @@ FOREIGN_KEYS = tuple(
 
 _DEEPEST = 3
 """Most levels above a list of tools: `result.tools` of a JSON-RPC answer has two."""
+
+_log = logging.getLogger("toolscout.tools")
 
 _OF_AUTHORS = frozenset(("name", "description", *RAW_FIELDS))
 """Fields that a tool has from its author; callers add the others."""
@@ -148,6 +151,21 @@ def read_list(values: Iterable[Any], path: str = "tools") -> Posted:
     posted = Posted(path)
     for number, value in enumerate(values):
         posted.read(number, value)
+    return posted
+
+
+def read_usable(values: Iterable[Any], path: str = "tools") -> Posted:
+    """Convert tools of any shape, with a warning in the log about what is no tool.
+
+    Raises:
+        InvalidRequest: there are entries and none is a tool, or a field that only callers add is
+            wrong.
+    """
+    posted = read_list(values, path)
+    if not posted.tools:
+        check_whole((), posted.skipped, path)
+    for note in posted.skipped.notes:
+        _log.warning("%s", note)
     return posted
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, InvalidJson, InvalidRequest
-from toolscout.tools.conversion import list_in, read_tools
+from toolscout.tools.conversion import list_in, read_usable
 
 STDIN = Path("-")
 
@@ -19,11 +19,11 @@ _BYTE = re.compile(r"\(byte (\d+)\)")
 def read_file(path: Path) -> list[Tool]:
     """Read a file: a JSON array of tools, an MCP `tools/list` answer, or a search request.
 
-    The path `-` reads standard input.
+    The path `-` reads standard input. What is no tool is skipped, with a warning in the log.
 
     Raises:
         InvalidJson: the file is not JSON; the message has line and column.
-        InvalidRequest: it has no tools, or one without a name.
+        InvalidRequest: it has no tools, or a wrong field that only callers add.
         OSError: it cannot be read.
     """
     data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
@@ -39,11 +39,8 @@ def read_file(path: Path) -> list[Tool]:
     content = list_in(content)
     if not isinstance(content, list):
         raise InvalidRequest(f"{shown}: expected a list of tools, or an object with `tools`")
-    for number, entry in enumerate(content):
-        if not isinstance(entry, dict):
-            raise InvalidRequest(f"{shown}: tools[{number}] must be an object")
     try:
-        tools = read_tools(content)
+        tools = read_usable(content).tools
     except InvalidRequest as error:
         raise InvalidRequest(f"{shown}: {error.detail}", error.errors) from None
     if not tools:
