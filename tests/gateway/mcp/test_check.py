@@ -67,7 +67,7 @@ def test_a_pinned_tool_that_all_providers_refuse_is_not_listed_but_found(tmp_pat
 def test_a_check_says_what_is_left_out_of_each_server(check: Any):
     ill = [{"name": "bare"}, *ODD[3:]]
     status, lines = check({"odd": raw_server(ill)})
-    assert (status, lines) == (0, ["all: 1 tool of odd", "odd: left out: 1 that cannot be read"])
+    assert (status, lines) == (0, ["all: 1 tools of odd", "odd: left out: 1 that cannot be read"])
     status, lines = check({"odd": raw_server(ill)}, "--pin", "odd__bare")
     assert status == 2
     assert "there is no tool odd__bare; odd: left out: 1 that cannot be read" in lines[0]
@@ -85,7 +85,7 @@ ABOVE = (
 
 def test_what_exceeds_max_risk_is_named_and_whether_only_by_default(check: Any):
     servers = {"wx": raw_server(HIDDEN)}
-    assert check(servers, max_risk="read_only") == (0, ["all: 1 tool of wx", ABOVE])
+    assert check(servers, max_risk="read_only") == (0, ["all: 1 tools of wx", ABOVE])
     servers["wx"]["default_risk"] = "read_only"
     only = "wx: left out: 1 above max_risk: create_transfer"
     assert check(servers, max_risk="read_only") == (0, ["all: 2 tools of wx", only])

@@ -26,7 +26,7 @@ GOOD = {"command": "notes"}
         ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "mcpServers.a is there"),
         ('{"mcpServers": {"a": {"command": "x", "args": ["y"], "args": []}}}', "a.args is there"),
         ('{"mcpServers": {}}', "at least one server"),
-        ('{"a": {"command": "x"}}', "at least one server"),
+        ('{"a": {"comand": "x"}}', "at least one server"),
         ('{"mcpServers": {"a": {"comand": "x"}}}', "got neither; unknown here: comand"),
         ('{"mcpServers": {"a": {"command": "x", "url": "http://b"}}}', "either command or url"),
         ('{"mcpServers": {"a": {}}}', "either command or url"),
@@ -56,6 +56,25 @@ GOOD = {"command": "notes"}
             "mcpServers.a: either auth or the header Authorization: give one",
         ),
         ('{"mcpServers": {"a": []}}', "mcpServers.a: expected an object"),
+        ('{"mcpServers": {"a": {"command": ["x"], "args": 5}}}', "mcpServers.a.args: "),
+        ('{"mcpServers": {"a": {"command": "x", "tools": "y"}}}', "mcpServers.a.tools: "),
+        (
+            '{"mcpServers": {"a": {"command": "x", "tools": ["y"], "allow": ["z"]}}}',
+            "mcpServers.a: allow and tools mean the same: give one",
+        ),
+        (
+            '{"mcpServers": {"a": {"command": "x", "allowedTools": ["y"]}}}',
+            "mcpServers.a.allowedTools: unknown key; it may say which tools not to offer",
+        ),
+        ('{"mcp": {"a": {"command": "x"}}, "tools": {"a_*": false}}', "tools: unknown key; it may"),
+        (
+            '{"amp.mcpServers": {"a": {"command": "x"}}, "amp.tools.disable": ["mcp__a__y"]}',
+            "amp.tools.disable: unknown key; it may",
+        ),
+        ('{"mcpServers": [{"command": "x"}]}', "mcpServers[0]: expected a name"),
+        ('{"mcpServers": ["x"]}', "mcpServers[0]: expected an object"),
+        ('{"mcp": 5}', "mcp: expected an object"),
+        ('{"a": {"command": "x", "url": "http://b"}}', ": a: expected either command or url"),
         ('{"mcpServers": {"a": {"command": "x", "env": {"K": []}}}}', "mcpServers.a.env"),
         ('{"mcpServers": {"a": {"command": ""}}}', "mcpServers.a: expected either command"),
         ('{"mcpServers": {"a": {"url": "ftp://b"}}}', "mcpServers.a.url: expected an http://"),
@@ -172,6 +191,18 @@ HTTP: dict[str, Any] = {"url": "http://a/mcp"}
             STDIO | {"enabled_tools": ["y"], "disabled_tools": ["z"]},
             STDIO | {"allow": ["y"], "deny": ["z"]},
         ),
+        (STDIO | {"tools": ["*"]}, STDIO),
+        (STDIO | {"tools": []}, STDIO | {"allow": []}),
+        (STDIO | {"tools": ["y", "z*"]}, STDIO | {"allow": ["y", "z[*]"]}),
+        (
+            STDIO | {"tools": ["y"], "disabled_tools": ["y"]},
+            STDIO | {"allow": ["y"], "deny": ["y"]},
+        ),
+        (
+            {"type": "local", "command": ["x", "y"], "environment": {"A": "b"}, "enabled": True},
+            STDIO | {"args": ["y"], "env": {"A": "b"}},
+        ),
+        (HTTP | {"requestOptions": {"headers": {"K": "v"}}}, HTTP | {"headers": {"K": "v"}}),
         (STDIO | {"source": "custom", "enabled": True, "type": "local", "env": None}, STDIO),
         (STDIO | {"name": "a", "displayName": "A", "gallery": True, "version": "1"}, STDIO),
         (STDIO | {"watchPaths": ["."], "dev": {}, "sandboxEnabled": True, "$schema": "s"}, STDIO),
@@ -282,6 +313,34 @@ def test_files_of_other_hosts_are_read_with_comments_and_trailing_commas(tmp_pat
     assert found.args == ("//no /* comment */, ]", "info", str(Path.home()))
     assert found.cwd == str(tmp_path)
     assert found.env == {"KEY": "sesame"}
+
+
+AMP = {"command": "x", "includeTools": ["read_*"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "same_as"),
+    [
+        ({"mcp": {"a": STDIO}, "$schema": "https://opencode.ai/config.json"}, STDIO),
+        ({"mcp": {"servers": {"a": STDIO | {"disabled": False}}}}, STDIO),
+        ({"mcp": {"servers": STDIO, "a": STDIO | {"enabled": False}}}, STDIO),
+        (
+            {"mcp": {"a": STDIO | {"type": "stdio", "disabled_tools": ["y"]}}},
+            STDIO | {"deny": ["y"]},
+        ),
+        ({"amp.mcpServers": {"a": AMP}}, STDIO | {"allow": ["read_*"]}),
+        ({"mcpServers": {"a": AMP}}, STDIO | {"allow": ["read_[*]"]}),
+        ({"mcpServers": [{"name": "a", **STDIO}]}, STDIO),
+        ({"a": STDIO, "$schema": "x"}, STDIO),
+        ({"a": HTTP | {"type": "http"}, "toolscout": {}}, HTTP | {"type": "http"}),
+    ],
+)
+def test_servers_are_found_where_hosts_have_them(tmp_path: Path, content, same_as):
+    path = tmp_path / "hosts.json"
+    path.write_text(json.dumps(content), "utf-8")
+    found = read_config(path, {})
+    assert list(found.servers.values()) == list(read(tmp_path, {"a": same_as}).servers.values())
+    assert not found.warnings
 
 
 def test_an_error_in_a_file_with_comments_is_where_it_says(tmp_path: Path):

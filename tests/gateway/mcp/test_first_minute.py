@@ -52,6 +52,16 @@ def test_a_host_that_lists_everything_when_it_connects_finds_every_server(tmp_pa
         assert "unavailable" not in office.stderr
 
 
+@pytest.mark.parametrize(("pinned", "ttl_ms"), [([], 60_000), (["git__git_log"], 0)])
+def test_hosts_may_keep_the_list_of_tools_where_none_of_a_server_is_in_it(
+    tmp_path: Path, pinned: list[str], ttl_ms: int
+):
+    with host(tmp_path, {"git": raw_server([LOG])}, mode="auto", pinned=pinned) as office:
+        listed = office.portal.call(office.client.list_tools_mcp)
+        assert (listed.ttl_ms, listed.cache_scope) == (ttl_ms, "private")
+        assert office.portal.call(office.client.list_prompts_mcp).ttl_ms == 0
+
+
 def test_each_search_waits_for_servers_that_start_and_then_says_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

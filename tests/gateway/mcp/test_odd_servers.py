@@ -1,6 +1,7 @@
 """Servers with strange tools, errors of the protocol and silent changes."""
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from mcp import MCPError
 
-from tests.gateway.mcp.hosts import Host, inside, stdio_server, text_of, write
+from tests.gateway.mcp.hosts import Host, inside, raw_server, stdio_server, text_of, write
 from tests.gateway.mcp.test_process import children
 from tests.support import PATIENCE_S, until
 from toolscout.gateway.mcp import connection
@@ -82,6 +83,28 @@ async def test_a_list_that_changes_in_silence_is_read_again_after_a_while(
         await is_long.wait()
     await connection.ended(running)
     assert sizes[:3] == [10, 11, 12]
+
+
+@pytest.mark.anyio
+async def test_a_list_is_kept_as_long_as_its_server_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connection, "CHECK_S", 0.05)
+    monkeypatch.setattr(connection, "MIN_REFRESH_S", 0.05)
+    tools = [{"name": "one", "inputSchema": {"type": "object"}}]
+    server = raw_server(tools, SILENT="1", LIST=json.dumps({"ttlMs": 100}))
+    config = read_config(write(tmp_path, {"raw": server}), {})
+    is_long = asyncio.Event()
+
+    async def changed() -> None:
+        if len(raw.listed.tools) >= 4:
+            is_long.set()
+
+    raw = Connection("raw", config.servers["raw"], changed)
+    running = asyncio.create_task(raw.run())
+    async with asyncio.timeout(PATIENCE_S):
+        await is_long.wait()
+    await connection.ended(running)
 
 
 @pytest.mark.anyio

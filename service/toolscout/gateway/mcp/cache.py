@@ -40,6 +40,8 @@ class ToolPages(NamedTuple):
     resources: tuple[mcp_types.Resource, ...] = ()
     templates: tuple[mcp_types.ResourceTemplate, ...] = ()
     prompts: tuple[mcp_types.Prompt, ...] = ()
+    ttl_s: float | None = None
+    """Seconds for which the server says that its list of tools is as it is."""
 
 
 _JSON = TypeAdapter(ToolPages)

@@ -12,11 +12,10 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from glob import escape
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -24,20 +23,21 @@ from toolscout.client.endpoint import is_web_address
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import json_file
+from toolscout.gateway.mcp.dialects import (
+    ALIASES,
+    BESIDE,
+    FOR_HOSTS_ALONE,
+    INPUTS,
+    OPTIONS,
+    SECTIONS,
+    Text,
+    entries,
+    in_our_words,
+    is_unwrapped,
+    names_tools,
+)
 from toolscout.gateway.mcp.options import Config, read_options
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer, prefix_of
-
-SERVERS = ("mcpServers", "servers", "context_servers")
-"""The keys under which hosts have their servers; those of VS Code and Zed are the last two."""
-
-OPTIONS, INPUTS = "toolscout", "inputs"
-
-NOTHING_TO_DO = (
-    *("alwaysAllow", "autoApprove", "trust", "sandboxEnabled"),
-    *("name", "displayName", "title", "description", "icon", "gallery", "version", "source"),
-    *("$schema", "dev", "watchPaths"),
-)
-"""Keys for a host alone: which calls it asks a person about, and how it shows a server."""
 
 OAUTH = "oauth"
 UNSUPPORTED = {OAUTH: 'of OAuth only "auth": "oauth" is read'}
@@ -49,23 +49,12 @@ TRANSPORTS |= {"sse": "sse", "remote": "http"}
 SHORT_TIMEOUT = 1_000
 """A `timeout` below is in seconds, as in Cline and Roo Code; other hosts mean milliseconds."""
 
-Text = str | int | float | bool
-"""A text for a server; numbers in a file are theirs, too."""
-
 Duration = Annotated[float, msgspec.Meta(ge=0)]
 """0 stands for no limit of its own."""
 
-T = TypeVar("T")
-
-
-class _Request(msgspec.Struct, frozen=True):
-    """What is read of `requestInit`."""
-
-    headers: dict[str, Text] = {}
-
 
 class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
-    """A server with the keys of all hosts; those of one host alone name it."""
+    """A server, with its keys in our words."""
 
     command: str | None = None
     args: tuple[Text, ...] = ()
@@ -73,25 +62,14 @@ class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
     env_file: str | None = None  # Cursor, VS Code
     cwd: str | None = None
     url: str | None = None
-    server_url: str | None = None  # Windsurf
-    http_url: str | None = None  # Gemini CLI
     headers: dict[str, Text] = {}
-    http_headers: dict[str, Text] = msgspec.field(default={}, name="http_headers")  # Codex
-    env_http_headers: dict[str, str] = msgspec.field(default={}, name="env_http_headers")  # Codex
-    bearer: str | None = msgspec.field(default=None, name="bearer_token_env_var")  # Codex
-    request_init: _Request = _Request()
     auth: Any = None
     type: str | None = None
     transport: str | None = None
     allow: tuple[str, ...] | None = None
-    include_tools: tuple[str, ...] | None = None  # Gemini CLI
-    enabled_tools: tuple[str, ...] | None = msgspec.field(default=None, name="enabled_tools")
     deny: tuple[str, ...] = ()
-    exclude_tools: tuple[str, ...] = ()  # Gemini CLI
-    disabled_tools: tuple[str, ...] = ()  # Roo Code, Windsurf
     keywords: dict[str, tuple[str, ...]] = {}
     examples: dict[str, tuple[str, ...]] = {}
-    not_enabled: tuple[str, ...] = msgspec.field(default=(), name="disabled_tools")  # Codex
     timeout: Duration | None = None
     timeout_ms: Duration | None = msgspec.field(default=None, name="timeout_ms")
     tool_timeout: Duration | None = msgspec.field(default=None, name="tool_timeout_sec")  # Codex
@@ -140,10 +118,11 @@ class _File:
 
     def config(self) -> Config:
         """Return the configuration that it is."""
-        self._note_unknown(self._content, (*SERVERS, OPTIONS, INPUTS), "")
+        if not is_unwrapped(self._content):
+            self._note_unknown(self._content, (*SECTIONS, *BESIDE), "")
         servers: dict[str, Server] = {}
         named: dict[str, str] = {}
-        for place, name, value in self._entries():
+        for section, place, name, value in entries(self._content):
             prefix = prefix_of(name)
             if not prefix:
                 raise ConfigurationError(f"{place}: {name!r} is no name: it has no letter or digit")
@@ -152,55 +131,36 @@ class _File:
                 raise ConfigurationError(f"{place}: {both} have the same prefix, {prefix}__")
             named[prefix] = name
             if value.get("disabled") is not True and value.get("enabled") is not False:
-                servers[prefix] = self._server(value, f"{place}.{name}")
+                servers[prefix] = self._server(section, value, place)
         if not named:
-            raise ConfigurationError(f"{SERVERS[0]}: expected an object with at least one server")
+            raise ConfigurationError(f"{SECTIONS[0]}: expected an object with at least one server")
         if not servers:
             raise ConfigurationError("every server is disabled")
         written = self._content.get(OPTIONS, {})
         options = read_options(written, OPTIONS, self._environ, named, has_keys=self._has_keys)
         return Config(servers, options, tuple(self._warnings))
 
-    def _entries(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """Yield where each server is, its name and its value."""
-        for place in SERVERS:
-            entries = self._content.get(place, {})
-            if not isinstance(entries, dict):
-                raise ConfigurationError(f"{place}: expected an object with at least one server")
-            for name, value in entries.items():
-                if not isinstance(value, dict):
-                    raise ConfigurationError(f"{place}.{name}: expected an object")
-                yield place, name, value
-
-    def _server(self, value: dict[str, Any], place: str) -> Server:
+    def _server(self, section: str, value: dict[str, Any], place: str) -> Server:
         if "headersHelper" in value:
             raise ConfigurationError(
                 f"{place}.headersHelper: no command is run for headers; write them as headers"
             )
-        if isinstance(value.get("command"), dict):  # an older Zed: command, args and env in one
-            command = value["command"]
-            value = value | command | {"command": command.get("path")}
-            value.pop("path", None)
-        elif isinstance(value.get("command"), list):  # opencode: command and args in one
-            command, *args = value["command"] or [None]
-            value = value | {"command": command, "args": [*args, *(value.get("args") or ())]}
         value = json_file.without_blanks(value)
         known = json_file.keys_of(_Entry)
-        unknown = self._note_unknown(value, (*known, *NOTHING_TO_DO), place)
-        value = {key: one for key, one in value.items() if key in known}
+        unknown = self._note_unknown(value, (*known, *ALIASES, *FOR_HOSTS_ALONE), place)
+        is_http = "httpUrl" in value
+        value = {
+            key: one for key, one in in_our_words(section, value, place).items() if key in known
+        }
         entry = json_file.converted(json_file.expand(value, self._environ, place), _Entry, place)
-        urls = {"url": entry.url, "serverUrl": entry.server_url, "httpUrl": entry.http_url}
-        url = _only(urls, place)
+        url = entry.url
         if (entry.command is None) == (url is None):
             many = "neither" if url is None else "both"
             why = f"; unknown here: {', '.join(unknown)}" if unknown else ""
             raise ConfigurationError(f"{place}: expected either command or url, got {many}{why}")
-        lists = {"includeTools": entry.include_tools, "enabled_tools": entry.enabled_tools}
-        allowed = {key: None if one is None else _exact(one) for key, one in lists.items()}
-        denied = (*entry.exclude_tools, *entry.disabled_tools, *entry.not_enabled)
         common: dict[str, Any] = {
-            "allow": _only({"allow": entry.allow, **allowed}, place),
-            "deny": (*entry.deny, *_exact(denied)),
+            "allow": entry.allow,
+            "deny": entry.deny,
             "keywords": entry.keywords,
             "examples": entry.examples,
             "timeout_s": self._timeout_s(entry, place),
@@ -220,9 +180,9 @@ class _File:
         if url is None or not is_web_address(url):
             raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
         transport = _transport(entry, place, ("http", "sse"))
-        if entry.http_url and transport is None:
+        if is_http and transport is None:
             transport = "http"
-        headers = self._headers(entry, place)
+        headers = {name: _text(one) for name, one in entry.headers.items()}
         auth = self._auth(entry, headers, place)
         return HttpServer(url=url, headers=headers, transport=transport, auth=auth, **common)
 
@@ -235,15 +195,6 @@ class _File:
         if "authorization" in map(str.lower, headers):
             raise ConfigurationError(f"{place}: either auth or the header Authorization: give one")
         return "oauth"
-
-    def _headers(self, entry: _Entry, place: str) -> dict[str, str]:
-        """Return the headers of a server, Codex's from variables, too."""
-        named = {name: f"${{{variable}}}" for name, variable in entry.env_http_headers.items()}
-        if entry.bearer:
-            named["Authorization"] = f"Bearer ${{{entry.bearer}}}"
-        named = json_file.expand(named, self._environ, f"{place}.headers")
-        given = entry.request_init.headers | entry.http_headers | entry.headers
-        return named | {name: _text(one) for name, one in given.items()}
 
     def _timeout_s(self, entry: _Entry, place: str) -> float | None:
         if entry.timeout_ms:
@@ -275,11 +226,20 @@ class _File:
     def _note_unknown(
         self, value: dict[str, Any], known: Sequence[str], place: str
     ) -> Sequence[str]:
-        """Note keys that are ignored, and return them."""
-        unknown = dict(json_file.unknown_keys(value, known))
+        """Note keys that are ignored, and return them.
+
+        Raises:
+            ConfigurationError: one may say which tools are not to be offered.
+        """
+        unknown, dot = dict(json_file.unknown_keys(value, known)), "." if place else ""
         for key, hint in unknown.items():
+            if names_tools(key):
+                what = (
+                    "it may say which tools not to offer: write allow or deny of a server instead"
+                )
+                raise ConfigurationError(f"{place}{dot}{key}: unknown key; {what}")
             why = UNSUPPORTED.get(key, f"unknown key{hint}")
-            self._warnings.append(f"{place}{'.' if place else ''}{key}: ignored: {why}")
+            self._warnings.append(f"{place}{dot}{key}: ignored: {why}")
         return tuple(unknown)
 
 
@@ -292,19 +252,6 @@ def _defaults(inputs: Any) -> dict[str, str]:
 
 def _text(value: Text) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _only(spellings: Mapping[str, T | None], place: str) -> T | None:
-    """Return what is under any of several keys that mean the same."""
-    present = {key: one for key, one in spellings.items() if one is not None}
-    if len(set(present.values())) > 1:
-        raise ConfigurationError(f"{place}: {' and '.join(present)} mean the same: give one")
-    return next(iter(present.values()), None)
-
-
-def _exact(names: Iterable[str]) -> tuple[str, ...]:
-    """Return patterns that match only these names."""
-    return tuple(map(escape, names))
 
 
 def _transport(entry: _Entry, place: str, possible: Sequence[str]) -> Any:

@@ -44,7 +44,10 @@ CHECK_S = 15.0
 """Seconds between checks of an idle server, and for its answer to one."""
 
 REFRESH_S = 300.0
-"""Seconds after which a list is read again without a notification."""
+"""Seconds after which a list is read again without a notification, unless its server says when."""
+
+MIN_REFRESH_S = 10.0
+"""Seconds for which a list is kept at least, whatever its server says."""
 
 PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
@@ -244,7 +247,7 @@ class Connection:
         """
         clock = asyncio.get_running_loop().time
         started = clock()
-        due = started + REFRESH_S
+        due = started + self._refresh_s()
         while True:
             idle_s = self._may_idle_s()
             with suppress(TimeoutError):
@@ -259,7 +262,7 @@ class Connection:
             try:
                 if is_due:
                     await self._list(client)
-                    due = clock() + REFRESH_S
+                    due = clock() + self._refresh_s()
                 else:
                     await self._check(client)
             except TimeoutError:
@@ -267,6 +270,11 @@ class Connection:
                     raise
                 # A server that does one thing at a time is busy, not lost.
                 self._is_stale = self._is_stale or is_due
+
+    def _refresh_s(self) -> float:
+        """Return the seconds after which the list is to be read again."""
+        said = self.listed.ttl_s
+        return REFRESH_S if said is None else max(said, MIN_REFRESH_S)
 
     def _may_idle_s(self) -> float:
         """Return the seconds without a call after which the server is stopped."""

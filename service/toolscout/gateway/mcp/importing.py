@@ -78,8 +78,7 @@ def check(config: Config) -> str:
         if missing := [pin for pin in part.options.pinned if pin not in tools]:
             what = f"{name}: pinned: there is no tool {', '.join(missing)}"
             raise ConfigurationError("; ".join([what, *_left_out(listing)]))
-        count = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}"
-        lines.append(f"{name}: {count} of {', '.join(part.servers) or 'no server'}")
+        lines.append(f"{name}: {len(tools)} tools of {', '.join(part.servers)}")
         if part.profile is not None:
             has = part.profile.permits
             above = [one for one in listing.tools if has(one) and one not in tools]

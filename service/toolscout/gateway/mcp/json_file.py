@@ -26,7 +26,7 @@ _VARIABLE = re.compile(
 VS Code, whose `${input:NAME}` is asked of a person."""
 
 
-MAPS = {"env", "headers", "http_headers"}
+MAPS = {"env", "environment", "headers", "http_headers"}
 """Keys whose values are objects in which a null stands for nothing."""
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -133,6 +133,19 @@ def _repeated(value: Any, place: str) -> str | None:
         inner = enumerate(value)
     found = (_repeated(one, f"{place}{key}.") for key, one in inner)
     return next(filter(None, found), None)
+
+
+def checked(value: Any, kind: Any, place: str) -> Any:
+    """Convert a value to a type.
+
+    Raises:
+        ConfigurationError: it is something else; says where and what.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        wrong = wrong_field(place, error)
+        raise ConfigurationError(f"{wrong.path}: {wrong.message}") from None
 
 
 def converted(value: Any, kind: type[S], place: str) -> S:

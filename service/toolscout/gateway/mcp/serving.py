@@ -7,9 +7,11 @@ import os
 import signal
 import socket
 import sys
+from typing import Any
 
 import fastmcp
 from fastmcp import FastMCP
+from mcp.server.caching import CacheHint
 
 from toolscout import __version__
 from toolscout.common.addresses import is_loopback, listen
@@ -26,6 +28,9 @@ from toolscout.settings import Settings
 
 LIBRARIES = ("asyncio", "fastmcp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
 """Loggers that write addresses, arguments and stack traces; what matters is logged here."""
+
+FIXED_MS = 60_000
+"""Milliseconds for which hosts may keep what only another configuration changes."""
 
 logger = logging.getLogger("toolscout.mcp")
 
@@ -106,12 +111,22 @@ def server_of(view: View) -> "FastMCP[None]":
     )
     for prompt in prompts(view):
         server.add_prompt(prompt)
+    library: Any = server._mcp_server  # whose hints fastmcp can only set for all methods at once
+    library.cache_hints = _cache_hints(view)
 
     async def instruct() -> None:
         server.instructions = instructions(view.config)
+        library.cache_hints = _cache_hints(view)
 
     view.listeners.append(instruct)
     return server
+
+
+def _cache_hints(view: View) -> dict[str, CacheHint]:
+    """Return how long hosts may keep lists: that of tools, where none of a server is in it."""
+    options = view.config.options
+    is_fixed = not options.pinned and not options.skills
+    return {"tools/list": CacheHint(ttl_ms=FIXED_MS)} if is_fixed else {}
 
 
 def _log_to_stderr() -> None:

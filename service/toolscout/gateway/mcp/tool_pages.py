@@ -17,7 +17,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import methods
 from pydantic import ValidationError
 
-from toolscout.gateway.mcp.cache import MAX_LIST_BYTES, ToolPages
+from toolscout.gateway.mcp.cache import MAX_AGE_S, MAX_LIST_BYTES, ToolPages
 from toolscout.gateway.mcp.failures import is_lost
 from toolscout.index.tool_list import MAX_TOOLS
 
@@ -40,6 +40,8 @@ class ListTransport(ClientTransport):
     is_lenient = False
     unreadable = 0
     """How many entries were taken out so far."""
+    ttl_s: float | None = None
+    """Seconds for which the server says that the latest page of tools is as it is."""
 
     def connect_session(
         self, *, transport_options: TransportOptions | None = None, **session: Any
@@ -55,9 +57,12 @@ class ListTransport(ClientTransport):
         return super().connect_session(transport_options=options, **session)
 
     def trim(self, result: dict[str, Any]) -> None:
-        """Cut the list of tools in an answer, if there is one."""
+        """Cut the list of tools in an answer, if there is one, and note how long it holds."""
         tools = result.get("tools")
         if isinstance(tools, list):
+            ttl_ms: Any = result.get("ttlMs")  # which the library drops in older versions
+            is_told = isinstance(ttl_ms, int | float) and ttl_ms > 0
+            self.ttl_s = ttl_ms / 1_000 if is_told else None
             del tools[MAX_TOOLS + 1 :]
             if self.is_lenient:
                 readable = list(filter(_is_readable, tools))
@@ -98,6 +103,7 @@ async def read_pages(client: ProxyClient) -> ToolPages:
     tools: list[mcp_types.Tool] = []
     cursors: set[str | None] = set()
     cursor: str | None = None
+    ttl_s: float | None = None
     size = 0
     while cursor not in cursors and len(tools) <= MAX_TOOLS:
         cursors.add(cursor)
@@ -109,12 +115,15 @@ async def read_pages(client: ProxyClient) -> ToolPages:
             transport.is_lenient = True
             page = await client.list_tools_mcp(cursor=cursor)
         tools += page.tools
+        if transport.ttl_s is not None:
+            ttl_s = min(transport.ttl_s, ttl_s or MAX_AGE_S)
         size += await asyncio.to_thread(_size, page)
         cursor = page.next_cursor
         if cursor is None or size > MAX_LIST_BYTES or len(cursors) > MAX_PAGES:
             break
     is_cut = cursor is not None or len(tools) > MAX_TOOLS
-    return ToolPages(tuple(tools[:MAX_TOOLS]), is_cut, transport.unreadable - before)
+    unreadable = transport.unreadable - before
+    return ToolPages(tuple(tools[:MAX_TOOLS]), is_cut, unreadable, ttl_s=ttl_s)
 
 
 async def read_texts(client: ProxyClient) -> dict[str, tuple[Any, ...]]:

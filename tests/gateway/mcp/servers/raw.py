@@ -2,7 +2,8 @@
 
 With `STARTS_WITH` it answers nothing until there is a file of that name. A call is answered with
 the name of the tool; one of `grow` announces one tool more, at once, and lists it when a file of
-the name in `LISTS_WITH` is there, if that is set.
+the name in `LISTS_WITH` is there, if that is set. `LIST` is added to each list. With `SILENT` each
+list has one tool more than the one before.
 """
 
 import json
@@ -40,6 +41,8 @@ def result_of(request: dict[str, Any]) -> dict[str, Any]:
         if has_grown:
             wait_for("LISTS_WITH")
         more = json.loads(os.environ.get("LIST", "{}"))
+        if "SILENT" in os.environ:
+            tools.append(tools[0] | {"name": f"tool_{len(tools)}"})
         return {"tools": tools, **more}
     if request["method"] == "tools/call":
         name = request["params"]["name"]

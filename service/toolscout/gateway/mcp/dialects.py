@@ -1,0 +1,191 @@
+"""How the files of hosts write what `mcp.json` says otherwise: where servers are, and their keys.
+
+A key that says which tools a server may offer is read, or stops the start: moving a file from one
+host to another never gives a model more tools.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from glob import escape
+from typing import Any, NamedTuple
+
+import msgspec
+
+from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp import json_file
+
+AMP = "amp.mcpServers"
+
+SECTIONS = ("mcpServers", "servers", "context_servers", "mcp", AMP)
+"""The keys under which hosts have their servers: most, VS Code, Zed, opencode and Crush, Amp."""
+
+OPTIONS, INPUTS = "toolscout", "inputs"
+
+BESIDE = (OPTIONS, INPUTS, "$schema")
+"""Keys beside the servers of a file that names them at its top, as plugins do."""
+
+_STARTING = ("command", "url", "serverUrl", "httpUrl")
+"""Keys of which every server has one."""
+
+FOR_HOSTS_ALONE = (
+    *("alwaysAllow", "autoApprove", "trust", "sandboxEnabled"),
+    *("name", "displayName", "title", "description", "icon", "gallery", "version", "source"),
+    *("$schema", "dev", "watchPaths"),
+)
+"""Keys that say which calls a host asks a person about, and how it shows a server."""
+
+Text = str | int | float | bool
+"""A text for a server; numbers in a file are theirs, too."""
+
+_Names = tuple[str, ...]
+
+
+class _Request(msgspec.Struct, frozen=True):
+    """What is read of the options of requests."""
+
+    headers: dict[str, Text] = {}
+
+
+class Alias(NamedTuple):
+    """A key of some host, and the key that it stands for."""
+
+    means: str
+    kind: Any
+    """The type of its value."""
+    read: Callable[[Any], Any] = lambda value: value
+    """Returns the value of the other key; None for none."""
+
+
+def _exact(names: Iterable[str]) -> list[str]:
+    """Return patterns that match only these names."""
+    return list(map(escape, names))
+
+
+def _listed(names: Iterable[str]) -> list[str] | None:
+    """Return the tools of a list in which `*` stands for all."""
+    return None if "*" in names else _exact(names)
+
+
+def _variables(named: Mapping[str, str]) -> dict[str, str]:
+    return {name: f"${{{variable}}}" for name, variable in named.items()}
+
+
+ALIASES = {
+    "serverUrl": Alias("url", str),  # Windsurf
+    "httpUrl": Alias("url", str),  # Gemini CLI
+    "environment": Alias("env", dict[str, Text]),  # opencode
+    "env_http_headers": Alias("headers", dict[str, str], _variables),  # Codex
+    "bearer_token_env_var": Alias(  # Codex
+        "headers", str, lambda name: {"Authorization": f"Bearer ${{{name}}}"}
+    ),
+    "requestInit": Alias("headers", _Request, lambda request: request.headers),
+    "requestOptions": Alias("headers", _Request, lambda request: request.headers),  # Continue
+    "http_headers": Alias("headers", dict[str, Text]),  # Codex
+    "tools": Alias("allow", _Names, _listed),  # GitHub Copilot
+    "includeTools": Alias("allow", _Names, _exact),  # Gemini CLI
+    "enabled_tools": Alias("allow", _Names, _exact),  # Codex, Crush
+    "excludeTools": Alias("deny", _Names, _exact),  # Gemini CLI
+    "disabledTools": Alias("deny", _Names, _exact),  # Roo Code, Windsurf
+    "disabled_tools": Alias("deny", _Names, _exact),  # Codex, Crush
+}
+"""By the key of the host. Of headers and variables, later rows and a server's own come first."""
+
+_OF_AMP = ALIASES | {"includeTools": Alias("allow", _Names)}
+"""There they are patterns."""
+
+
+def entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yield of each server in a file its section, its place, its name, and what is said of it.
+
+    Raises:
+        ConfigurationError: something there is no server; says where.
+    """
+    for section in SECTIONS:
+        if section in content:
+            for name, place, value in _named(section, content[section]):
+                yield section, place, name, value
+    if is_unwrapped(content):
+        for name, value in content.items():
+            if name not in BESIDE:
+                yield "", name, name, value
+
+
+def is_unwrapped(content: Mapping[str, Any]) -> bool:
+    """Return whether a file has its servers at its top, each with a command or an address."""
+    values = [value for key, value in content.items() if key not in BESIDE]
+    return (
+        bool(values)
+        and not any(section in content for section in SECTIONS)
+        and all(isinstance(one, dict) and any(map(one.__contains__, _STARTING)) for one in values)
+    )
+
+
+def _named(section: str, written: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    place = section
+    inner = written.get("servers") if section == "mcp" and isinstance(written, dict) else None
+    if isinstance(inner, dict) and not any(map(inner.__contains__, _STARTING)):
+        place, written = f"{place}.servers", inner  # VS Code's settings, opencode from 2 on
+    if isinstance(written, list):  # Continue
+        named = [
+            (one.get("name") if isinstance(one, dict) else None, f"{place}[{number}]", one)
+            for number, one in enumerate(written)
+        ]
+    elif isinstance(written, dict):
+        named = [(name, f"{place}.{name}", one) for name, one in written.items()]
+    else:
+        raise ConfigurationError(f"{place}: expected an object with at least one server")
+    for name, where, value in named:
+        if not isinstance(value, dict):
+            raise ConfigurationError(f"{where}: expected an object")
+        if not isinstance(name, str):
+            raise ConfigurationError(f"{where}: expected a name")
+        yield name, where, value
+
+
+def in_our_words(section: str, value: dict[str, Any], place: str) -> dict[str, Any]:
+    """Return what is said of a server with the keys of `mcp.json`.
+
+    Raises:
+        ConfigurationError: a value is of the wrong type, or two keys contradict each other.
+    """
+    aliases = _OF_AMP if section == AMP else ALIASES
+    own = {key: one for key, one in _with_command(value).items() if key not in aliases}
+    found = dict(own)
+    spelled = {key: key for key in own}
+    for key, alias in aliases.items():
+        if key not in value:
+            continue
+        read = alias.read(json_file.checked(value[key], alias.kind, f"{place}.{key}"))
+        before = found.get(alias.means)
+        if read is None:
+            continue
+        if before is None:
+            found[alias.means], spelled[alias.means] = read, key
+        elif isinstance(before, dict) and isinstance(read, dict):
+            found[alias.means] = before | read | own.get(alias.means, {})
+        elif alias.means == "deny" and isinstance(before, list):
+            found[alias.means] = [*before, *read]
+        elif before != (list(read) if isinstance(before, list) else read):
+            both = f"{spelled[alias.means]} and {key}"
+            raise ConfigurationError(f"{place}: {both} mean the same: give one")
+    return found
+
+
+def _with_command(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry whose command, if it has one, is a text."""
+    command = value.get("command")
+    if isinstance(command, dict):  # an older Zed: command, args and env in one
+        whole = value | command | {"command": command.get("path")}
+        return {key: one for key, one in whole.items() if key != "path"}
+    if isinstance(command, list):  # opencode: command and args in one
+        first, *rest = command or [None]
+        args = value.get("args") or []
+        return value | {
+            "command": first,
+            "args": [*rest, *args] if isinstance(args, list) else args,
+        }
+    return value
+
+
+def names_tools(key: str) -> bool:
+    """Return whether a key may say which tools a server is to offer, as `allowedTools`."""
+    return any(part.lower().endswith("tools") for part in key.split("."))
