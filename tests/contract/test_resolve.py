@@ -60,7 +60,14 @@ def test_a_name_of_several_tools_is_ambiguous(server: Server, written: str, fits
 
 @pytest.mark.parametrize(
     ("written", "suggested"),
-    [("noraml_cdf", "normal_cdf"), ("web_serch", "web_search"), ("normal", "normal_cdf")],
+    [
+        ("noraml_cdf", "normal_cdf"),
+        ("web_serch", "web_search"),
+        ("normal", "normal_cdf"),
+        ("crate_isue", "mcp__github__create_issue"),
+        ("jira__create_isue", "mcp__jira__create_issue"),
+        ("maths.noraml_cdf", "normal_cdf"),
+    ],
 )
 def test_an_unknown_name_brings_similar_ones(server: Server, written: str, suggested: str):
     (result,) = resolve(server, written)

@@ -5,7 +5,7 @@ from functools import cached_property
 from rapidfuzz.distance import JaroWinkler
 from rapidfuzz.process import extract
 
-from toolscout.common.spelling import forms, key
+from toolscout.common.spelling import forms
 from toolscout.contract.answers import Resolution
 from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.index.catalog import Catalog
@@ -13,7 +13,7 @@ from toolscout.text.relevance import Pause, no_pause
 
 SIMILAR = 0.85
 """Jaro-Winkler similarity of letters and digits from which a name is suggested: it allows one or
-two typing errors, or a prefix.
+two typing errors, or a beginning.
 """
 
 MAX_SUGGESTIONS = 5
@@ -51,19 +51,33 @@ class Resolver:
         return Resolution(written, suggestions=self._similar(name) or None)
 
     @cached_property
-    def _spelled(self) -> list[str]:
-        return [key(name)[:COMPARED] for name in self._catalog.names]
+    def _spelled(self) -> tuple[list[str], list[int]]:
+        """Return what names are compared by: whole, and without prefixes if they have any."""
+        spelled, rows = [], []
+        for row, name in enumerate(self._catalog.names):
+            for form in _compared(name):
+                spelled.append(form)
+                rows.append(row)
+        return spelled, rows
 
     def _similar(self, name: str) -> list[str]:
-        letters = key(name)[:COMPARED]
-        if not letters:
-            return []
-        found = extract(
-            letters,
-            self._spelled,
-            scorer=JaroWinkler.normalized_similarity,
-            score_cutoff=SIMILAR,
-            limit=MAX_SUGGESTIONS,
-        )
-        ranked = sorted(found, key=lambda hit: (-hit[1], hit[2]))
-        return [self._catalog.names[row] for _, _, row in ranked]
+        spelled, rows = self._spelled
+        best: dict[int, float] = {}
+        for letters in _compared(name):
+            found = extract(
+                letters,
+                spelled,
+                scorer=JaroWinkler.normalized_similarity,
+                score_cutoff=SIMILAR,
+                limit=3 * MAX_SUGGESTIONS,  # all forms of a name may be among them
+            )
+            for _, similarity, place in found:
+                best[rows[place]] = max(similarity, best.get(rows[place], 0.0))
+        ranked = sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))
+        return [self._catalog.names[row] for row, _ in ranked[:MAX_SUGGESTIONS]]
+
+
+def _compared(name: str) -> list[str]:
+    """Return the letters and digits of a name: of all, and after its first and last prefix."""
+    written = forms(name)
+    return list(dict.fromkeys(form[:COMPARED] for form in (*written[:2], *written[-1:])))

@@ -80,7 +80,7 @@ def test_each_search_waits_for_servers_that_start_and_then_says_which(
         assert text_of(refused).endswith("; git: it is still starting")
         monkeypatch.setattr("toolscout.gateway.mcp.view.START_S", PATIENCE_S)
         found = soon(office, "search_tools", query="show the history of commits")
-        called = soon(office, "call_tool", name="git.gitLog")
+        called = soon(office, "call_tool", name="mcp__git__git_log")
         starts.touch()
         assert json.loads(text_of(found.result(PATIENCE_S)))["tools"][0]["name"] == "git__git_log"
         assert text_of(called.result(PATIENCE_S)) == "git_log"

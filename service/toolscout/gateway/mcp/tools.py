@@ -16,7 +16,7 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.skills import FILE
-from toolscout.gateway.mcp.view import Session, View
+from toolscout.gateway.mcp.view import Session, View, without_host
 from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, resolved, show
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
 from toolscout.metatools.finds import without_titles
@@ -117,6 +117,7 @@ class ServerTools:
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
         """Return the tools of which the whole or the own name is written in any spelling.
 
+        Hosts write `mcp__` before it, or what they call this gateway.
         A tool of another server never answers to a whole name, even if its own name is the same.
         Servers that may have an unknown one, but start or read their lists, are waited for.
         """
@@ -208,8 +209,11 @@ class ServerTools:
     def _resolution(self, written: str) -> Resolution:
         found = self._view.finder.resolve(written)
         offered = self._view.tools.get(found.name or "")
-        if offered is not None and key(written) in (key(found.name or ""), key(offered.tool.name)):
-            return found
+        if offered is not None:
+            spelled = key(written)
+            right = key(offered.shown["name"]), key(offered.tool.name)
+            if spelled in right or without_host(spelled) in right:
+                return found
         skills = self._view.skills.by_name
         if found.name in skills:
             return Resolution(written, suggestions=[f"{READ_SKILL} {found.name}"])

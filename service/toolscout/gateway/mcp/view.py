@@ -33,8 +33,13 @@ MAX_SEARCHES = 16
 """Latest searches of a session that a call may belong to."""
 
 
-HOSTS_PREFIX = "mcp"
-"""What hosts write before the name of a server, as in `mcp__git__git_log`."""
+HOSTS_PREFIXES = ("mcptoolscout", "toolscout", "mcp", "")
+"""Letters of what hosts write before a name, as in `mcp__git__git_log`."""
+
+
+def without_host(spelled: str) -> str:
+    """Return the letters of a name without what hosts write before it."""
+    return spelled.removeprefix(next(filter(spelled.startswith, HOSTS_PREFIXES)))
 
 
 class Search(NamedTuple):
@@ -172,8 +177,13 @@ class View:
 
     def prefix_of(self, written: str) -> str:
         """Return the prefix of the server that a written name begins with, or ""."""
-        spelled = key(prefix(written)).removeprefix(HOSTS_PREFIX)
-        fitting = [one.name for one in self.connections if spelled.startswith(key(one.name))]
+        whole = key(prefix(written))
+        spelled = whole, without_host(whole)
+        fitting = [
+            one.name
+            for one in self.connections
+            if any(form.startswith(key(one.name)) for form in spelled)
+        ]
         return max(fitting, key=len, default="")
 
     def connections_of(self, server: str) -> list[Connection]:
