@@ -2,9 +2,10 @@
 
 import os
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,25 @@ def test_a_clock_that_jumps_changes_no_answer_and_loses_nothing(tmp_path: Path):
             response = server.search("spin", crowd(20, f"jump{abs(days)}"))
             assert response.status_code == 200, response.text
             assert "degraded=no" in response.headers["x-tool-selection"]
+        told_in_all = entries(tmp_path / "state.db")
+        shift.write_text(str(400 * DAY_S), "ascii")
+        other = tmp_path / "other"
+        other.mkdir()
+        with running(other, *flags, **clock) as wrong:
+            until(lambda: "clock_suspect" in wrong.stdout)
+            assert "toolscout_clock_suspect 1.0" in wrong.get("/metrics").text
+        shift.write_text("0", "ascii")
+    assert entries(tmp_path / "state.db") == told_in_all == 8
+    with running(tmp_path, *flags, **clock) as server:
+        until(lambda: server.get("/v1/learning").json()["observations"] == told_in_all)
+
+
+def entries(file: Path) -> int:
+    """Return the number of reports in a store."""
+    with closing(sqlite3.connect(file)) as db:
+        query = "SELECT count(*) FROM entries WHERE log LIKE 'learning/%'"
+        found: int = db.execute(query).fetchone()[0]
+    return found
 
 
 @contextmanager

@@ -1,10 +1,8 @@
 """Learning across processes: two learners on one store stand for two processes."""
 
-import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from time import time
+from time import monotonic, time
 
 import pytest
 
@@ -27,11 +25,15 @@ CATALOG = ENGINE.catalog
 PATTERN = "ship the parcel"
 
 
-def learner(store: StateStore, clock: Callable[[], float] = time) -> Learner:
+def learner(
+    store: StateStore,
+    clock: Callable[[], float] = time,
+    steady: Callable[[], float] = monotonic,
+) -> Learner:
     def known(tenant: str, digest: str):
         return CATALOG if digest == CATALOG.digest else None
 
-    return Learner(Guard(store), ENGINE.embedder, known, clock)
+    return Learner(Guard(store), ENGINE.embedder, known, clock, steady=steady)
 
 
 def first(learner: Learner, tenant: str = "acme", pattern: str = PATTERN) -> str | None:
@@ -47,12 +49,8 @@ def worked(tool: str = "resize_image", **fields: object) -> Observation:
 
 async def follow(learner: Learner, reports: list[str] | None = None) -> None:
     """Read the logs once, as the service does all the time."""
-    told = reports if reports is not None else []
-    following = asyncio.create_task(learner.follow(["acme"], told.append))
-    await asyncio.sleep(0.2)
-    following.cancel()
-    with suppress(asyncio.CancelledError):
-        await following
+    learner.experience("acme")
+    await learner.catch_up((reports if reports is not None else []).append)
 
 
 async def test_a_new_process_knows_what_was_recorded(tmp_path: Path):

@@ -11,7 +11,6 @@ from tests.learning.test_prior import point
 from toolscout.index.patterns import WORDS_KEPT, pack, read_pattern, unpack
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
-from toolscout.learning.log import DAY_S
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.sqlite import SqliteStore
@@ -73,45 +72,6 @@ async def test_vectors_of_another_model_are_skipped_and_told_of_once(store: Stat
     assert observed(two) == 0
     assert len(reports) == 1
     assert "3 observations" in reports[0]
-
-
-async def test_reports_are_deleted_at_their_age_in_batches_of_a_day(store: StateStore):
-    now = [1_000_000.0]
-    one, two = (of_model(store, "m", kept_s=10 * DAY_S, clock=lambda: now[0]) for _ in range(2))
-    await one.record("acme", [worked()] * 2)
-    now[0] += 5 * DAY_S
-    await one.record("acme", [worked()])
-    now[0] += 5.5 * DAY_S  # the first are old, but not by a day
-    await follow(two)
-    assert (observed(two), len(await store.read(LOG))) == (3, 3)
-    now[0] += DAY_S
-    await follow(two)
-    await follow(two)
-    await follow(one)
-    assert (observed(one), observed(two), len(await store.read(LOG))) == (1, 1, 1)
-
-
-async def test_what_is_in_memory_alone_is_forgotten_at_its_age():
-    now = [1_000_000.0]
-    options = {"kept_s": 10 * DAY_S, "clock": lambda: now[0], "lasting": False}
-    one = of_model(MemoryStore(), "m", **options)
-    await one.record("acme", [worked()] * 2)
-    await follow(one)
-    assert first(one) == "resize_image"
-    now[0] += 11 * DAY_S
-    await follow(one)
-    assert not len(one.experience("acme"))
-    assert first(one) != "resize_image"
-
-
-async def test_reports_of_a_tenant_that_nobody_asks_for_are_deleted_too(store: StateStore):
-    now = [1_000_000.0]
-    options = {"kept_s": 10 * DAY_S, "clock": lambda: now[0]}
-    await of_model(store, "m", **options).record("gone", [worked()])
-    await store.append("learning/gone", [b"damaged"], 100)
-    now[0] += 20 * DAY_S
-    await follow(of_model(store, "m", **options))
-    assert await store.read("learning/gone") == []
 
 
 async def test_the_reports_with_all_subjects_are_forgotten_by_every_process(store: StateStore):

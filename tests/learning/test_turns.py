@@ -60,8 +60,9 @@ async def test_equal_reports_of_a_turn_count_once():
 
 async def test_turns_that_are_over_are_removed_from_the_store():
     """They hold what was asked, so they do not stay longer than they are of use."""
-    store, now = MemoryStore(), [time()]
-    one, log = learner(store, clock=lambda: now[0]), "learning-turns/acme"
+    now = [time()]
+    store = MemoryStore(lambda: now[0])
+    one, log = learner(store, lambda: now[0], lambda: now[0]), "learning-turns/acme"
     await store.append(log, [b'{"turn": ' + b"[" * 10_000], keep=10)
     await search(one, "old")
     await follow(one)

@@ -1,6 +1,7 @@
 """What every state store promises; each store's own test module runs these tests on it."""
 
 import asyncio
+from time import time
 
 import pytest
 
@@ -25,6 +26,11 @@ class StoreContract:
         assert await store.get("brief") is None
         assert await store.keys("") == ["lasting"]
         assert await store.swap("brief", None, b"new")
+
+    async def test_its_time_is_that_of_the_machine(self, store: StateStore):
+        """The real stores of the tests run here; only theirs counts where many hosts share one."""
+        before = time()
+        assert before - 1 <= await store.now() <= time() + 1
 
     async def test_a_changed_value_is_not_swapped(self, store: StateStore):
         assert await store.swap("key", None, b"one")

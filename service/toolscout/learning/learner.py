@@ -19,10 +19,11 @@ from toolscout.index.vectors import Embedder
 from toolscout.learning.chains import Insight
 from toolscout.learning.examples import ExamplePriors
 from toolscout.learning.experience import Experience, Observation, Use
-from toolscout.learning.log import DAY_S, KEPT_S, Log, Report, Seen, Slices
+from toolscout.learning.log import DAY_S, KEPT_S, Erasure, Log, Report, Seen, Slices, unfinished
 from toolscout.learning.prior import HALF_LIFE_S, prior_of
+from toolscout.learning.retention import Retention
 from toolscout.learning.tenants import Contents, Tenant, Tenants, content_digest
-from toolscout.learning.turns import TURN_S, Turn, digest, report_of, source_of
+from toolscout.learning.turns import Turn, digest, report_of, source_of
 from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.choose import Chain
 from toolscout.ranking.pipeline import rank
@@ -34,10 +35,6 @@ from toolscout.tools.filters import tenant_of
 
 FOLLOW_S = 1.0
 """Seconds between reads of the logs for observations of other processes."""
-
-TIDY_S = 60.0
-"""Seconds between checks of a log for old turns."""
-
 
 MAX_COMPARED = 2_000
 """Tools of a catalog up to which a report without a turn is searched again, to compare the orders
@@ -55,6 +52,8 @@ class Learner:
         model: the name of the model; vectors of other models cannot be compared.
         lasting: whether observations are written to the store at all.
         kept_s: seconds after which they are deleted.
+        suspected: is told where most of a log would be too old at once.
+        steady: counts seconds, whatever the clock is set to.
     """
 
     def __init__(  # noqa: PLR0913  # the parts, and how long and in what form to keep patterns
@@ -67,6 +66,8 @@ class Learner:
         model: str = "",
         lasting: bool = True,
         kept_s: float = KEPT_S,
+        suspected: Callable[[str], object] = lambda _: None,
+        steady: Callable[[], float] = monotonic,
     ) -> None:
         self._embedder = embedder
         self._clock = clock
@@ -75,7 +76,19 @@ class Learner:
         self._tenants = Tenants(self._contents)
         self._examples = ExamplePriors()
         self._log = Log(guard, self._model) if lasting else None
-        self._kept_s = kept_s
+        self._kept_s, self._steady = kept_s, steady
+        self._began = clock() - steady()  # the time at which `steady` was 0
+        self._aged = -inf
+        """When what is too old was looked for."""
+        self._reached = True
+        self._retention = (
+            None if self._log is None else Retention(self._log, kept_s, suspected, steady)
+        )
+
+    @property
+    def held_logs(self) -> int:
+        """Number of logs of which most would be too old at once, and which are kept for now."""
+        return 0 if self._retention is None else self._retention.held
 
     def experience(self, tenant: str) -> Experience:
         """Return the experience of a tenant."""
@@ -169,75 +182,64 @@ class Learner:
         What is in memory alone cannot be told apart: there everything of the tenant is forgotten.
 
         Raises:
-            StoreUnavailable: the store failed, and some of them may remain.
+            StoreUnavailable: the store failed, and some of them may remain; what was begun is
+                finished by any process, or by the next call.
         """
         if self._log is None:
             return self._tenants.renew(tenant) is not None
-        epoch = await self._log.remove(tenant, lambda seen: {*subjects} <= {*seen.subjects})
+        erasure = Erasure(subjects=tuple(sorted(subjects)))
+        is_known = self._tenants.get(tenant).knows(erasure.subjects)
+        epoch = await self._log.forget(tenant, erasure, is_known=is_known)
         if epoch is not None:
             self._tenants.renew(tenant).epoch = epoch
         return epoch is not None
 
     async def follow(self, tenants: Iterable[str], report: Report) -> None:
         """Read the logs, then the entries that other processes add, until cancelled."""
-        if self._log is None:
-            await self._age()
-            return
         for tenant in tenants:
             self._tenants.get(tenant)
-        reached, tidied = True, -inf
         while True:
-            for tenant in self._tenants.names():
-                try:
-                    await self._write_turns(self._log, tenant)
-                    await self._catch_up(self._log, tenant, report)
-                    reached = True
-                except StoreUnavailable as error:
-                    if reached:
-                        report(f"learning: {error}")
-                    reached = False
-            if reached and monotonic() - tidied >= DAY_S:
-                tidied = monotonic()
-                await self._tidy_others(self._log, report)
+            await self.catch_up(report)
             await asyncio.sleep(FOLLOW_S)
 
-    async def _age(self) -> None:
-        """Forget what is too old where nothing is stored, until cancelled."""
-        while True:
-            self._tenants.forget(self._clock() - self._kept_s)
-            await asyncio.sleep(DAY_S / 24)
+    async def catch_up(self, report: Report) -> None:
+        """Read what other processes have added, and forget what is too old."""
+        is_daily = self._steady() - self._aged >= DAY_S
+        if self._log is None or self._retention is None:
+            if self._steady() - self._aged >= DAY_S / 24:
+                self._aged = self._steady()
+                # However the clock is set meanwhile.
+                self._tenants.forget(self._began + self._aged - self._kept_s)
+            return
+        for tenant in self._tenants.names():
+            try:
+                await self._write_turns(self._log, tenant)
+                await self._catch_up(self._log, tenant, report)
+                self._reached = True
+            except StoreUnavailable as error:
+                if self._reached:
+                    report(f"learning: {error}")
+                self._reached = False
+        if self._reached and is_daily:
+            self._aged = self._steady()
+            await self._retention.tidy_others(self._tenants.names(), report)
 
     async def _catch_up(self, log: Log, tenant: str, report: Report) -> None:
         """Learn the logs' new entries, except those that were learned when they were recorded."""
-        epoch, now = await log.epoch(tenant), self._clock()
+        epoch = await log.epoch(tenant)
         known = self._tenants.peek(tenant)
         if known is None:
             return
+        begun = unfinished(epoch) if epoch == known.epoch else None
+        if begun is not None:  # whoever began it has had a second
+            epoch = await log.finish(tenant, begun)
         if epoch != known.epoch:
             known = self._tenants.renew(tenant)
             known.epoch = epoch
         await self._read(log, tenant, known, report)
-        if now - known.tidied >= TIDY_S:  # after reading, for a full store can still be read
-            known.tidied = now
-            await self._tidy(log, tenant)
-
-    async def _tidy(self, log: Log, tenant: str) -> None:
-        """Remove turns that are over, and once a day the reports that are too old."""
-        now = self._clock()
-        await log.forget_turns(tenant, now - TURN_S)
-        oldest, before = await log.oldest(tenant), now - self._kept_s
-        # Every process reads what is left again.
-        if oldest is not None and oldest < before - DAY_S:
-            await log.remove(tenant, lambda seen: seen.time < before)
-
-    async def _tidy_others(self, log: Log, report: Report) -> None:
-        """Tidy the logs of tenants that are unknown here, such as those whose keys were removed."""
-        try:
-            for tenant in await log.tenants():
-                if self._tenants.peek(tenant) is None:
-                    await self._tidy(log, tenant)
-        except StoreUnavailable as error:
-            report(f"learning: the logs of other tenants were not tidied: {error}")
+        if self._retention is not None and self._retention.is_due(tenant):
+            # After reading, for a full store can still be read.
+            await self._retention.tidy(tenant)
 
     async def _read(self, log: Log, tenant: str, known: Tenant, report: Report) -> None:
         skipped = 0
@@ -276,6 +278,7 @@ class Learner:
                 known.chains.learn(observation.chain, observation, vector)
             else:
                 known.experience.learn(observation, vector)
+            known.note_subjects(observation.subjects)
             counted.append(observation)
             await slices.pause()
         return counted

@@ -4,7 +4,7 @@ Patterns are stored as vectors, never as texts.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from secrets import token_hex
 from time import perf_counter
@@ -76,11 +76,32 @@ def _time_of(entry: Entry) -> float:
         return 0.0
 
 
-def _is_meant(entry: Entry, is_meant: Callable[[Observation], bool]) -> bool:
-    try:
-        return is_meant(_decode(entry.value))
-    except _UNREADABLE:
-        return True  # nobody can use it
+class Erasure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which observations are to be removed: those with all subjects, or those before a time."""
+
+    subjects: tuple[str, ...] = ()
+    before: float | None = None
+
+    def means(self, entry: Entry, *, damaged: bool = True) -> bool:
+        """Whether an entry is to be removed; `damaged` is the answer for one nobody can use."""
+        try:
+            seen = _decode(entry.value)
+        except _UNREADABLE:
+            return damaged
+        if self.before is not None:
+            return seen.time < self.before
+        return {*self.subjects} <= {*seen.subjects}
+
+
+_decode_erasure = msgspec.json.Decoder(Erasure).decode
+
+
+def unfinished(epoch: bytes | None) -> Erasure | None:
+    """Return what a process was removing when it began an epoch; None if that is done."""
+    erasing = (epoch or b"").partition(b" ")[2]
+    with suppress(*_UNREADABLE):
+        return _decode_erasure(erasing) if erasing else None
+    return None
 
 
 class Log:
@@ -118,26 +139,70 @@ class Log:
             await self._guard.run("drop", self._guard.store.drop(key(kind, tenant)), WRITE_S)
         return await self._begin_epoch(tenant)
 
-    async def _begin_epoch(self, tenant: str) -> bytes:
+    async def _begin_epoch(self, tenant: str, erasing: bytes = b"") -> bytes:
         """Have all processes read the logs again, which have to be as they shall be read."""
-        epoch = token_hex(8).encode()
+        epoch = token_hex(8).encode() + erasing
         await self._guard.run("put", self._guard.store.put(key(EPOCH, tenant), epoch), WRITE_S)
         return epoch
 
-    async def remove(self, tenant: str, is_meant: Callable[[Observation], bool]) -> bytes | None:
-        """Remove some observations; return the new epoch, or None if there were none.
+    async def forget(self, tenant: str, erasure: "Erasure", *, is_known: bool) -> bytes | None:
+        """Erase what is meant; return the new epoch, or None if nobody knows anything of it.
+
+        Args:
+            tenant: whose log.
+            erasure: what is meant.
+            is_known: whether this process has learned something of it.
+
+        Raises:
+            StoreUnavailable: some of it may remain, until this is called again.
+        """
+        begun = unfinished(await self.epoch(tenant))
+        if begun is not None and begun != erasure:
+            await self.finish(tenant, begun)
+        if begun == erasure or is_known or await self.has(tenant, erasure):
+            return await self.erase(tenant, erasure)
+        return None
+
+    async def erase(self, tenant: str, erasure: "Erasure") -> bytes:
+        """Remove the observations that are meant; return the new epoch.
+
+        The epoch says what is to be removed before anything is, so that whoever reads it later
+        finishes what was begun; once that is done, the next one has all processes read anew.
+
+        Raises:
+            StoreUnavailable: some of them may remain, until `finish` is called or this again.
+        """
+        await self._begin_epoch(tenant, b" " + _encode(erasure))
+        return await self.finish(tenant, erasure)
+
+    async def finish(self, tenant: str, erasure: "Erasure") -> bytes:
+        """Remove what an erasure means, and return the new epoch, with which it is over.
 
         Raises:
             StoreUnavailable: some of them may remain.
         """
-        log, position, removed = key(OBSERVATIONS, tenant), START, 0
-        while entries := await self._read(log, position):
-            position = entries[-1].position
-            meant = [entry.position for entry in entries if _is_meant(entry, is_meant)]
-            removed += len(meant)
+        log = key(OBSERVATIONS, tenant)
+        async for entries in self._pages(log):
+            meant = [entry.position for entry in entries if erasure.means(entry)]
             if meant:
                 await self._guard.run("remove", self._guard.store.remove(log, meant), READ_S)
-        return await self._begin_epoch(tenant) if removed else None
+        return await self._begin_epoch(tenant)
+
+    async def has(self, tenant: str, erasure: "Erasure") -> bool:
+        """Return whether the log has an observation that is meant, damaged ones aside."""
+        async for entries in self._pages(key(OBSERVATIONS, tenant)):
+            if any(erasure.means(entry, damaged=False) for entry in entries):
+                return True
+        return False
+
+    async def times(self, tenant: str) -> list[float]:
+        """Return when each observation of a log was made."""
+        pages = self._pages(key(OBSERVATIONS, tenant))
+        return [_time_of(entry) async for entries in pages for entry in entries]
+
+    async def now(self) -> float:
+        """Return the store's time."""
+        return await self._guard.run("now", self._guard.store.now(), READ_S)
 
     async def oldest(self, tenant: str) -> float | None:
         """Return when the first observation of a log was made; None of an empty log."""
@@ -218,6 +283,12 @@ class Log:
                     if read.model == self._model and len(unpack(read.vector)):
                         found[read.turn] = Turn(read.time, read.catalog, read.vector, read.gains)
         return found
+
+    async def _pages(self, log: str) -> AsyncIterator[list[Entry]]:
+        position = START
+        while entries := await self._read(log, position):
+            position = entries[-1].position
+            yield entries
 
     async def _read(self, log: str, position: str, limit: int = PAGE) -> list[Entry]:
         reading = self._guard.store.read(log, position, limit)

@@ -130,7 +130,7 @@ HALF_LIFE_S = 30 * 86_400.0
 STALE_S = 3_600.0
 """Age in seconds after which an index is rebuilt, so that old uses fade."""
 
-_VERSIONS = count(1)
+_VERSIONS = count(1)  # within one of an index, a query always gets the same answer
 
 
 class LearnedIndex:
@@ -156,8 +156,8 @@ class LearnedIndex:
         self._slots = min(SLOTS, max(1, MAX_ROWS // max(len(keys), 1)))
         self._size = len(keys)
         self._made = now
-        self.version, self._seen, self._blamed = 0, 0, 1.0
-        self._note_change()
+        self._seen = experience.changes
+        self.version, self._blamed = next(_VERSIONS), _blame(experience)
         known = [key for key in self._row_of if experience.of(key) is not None]
         self._place: dict[Key, int] = {}
         self._used = 0
@@ -197,17 +197,9 @@ class LearnedIndex:
             for key in ours:
                 self._take(key, now)
             if ours:
-                self._note_change()
+                self.version, self._blamed = next(_VERSIONS), _blame(experience)
             self._seen = experience.changes
         return True
-
-    def _note_change(self) -> None:
-        """Start a new version, in which every query gets the same answer until the next."""
-        experience = self._experience
-        self.version = next(_VERSIONS)
-        self._seen = experience.changes
-        # Where everything fails, a failure says nothing of its tool.
-        self._blamed = 1 - experience.failures / (experience.observations + USUAL_USES)
 
     def helps(self, likeness: float) -> bool:
         """Whether the reports so far show that experience improves the order of these tools.
@@ -338,6 +330,11 @@ class LearnedIndex:
 def prior_of(index: LearnedIndex) -> Prior:
     """Return an index as the pipeline uses it."""
     return Prior(lambda query, vectors: index.prior(read_pattern(query, vectors)), index.version)
+
+
+def _blame(experience: Experience) -> float:
+    """Return how much a failure counts: where everything fails, it says nothing of its tool."""
+    return 1 - experience.failures / (experience.observations + USUAL_USES)
 
 
 def _trust(closest: float, pattern: Pattern) -> float:

@@ -67,6 +67,10 @@ AT_ONCE, USED_AT_ONCE = 1_000, 300
 some 10 and 25 ms.
 """
 
+SUBJECTS = 100_000
+"""Maximum number of sessions and sources of one tenant that are remembered, as many as a log has
+entries."""
+
 MAX_TENANTS = 4_096
 """Maximum number of tenants with experience; the one that was used longest ago is dropped first,
 and read again from the store, if one is set, when it comes back.
@@ -89,16 +93,27 @@ class Tenant:
         """Marks entries of the log that were learned here when they were recorded."""
         self.epoch: bytes | None = None
         """Changes when the logs are dropped."""
-        self.tidied = float("-inf")
-        """When its logs were last checked for texts and old turns."""
         self.foreign = 0
         """Entries of other models, which were passed over."""
+        self._subjects: OrderedDict[tuple[str, ...], None] = OrderedDict()
         self._contents = contents
         self._latest = ""
         self._recent: OrderedDict[str, None] = OrderedDict()
         self._indexes: Lru[str, LearnedIndex] = Lru(INDEXES)
         self._making: dict[str, asyncio.Task[None]] = {}
         """Indexes of large catalogs that are being made."""
+
+    def note_subjects(self, subjects: tuple[str, ...]) -> None:
+        """Note whom a report names that was learned, the latest of them."""
+        if subjects:
+            self._subjects[subjects] = None
+            if len(self._subjects) > SUBJECTS:
+                self._subjects.popitem(last=False)
+
+    def knows(self, subjects: tuple[str, ...]) -> bool:
+        """Whether a report was learned that names all of these."""
+        wanted = set(subjects)
+        return any(wanted <= {*named} for named in self._subjects)
 
     def note(self, digest: str) -> None:
         """Note that a catalog was searched."""

@@ -184,6 +184,7 @@ class Service:
             model=model,
             lasting=self.shared is not None,
             kept_s=self.settings.learning_days * DAY_S,
+            suspected=lambda what: self.log.error("clock_suspect", detail=what),
         )
 
     def _compiled(self, space: str, catalog: Catalog, restored: int) -> None:
@@ -235,6 +236,8 @@ class Service:
     def _show_gauges(self) -> None:
         """Let the metrics read what changes all the time."""
         metrics = self.metrics
+        if (learner := self.learner) is not None:
+            metrics.clock_suspect.set_function(lambda: learner.held_logs)
         metrics.cache_bytes.set_function(lambda: self.cache.nbytes)
         metrics.cache_entries.set_function(lambda: len(self.cache))
         metrics.in_flight.set_function(lambda: self.admission.in_flight)

@@ -23,7 +23,7 @@ MAX_PAUSE_S = 30.0
 """Maximum pause in seconds; a pause doubles each time the next try fails too."""
 
 
-READS = frozenset({"get", "keys", "logs", "read", "share"})
+READS = frozenset({"get", "keys", "logs", "now", "read", "share"})
 """Actions that change nothing."""
 
 

@@ -63,6 +63,10 @@ class MemoryStore:
         if key in self._values:
             self._bytes -= _size([self._values.pop(key)[0]])
 
+    async def now(self) -> float:
+        """Return the time of this process."""
+        return self._clock()
+
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
         found = sorted(key for key in self._values if key.startswith(prefix))

@@ -85,6 +85,11 @@ class PostgresStore:
         """Remove a value."""
         await self._ask("delete", key=key)
 
+    async def now(self) -> float:
+        """Return the server's time."""
+        (found,) = await (await self._ask("now")).fetchone()
+        return float(found)
+
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
         asked = await self._ask("keys", **_bounds(prefix))

@@ -98,6 +98,11 @@ class RedisStore:
         """Remove a value."""
         await self._run(lambda: self._redis.delete(self._key(key)))
 
+    async def now(self) -> float:
+        """Return the server's time."""
+        seconds, microseconds = await self._run(self._redis.time)
+        return float(seconds + microseconds / 1e6)
+
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
         return await self._scan(prefix)

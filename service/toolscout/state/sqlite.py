@@ -104,6 +104,10 @@ class SqliteStore:
         query = "DELETE FROM kept WHERE key = ?"
         await self._run(lambda db: db.execute(query, (key,)), write=True)
 
+    async def now(self) -> float:
+        """Return the time of this machine."""
+        return self._clock()
+
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
         # The index answers a range without reading the values.

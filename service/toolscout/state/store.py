@@ -79,6 +79,9 @@ class StateStore(Protocol):
     async def delete(self, key: str) -> None:
         """Remove a value, whatever it is."""
 
+    async def now(self) -> float:
+        """Return the store's time, in seconds since 1970; a file has that of its machine."""
+
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix, sorted."""
 

@@ -54,8 +54,7 @@ class Metrics:
         self.patterns = counter("patterns", about, "result")
         self.offered = histogram("offered_tools", "Distinct tools in a search", _TOOLS)
         self.selected = histogram("selected_tools", "Tools selected", _TOOLS[:9])
-        about = "Requests about tools with fields that are none of ours, which were ignored"
-        self.ignored = counter("ignored_fields", about)
+        self.ignored = counter("ignored_fields", "Requests with fields that are none of ours")
         about = "Estimated prompt tokens of the tools in searches of compiled lists, by tenant"
         self.tokens_offered = counter("tokens_offered", about, "tenant")
         about = "Those of tools that were not selected; none of a search without any match"
@@ -81,6 +80,8 @@ class Metrics:
         self.log_dropped = counter("log_lines_dropped", about)
         about = "Actions on the state store that failed or took too long"
         self.store_failures = counter("store_failures", about, "action")
+        about = "Logs of reports of which most would be too old at once; they are kept for now"
+        self.clock_suspect = gauge("clock_suspect", about)
         about = "Changes of the file with the keys, by what came of them"
         self.key_changes = counter("key_changes", about, "result")
         about = "When the first key of a tenant ends, as a Unix time; none without a date"

@@ -1,0 +1,104 @@
+"""Delete reports at their age, though a clock may be wrong.
+
+What is too old goes by the store's time, which no single host has wrong; a file goes by that of its
+machine. A jump of that clock would make everything too old at once, and so does a service that was
+not used for long. These cannot be told apart, so a log of which most would go is kept for a day, by
+a clock that only counts seconds, and then loses a part of it a day.
+"""
+
+from collections.abc import Callable, Collection
+from math import inf
+
+from toolscout.learning.log import DAY_S, Erasure, Log, Report, unfinished
+from toolscout.learning.turns import TURN_S
+from toolscout.state.store import StoreUnavailable
+
+TIDY_S = 60.0
+"""Seconds between checks of a log for old turns and reports."""
+
+SLACK = 0.1
+"""Share of the time that reports are kept by which the oldest may be older, at most a day: every
+process reads what is left again."""
+
+MOST, PORTION = 0.5, 0.25
+"""Share of a log that is not removed at once, and share that goes in a day instead."""
+
+
+class Retention:
+    """Decides what of the logs is too old.
+
+    Args:
+        log: the logs.
+        kept_s: seconds after which reports are deleted.
+        suspected: is told what is suspicious, once for each tenant.
+        steady: counts seconds, whatever the time is set to.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        kept_s: float,
+        suspected: Callable[[str], object],
+        steady: Callable[[], float],
+    ) -> None:
+        self._log = log
+        self._kept_s = kept_s
+        self._suspected = suspected
+        self._steady = steady
+        self._tidied: dict[str, float] = {}
+        """When each tenant's logs were checked last."""
+        self._held: dict[str, float] = {}
+        """Since when, or since which portion, most of a tenant's log would go."""
+
+    @property
+    def held(self) -> int:
+        """Number of logs of which most would go at once."""
+        return len(self._held)
+
+    def is_due(self, tenant: str) -> bool:
+        """Whether a tenant's logs are to be checked."""
+        return self._steady() - self._tidied.get(tenant, -inf) >= TIDY_S
+
+    async def tidy(self, tenant: str) -> None:
+        """Remove turns that are over, and reports that are too old.
+
+        Raises:
+            StoreUnavailable: some of them may remain.
+        """
+        self._tidied[tenant] = self._steady()
+        now = await self._log.now()
+        await self._log.forget_turns(tenant, now - TURN_S)
+        oldest, before = await self._log.oldest(tenant), now - self._kept_s
+        if oldest is None or oldest >= before - min(DAY_S, SLACK * self._kept_s):
+            self._held.pop(tenant, None)
+            return
+        times = await self._log.times(tenant)
+        old = sorted(time for time in times if time < before)
+        if len(old) > MOST * len(times):
+            since = self._held.get(tenant)
+            if since is None:
+                self._held[tenant] = self._steady()
+                self._suspected(
+                    f"{len(old)} of {len(times)} reports of a tenant are older than learning_days"
+                    " by this clock; they stay for a day, and then a part of them goes each day"
+                )
+            if since is None or self._steady() - since < DAY_S:
+                return
+            self._held[tenant] = self._steady()
+            # Those of one time go together; of the rest not one is younger than `before`.
+            before = old[max(1, int(PORTION * len(times))) - 1]
+            before = min(next((time for time in old if time > before), inf), now - self._kept_s)
+        else:
+            self._held.pop(tenant, None)
+        await self._log.erase(tenant, Erasure(before=before))
+
+    async def tidy_others(self, known: Collection[str], report: Report) -> None:
+        """Tidy the logs of tenants that are unknown here, such as those whose keys were removed."""
+        try:
+            for tenant in await self._log.tenants():
+                if tenant not in known:
+                    if begun := unfinished(await self._log.epoch(tenant)):
+                        await self._log.finish(tenant, begun)
+                    await self.tidy(tenant)
+        except StoreUnavailable as error:
+            report(f"learning: the logs of other tenants were not tidied: {error}")
