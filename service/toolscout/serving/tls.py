@@ -1,8 +1,8 @@
 """TLS: the certificate, and whose certificates callers need.
 
 With `tls_client_ca` a caller without a certificate of that authority gets no connection (mutual
-TLS). Certificate and key are read again once a second and on SIGHUP: a renewed pair holds from the
-next connection on, and a wrong one changes nothing.
+TLS). Certificate and key are followed (`followed_files`), and read at once on SIGHUP: a renewed
+pair holds from the next connection on, and a wrong one changes nothing.
 """
 
 import re

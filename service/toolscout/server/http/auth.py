@@ -1,9 +1,9 @@
 """Authentication by API keys, which are stored as hashes and belong to tenants.
 
 Keys from a file (`TOOLSCOUT_API_KEYS_FILE`) change while the service runs: every process reads it
-again once a second and on SIGHUP, and whenever its text differs, the new keys hold from the next
-request on. A file that is missing, empty or malformed changes nothing: the keys so far stay, and
-the log says why.
+once a second. Once its text differs and has stayed the same for two seconds, or at once on SIGHUP,
+the new keys hold from the next request on. A file that is missing, empty or malformed changes
+nothing: the keys so far stay, and the log says why.
 """
 
 import hmac
@@ -91,6 +91,16 @@ class Keyring:
         """Return what is known of each key, in their order."""
         return [key for _, key in self._keys]
 
+    def wider_than(self, before: "Keyring") -> list[tuple[str, str]]:
+        """Return the keys, by name, that may do more than they might, each with what."""
+        known = dict(before._keys)
+        found = []
+        for hashed, key in self._keys:
+            old = known.get(hashed)
+            if old is not None and (more := _wider(old, key)):
+                found.append((key.name, ", ".join(more)))
+        return found
+
     @property
     def tenants(self) -> list[str]:
         """Return all tenants."""
@@ -113,6 +123,17 @@ class Keyring:
             if hmac.compare_digest(known, hashed):
                 found = key
         return found
+
+
+def _wider(old: Key, new: Key) -> list[str]:
+    found = [f"scope {scope}" for scope in sorted(new.scopes - old.scopes)]
+    if new.tenant != old.tenant:
+        found.append(f"tenant {new.tenant}")
+    elif new.space != old.space and old.space != old.tenant:
+        found.append("all tools" if new.space == new.tenant else "other tools")
+    if old.expires is not None and (new.expires is None or new.expires > old.expires):
+        found.append("longer")
+    return found
 
 
 def _presented(headers: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
@@ -224,6 +245,7 @@ class KeyFile:
         self._log = log
         self._changes = changes
         self._is_warned = False
+        self._keys = Keyring(seen)
         self.files = FollowedFiles(self._text, self._use, seen)
 
     def _use(self, text: str) -> None:
@@ -236,8 +258,12 @@ class KeyFile:
             self._changes.labels("refused").inc()
             self._log.error("keys_kept", file=str(self._path), reason=error.detail)
             return
+        wider = keys.wider_than(self._keys)
+        self._keys = keys
         self._accept(keys)
         self._changes.labels("ok").inc()
+        for name, what in wider:
+            self._log.warning("keys_widened", key=name, what=what)
         self._log.info("keys_changed", keys=len(keys), tenants=len(keys.tenants))
 
     def _text(self) -> str:
