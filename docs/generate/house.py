@@ -47,8 +47,9 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("lessons",),
         ("meta", "turn"),
         ("callers_search", "dispatch", "exchange", "history"),
-        ("shown",),
-        ("pieces", "providers", "settings"),
+        ("settings", "shown"),
+        ("left_out",),
+        ("pieces", "providers"),
         ("config", "local", "refusals", "session", "tracker"),
     ),
     "server": (

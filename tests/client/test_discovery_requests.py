@@ -31,28 +31,58 @@ def test_the_tool_a_request_forces_is_not_deferred(flow, shape, tools):
 
 
 @only(lambda shape: shape.forbidding())
-def test_a_request_that_allows_no_call_is_left_alone(flow, shape, tools):
+@pytest.mark.parametrize(("strategy", "first"), [("api", []), ("hybrid-first", ["read_file"])])
+def test_a_first_request_that_allows_no_call_has_the_few(flow, shape, tools, strategy, first):
     model = Model(shape, DONE)
-    request = shape.request("please help", tools, **shape.forbidding())
-    flow().complete(request, model, shape.name)
-    assert model.requests == [request]
+    request = shape.request("please read", tools, **shape.forbidding())
+    flow(strategy).complete(request, model, shape.name)
+    assert model.seen(0) == [PHANTOM, *first]
 
 
-ALLOWED = [
-    ("openai", {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto"}}}),
-    ("openai-responses", {"tool_choice": {"type": "allowed_tools", "mode": "auto"}}),
+FUNCTION = {"type": "function", "name": "run_tests"}
+LISTED = {"mode": "auto", "tools": [{"type": "function", "function": {"name": "run_tests"}}]}
+ALLOWED: list[tuple[str, Json]] = [
+    ("openai", {"tool_choice": {"type": "allowed_tools", "allowed_tools": LISTED}}),
+    (
+        "openai-responses",
+        {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [FUNCTION]}},
+    ),
     ("gemini", {"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["run_tests"]}}}),
 ]
 
 
 @pytest.mark.parametrize(("name", "choice"), ALLOWED)
-def test_a_request_that_lists_allowed_tools_is_left_alone(flow, name, choice):
+@pytest.mark.parametrize(("strategy", "first"), [("api", []), ("hybrid-first", ["read_file"])])
+def test_a_first_request_that_lists_allowed_tools_has_these_and_the_few(
+    flow, name, choice, strategy, first
+):
     shape = BY_NAME[name]
     tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
     model = Model(shape, DONE)
-    request = shape.request("please help", tools, **choice)
-    flow().complete(request, model, name)
-    assert model.requests == [request]
+    request = shape.request("please read", tools, **choice)
+    flow(strategy, top_k=1).complete(request, model, name)
+    assert model.seen(0) == [PHANTOM, *first, "run_tests"]
+
+
+@pytest.mark.parametrize(("strategy", "seen"), [("api", [*ABOUT]), ("hybrid-first", ["read_file"])])
+def test_a_first_request_for_several_answers_has_the_few_without_a_search(flow, strategy, seen):
+    shape = BY_NAME["openai"]
+    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
+    model = Model(shape, DONE)
+    flow(strategy).complete(shape.request("please read", tools, n=2), model, "openai")
+    assert model.seen(0) == seen
+
+
+def test_a_thread_whose_tools_cannot_change_is_told_of_once(flow, caplog):
+    shape = BY_NAME["anthropic"]
+    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
+    running = flow()
+    for text in ("read", "write"):
+        model = Model(shape, DONE)
+        request = shape.request(text, tools, thread={"type": "new"}, model="claude-3-5-sonnet")
+        running.complete(request, model, "anthropic")
+        assert model.requests == [request]
+    assert [one for one in caplog.messages if "out with every tool" in one] == [caplog.messages[0]]
 
 
 def test_built_in_tools_stay(flow, shape, tools):

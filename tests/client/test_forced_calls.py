@@ -4,9 +4,18 @@ from typing import Any
 
 import pytest
 
-from tests.client.flows import Model
+from tests.client.flows import DONE, Model
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
-from tests.client.test_reports import MAIL, OPENAI, READ, Service, configured, service, upstream
+from tests.client.test_reports import (
+    MAIL,
+    OPENAI,
+    READ,
+    Service,
+    configured,
+    service,
+    teach,
+    upstream,
+)
 from tests.client.upstream import Peer
 from toolscout.discovery import ToolDiscovery
 
@@ -20,7 +29,10 @@ ALLOWED = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [
 def pairs(upstream: Peer, service: Service, shape: Any, request: Json, *calls: Any) -> Any:
     """Return what is reported of a request that the model answers with some calls."""
     discovery = ToolDiscovery(configured(upstream.url, "hybrid-first"))
-    discovery.complete(request, lambda _: shape.response(Said(calls=calls)), shape.name)
+    said = Said(calls=calls)
+    model = Model(shape, said, DONE)
+    discovery.complete(request, model, shape.name)
+    discovery.complete(shape.history(request, said, ["ok"], "thanks"), model, shape.name)
     discovery.close()
     return service.pairs
 
@@ -44,7 +56,7 @@ def test_a_call_of_a_listed_tool_is_not_reported(upstream, service):
     tools = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
     discovery = ToolDiscovery(configured(upstream.url, "hybrid-first"))
     for choice, call in (({}, READ), ({"tool_choice": ALLOWED}, MAIL)):
-        model = Model(OPENAI, Said(calls=(call,)))
-        discovery.complete(OPENAI.request("read it", tools, **choice), model)
+        asked = OPENAI.request("read it", tools, **choice)
+        teach(discovery, asked, Said(calls=(call,)))
     discovery.close()
     assert service.pairs == [("read it", "read_file")]

@@ -3,17 +3,20 @@
 import ast
 import asyncio
 import importlib
+import json
 import logging
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import httpx2
 import pytest
 
 import toolscout
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.upstream import Exchange, peer
+from toolscout.discovery.exchange import ProviderError
 
 OPENAI, ANTHROPIC = SHAPES[:2]
 INTEGRATIONS = Path(toolscout.__file__).parent / "integrations"
@@ -198,7 +201,8 @@ def prepared(hook: ModuleType, *requests: Json, refused: str = "") -> list[list[
         for data in requests:
             sent = await made.async_pre_call_hook(CALLER, None, data, "anthropic_messages")
             tools.append(sent["tools"])
-            await made.async_post_call_failure_hook(data, RuntimeError(refused), CALLER)
+            error = ProviderError(httpx2.Response(400, json={"error": {"message": refused}}))
+            await made.async_post_call_failure_hook(data, error, CALLER)
         await made.discovery.aclose()
         return tools
 
@@ -239,6 +243,14 @@ def test_a_deployment_that_refuses_deferred_tools_is_sent_none_any_more(
         monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
         sent = prepared(hook, received(request()), received(request()), refused=words)
     assert [any("defer_loading" in tool for tool in tools) for tools in sent] == [True, still]
+
+
+def test_a_tool_that_a_provider_has_refused_is_sent_no_more(hook, monkeypatch):
+    words = "Invalid schema for function 'read_file': no"
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
+        sent = prepared(hook, received(request()), received(request()), refused=words)
+    assert ["read_file" in json.dumps(tools) for tools in sent] == [True, False]
 
 
 @pytest.mark.parametrize(("whose", "is_executed"), [(None, False), ("ours", True)])

@@ -93,11 +93,13 @@ def test_a_first_request_has_no_more_tools_than_the_provider_takes(flow, restric
     shape = BY_NAME["openai"]
     model = Model(shape, DONE)
     request = shape.request("read the file", declared(shape)) | restriction
-    flow().complete(request, model, "openai")
-    assert len(model.seen(0)) < MAX_TOOLS
-    assert "read_file" in model.seen(0)
-    assert PHANTOM not in model.seen(0)
-    assert restriction is not LISTED["openai"] or "tool_123" in model.seen(0)
+    flow(endpoint="http://127.0.0.1:9").complete(request, model, "openai")
+    flow("hybrid-first", "http://127.0.0.1:9").complete(request, model, "openai")
+    for seen in map(model.seen, range(2)):
+        assert len(seen) <= MAX_TOOLS
+        assert (PHANTOM in seen) == ("n" not in restriction)
+        assert restriction is not LISTED["openai"] or "tool_123" in seen
+    assert "read_file" in model.seen(1)
 
 
 @pytest.mark.parametrize("restriction", [{}, {"n": 2}, FORBIDDEN["openai"], LISTED["openai"]])

@@ -39,11 +39,15 @@ class Offer:
     Those are built-ins, and what is no tool of any known shape; `odd` has the positions of these.
     """
 
-    __slots__ = ("_by_name", "_items", "_named", "encoded", "names", "odd", "tokens", "unnamed")
+    __slots__ = (
+        *("_by_name", "_digest", "_items", "_named"),
+        *("encoded", "names", "odd", "tokens", "unnamed"),
+    )
 
     def __init__(self, tools: Any) -> None:
         """Read the names; what is no list of tools, such as a text, is the only item of one."""
         self._by_name: dict[str, Any] | None = None
+        self._digest: bytes | None = None
         self.encoded: tuple[object, tuple[bytes, bytes]] | None = None
         """What is sent of them, once it has been written, behind the encoder that wrote it."""
         self.tokens: int | None = None
@@ -108,8 +112,10 @@ class Offer:
 
     def digest(self) -> bytes:
         """Return a hash of the definitions, whatever their order, and wherever a marker stands."""
-        written = sorted(_written(name, tool) for name, tool in self.by_name.items())
-        return sha256(b"\n".join(written)).digest()
+        if self._digest is None:
+            definitions = sorted(written(name, tool) for name, tool in self.by_name.items())
+            self._digest = sha256(b"\n".join(definitions)).digest()
+        return self._digest
 
     def endings(self, must_call: bool) -> tuple[str, ...]:
         """Return the names of tools that end a run, which no search may hide.
@@ -125,7 +131,7 @@ class Offer:
         kept = {name: tool for name, tool in self.by_name.items() if permit(name)}
         if len(kept) < len(self.names):
             self._by_name, self.names, self._named = kept, tuple(kept), tuple(kept.values())
-            self.encoded = self.tokens = None
+            self.encoded = self.tokens = self._digest = None
 
     def pick(self, names: Iterable[str]) -> tuple[Any, ...]:
         """Return the tools of these names in their order, then those without a name."""
@@ -147,7 +153,7 @@ def _searched_name(tool: Any) -> str:
     return "" if shapes.runs_at_provider(whole) else shapes.name_of(whole)
 
 
-def _written(name: str, tool: Any) -> bytes:
+def written(name: str, tool: Any) -> bytes:
     """Return a definition as JSON; its name alone if it is none."""
     try:
         content = {key: value for key, value in shapes.as_mapping(tool).items() if key != MARKER}

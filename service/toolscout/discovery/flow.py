@@ -73,6 +73,8 @@ class Flow(Preparation):
         if isinstance(begun, Turn):
             if self.config.strategy == "hybrid-first" and begun.wants_first:
                 await self._choose_first(begun)
+            if (unsearched := begun.unsearched) is not None:
+                return unsearched
             self._observe("deferred", begun)
         return begun
 
@@ -114,7 +116,7 @@ class Flow(Preparation):
         if not isinstance(begun, Turn):
             return await forward(begun)
         try:
-            return await self._go_on(begun, await first_answer(begun, forward), forward)
+            return await self._go_on(begun, await answer_to(begun, forward), forward)
         finally:
             begun.end()
 
@@ -122,11 +124,10 @@ class Flow(Preparation):
         """Search and forward until a response is for the client; return it in its original type."""
         response = body_of(given)
         while calls := turn.searches(response):
-            request = turn.resume(response, await self._search(turn, calls))
-            if request is None:
+            if turn.resume(response, await self._search(turn, calls)) is None:
                 break
             try:
-                given = await forward(request)
+                given = await answer_to(turn, forward)
             except Exception as error:
                 if not may_be_ours(error):
                     raise
@@ -168,7 +169,7 @@ class Flow(Preparation):
                     return
                 except Exception as error:
                     if not is_answered and turn.falls_back_after(error):
-                        stream = turn.provider.stream(turn.search_name)
+                        stream = stream if turn.rounds else turn.provider.stream(turn.search_name)
                         opened = forward(turn.request)
                         continue
                     is_final = is_answered or turn.rounds == 0 or started_over
@@ -191,8 +192,8 @@ class Flow(Preparation):
             await close(opened)
 
 
-async def first_answer(turn: Turn, forward: AsyncForward[Body]) -> Body:
-    """Forward the first request of a turn, and plainer ones while it is refused."""
+async def answer_to(turn: Turn, forward: AsyncForward[Body]) -> Body:
+    """Forward the request of a turn, and plainer ones while it is refused."""
     while True:
         try:
             return await forward(turn.request)

@@ -95,11 +95,12 @@ class History:
 def seed_of(form: str, session: str, catalog: bytes, request: Mapping[str, Any]) -> bytes:
     """Return what tells a conversation from all others that begin with the same messages.
 
-    With another catalog the prompt begins with other bytes, and results of searches would name
-    tools that are not there.
+    Empty where the conversation or the form is unknown, so that nothing is put back. With another
+    catalog the prompt begins with other bytes, and results of searches would name tools that are
+    not there.
     """
     beside = {key: request[key] for key in BESIDE if key in request}
-    return _json([form, session, catalog, beside])
+    return b"" if not form or not session else _json([form, session, catalog, beside])
 
 
 def _place(key: bytes, mark: str) -> bytes:

@@ -15,6 +15,7 @@ from toolscout.common.lru import Lru
 from toolscout.discovery import local
 from toolscout.discovery.callers_search import callers_search
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
+from toolscout.discovery.left_out import LeftOut
 from toolscout.discovery.providers import Json, Provider, ProviderName, provider_named
 from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.reporter import reporter_of
@@ -35,6 +36,11 @@ TOOL_KEYS = ("tools", "toolConfig", "functions")
 
 USER_KEYS = ("user", "safety_identifier", "prompt_cache_key")
 """Keys with which a request names its user or its conversation."""
+
+KEPT_BY_THREADS = (
+    "the provider keeps the tools of a thread, and this model loads none later: such requests go "
+    "out with every tool"
+)
 
 logger = logging.getLogger("toolscout.client")
 
@@ -102,6 +108,7 @@ class Preparation:
             always_keep, top_k, restore_on_no_match, defer_above, search
         )
         self.store = SessionStore() if store is None else store
+        self._told_of_threads = False
         self._turn_settings = TurnSettings(
             config=config,
             store=self.store,
@@ -111,6 +118,7 @@ class Preparation:
             dispatch=dispatch,
             remember_tools=remember_tools,
             refusing=Lru(MAX_MODELS),
+            left_out=LeftOut(),
             on_end=partial(self._observe, "finished"),
         )
         self._turn_observers = events.checked_observers("turn_observers", turn_observers)
@@ -175,10 +183,10 @@ class Preparation:
         is_unknown = not name and bool(previous)
         is_used = self._only_asks or self._rollout.mode == "on" or self._rollout.includes(name)
         search = callers_search(provider, request, tools)
-        if not is_used:
-            return request
-        if search.is_left_alone(self.config.search) or (search.defers and strategy == "relevance"):
-            logger.info("the request searches deferred tools by itself and is left alone")
+        is_own = search.is_left_alone(self.config.search)
+        if not is_used or is_own or (search.defers and strategy == "relevance"):
+            if is_used:
+                logger.info("the request searches deferred tools by itself and is left alone")
             return request
         request, tools = search.request, search.tools
         offer = Offer(tools)
@@ -192,16 +200,21 @@ class Preparation:
             is_kept = is_unknown or provider.keeps_tools(request)
             return request if is_kept else self._filtered(request, provider, offer, name)
         turn = Turn(search, provider, offer, name, self._turn_settings, scope)
-        plain = turn.unsearched
-        if is_unknown and (turn.fits_whole or not turn.is_native):
-            plain = turn.original
         if provider.keeps_tools(request) and not turn.is_native:
-            plain = request  # its tools could not change
-        return turn if plain is None else plain
+            self._tell_of_threads()
+        elif not is_unknown or (turn.is_native and not turn.shown.has_room_for_all):
+            return turn
+        return request if provider.keeps_tools(request) else turn.original
+
+    def _tell_of_threads(self) -> None:
+        if not self._told_of_threads:
+            self._told_of_threads = True
+            logger.warning(KEPT_BY_THREADS)
 
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
         choice = provider.choice(request)
+        refused = self._turn_settings.left_out.leave_out(provider, offer, choice.names)
         pins = {*config.pins, *choice.names} & {*offer.names}
         filtered, deferred = local.filter_tools(
             provider.query(request),
@@ -214,7 +227,7 @@ class Preparation:
             recent=provider.recent(request),
             expanded=self.store.expanded(session),
         )
-        if not deferred:
+        if not deferred and not refused:
             return request
         kept = dict.fromkeys((*filtered, *offer.endings(choice.must_call)))
         names = list(kept)

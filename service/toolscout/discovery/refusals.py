@@ -8,6 +8,12 @@ FORM = (400, 422)
 CONTENT = (*FORM, 413)
 """Statuses with which a provider refuses what a request holds."""
 
+MAX_REFUSALS = 3
+"""Refusals of one turn after which it goes on without the tools that they name."""
+
+MAX_ERROR_CHARS = 20_000
+"""Characters of a refusal that are read."""
+
 NATIVE_WORDS = ("defer_loading", "tool_search", "tool_reference")
 """Words of the native form; a refusal of it names one of them."""
 
@@ -30,8 +36,14 @@ def names_native_form(error: Exception) -> bool:
 
     One for another reason, such as too long a prompt, says nothing about the model.
     """
-    text = f"{error} {getattr(getattr(error, 'response', None), 'text', '')}"
+    text = text_of_error(error)
     return any(word in text for word in NATIVE_WORDS)
+
+
+def text_of_error(error: Exception) -> str:
+    """Return the words of a refusal, those of the provider among them."""
+    text = f"{error} {getattr(getattr(error, 'response', None), 'text', '')}"
+    return text[:MAX_ERROR_CHARS]
 
 
 def may_be_ours(error: Exception) -> bool:

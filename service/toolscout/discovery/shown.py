@@ -52,6 +52,17 @@ class Shown:
         self._fitting_first.update(name for name in names if name not in self._visible)
         self.keep(names)
 
+    def drop(self, names: Collection[str]) -> None:
+        """Show these tools no more, because the provider refuses them."""
+        for name in names:
+            self._visible.pop(name, None)
+            self._brought.pop(name, None)
+        self._known, self._found, self._near = (
+            [name for name in shown if name not in names]
+            for shown in (self._known, self._found, self._near)
+        )
+        self._nearest = "", ()
+
     def know(self, names: Iterable[str]) -> None:
         """Take tools as found before the turn, instead of those taken so before."""
         self._known = [

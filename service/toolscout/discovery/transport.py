@@ -34,7 +34,7 @@ from toolscout.discovery.exchange import (
     provider_of,
     response_with,
 )
-from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, first_answer
+from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, answer_to
 from toolscout.discovery.pieces import AsyncBody, Blocking, Body, Pieces, joined, run
 from toolscout.discovery.providers import Json, ProviderName
 from toolscout.discovery.providers.fields import encode
@@ -212,7 +212,7 @@ class _Exchanges:
 
         pieces = None
         try:
-            first = await first_answer(turn, opened)
+            first = await answer_to(turn, opened)
             if is_json(first):  # not every API streams, or says that it does
                 first = await self._whole(first)
                 if not first.content.startswith((b"data:", b"event:", b":")):

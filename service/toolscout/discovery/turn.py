@@ -19,12 +19,12 @@ from toolscout.client.selection import Reason, Selection
 from toolscout.discovery.callers_search import CallersSearch
 from toolscout.discovery.dispatch import NAME, Dispatch
 from toolscout.discovery.history import History, seed_of
-from toolscout.discovery.providers import Call, Json, Provider, native_of
+from toolscout.discovery.providers import Call, Json, Provider
 from toolscout.discovery.providers.calls import is_of_model
 from toolscout.discovery.providers.fields import summed
 from toolscout.discovery.providers.native import Native
 from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
-from toolscout.discovery.refusals import names_native_form, refuses_form
+from toolscout.discovery.refusals import MAX_REFUSALS, names_native_form, refuses_form
 from toolscout.discovery.settings import TurnSettings
 from toolscout.discovery.shown import NO_MORE, Found, Shown, description, free_name, result_text
 
@@ -51,8 +51,8 @@ class Turn:
         scope: str = "",
     ) -> None:
         self.session, self.offer = session, offer
-        self.rounds = self.search_count = 0
-        """Forwards after a search, and searches that were answered."""
+        self.rounds = self.search_count = self._refused = 0
+        """Forwards after a search, searches that were answered, and refusals of single tools."""
         self.searched: list[tuple[int, str, Selection[Any]]] = []
         self.calls: list[Call] = []
         """Those of the last response, without searches."""
@@ -60,8 +60,8 @@ class Turn:
         """Whether the turn ended with searches and other calls in one response."""
         self._responses: list[Json] = []
         self._spent: Json = {}
-        self._restored = False  # whether every tool was to come back
-        self._fell_back = False  # whether the native form was just refused
+        self._restored = self._fell_back = False
+        """Whether every tool was to come back; whether the native form was just refused."""
         self._settings, self._config, self.scope = settings, settings.config, scope
         self._is_accepted = self._has_ended = False
         self._new_first: Sequence[str] | None = None  # unless it is known from before
@@ -71,14 +71,13 @@ class Turn:
         self._request: Json | None = None
         if settings.dispatch:
             provider = cast("Provider", Dispatch(provider, free_name(NAME, offer.names)))
-        self._emulated = self.provider = provider
-        self._model = (provider.name, str(request.get("model")))
-        native = native_of(provider, request) if settings.native else None
-        if native is not None and settings.refusing.get(self._model) is None:
-            self.provider = native
+        self._emulated = provider
+        self.provider = settings.native_form(provider, request) or provider
+        choice = provider.choice(request)
+        self._forced = choice.names
+        settings.left_out.leave_out(provider, offer, choice.names, by_reference=self.is_native)
         limit = provider.max_tools and provider.max_tools - (2 if settings.dispatch else 1)
         self.shown = Shown(offer, "append" if settings.dispatch else settings.order, limit)
-        choice = provider.choice(request)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
         self.shown.keep((*settings.kept(session, scope), *search.visible))
@@ -93,9 +92,9 @@ class Turn:
         request = self.asked
         # What the provider stores of a conversation holds its searches already.
         is_stored = bool(provider.previous(request))
-        seed = b""
-        if self.session and not is_stored and not provider.keeps_tools(request):
-            seed = seed_of(type(provider).__name__, self.session, self._catalog, request)
+        is_kept = is_stored or provider.keeps_tools(request)
+        form = "" if is_kept else type(provider).__name__
+        seed = seed_of(form, self.session, self._catalog, request)
         self._history = history = History(provider.history(request), store, seed)
         if history.searches:  # else the caller's own bytes stay as they are
             request = provider.with_history(request, history.whole)
@@ -149,23 +148,10 @@ class Turn:
         return self.provider is not self._emulated
 
     @property
-    def fits_whole(self) -> bool:
-        """Whether the provider takes every tool in one request."""
-        return self.shown.has_room_for_all
-
-    @property
     def unsearched(self) -> Json | None:
-        """The request to forward where nothing can be searched; None where something can.
-
-        It has every tool if none was shown before; of several answers none could be continued.
-        """
+        """The request without a search tool, where none of several answers could be continued."""
         provider, asked = self._emulated, self.asked
-        is_single = provider.choices(asked) == 1
-        if self.is_native or (is_single and provider.choice(asked).may_search):
-            return None
-        if not self._settings.store.has_deferred(self.session):
-            return self.original
-        if is_single:
+        if self.is_native or provider.choices(asked) == 1:
             return None
         tools = self.shown.from_before(self._known)
         return provider.with_tools(asked, tools) if tools else self.original
@@ -179,7 +165,7 @@ class Turn:
     def show_without_answer(self) -> None:
         """Show every tool, because nobody answers; of too many, those nearest to the message."""
         self.shown.guess(self.user_query)
-        self._request = self.start_over() if self.fits_whole else None
+        self._request = self.start_over() if self.shown.has_room_for_all else None
 
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""
@@ -203,11 +189,31 @@ class Turn:
         if self._new_first is not None:
             store.mark_visible(self.session, self._catalog, self._new_first)
 
-    def falls_back_after(self, error: Exception) -> bool:
-        """Whether to repeat a refused first forward, whose request has a plainer form now.
+    def leaves_out(self, error: Exception) -> bool:
+        """Leave out the tools that a refusal names; whether there are any."""
+        left_out, provider = self._settings.left_out, self.provider
+        left_out.learn(error, provider, provider.tools(self.request), self.offer)
+        self._refused += 1
+        # After a search the history of a native request may refer to such a tool.
+        if self._refused > MAX_REFUSALS or (self.rounds and self.is_native):
+            return False
+        if not (named := left_out.leave_out(provider, self.offer, self._forced)):
+            return False
+        self.shown.drop(named)
+        if self.rounds:
+            self._request = self._with_tools(self.request)
+        else:
+            self._begin()
+        return True
 
-        First the emulated form, then the request as it came if it held what earlier turns found.
+    def falls_back_after(self, error: Exception) -> bool:
+        """Whether to repeat a refused forward, whose request has a plainer form now.
+
+        First without the tools that the refusal names; a first forward also in the emulated form,
+        then as it came if it held what earlier turns found.
         """
+        if self.leaves_out(error):
+            return True
         if self.rounds or not refuses_form(error):
             return False
         provider = self.provider
@@ -222,8 +228,7 @@ class Turn:
 
     def emulate_from_now_on(self) -> None:
         """Use the emulated form for this model as long as the process lives."""
-        self._settings.refusing.put(self._model, True)
-        logger.warning("model %s takes no deferred tools; they are emulated", self._model[1])
+        self._settings.emulate(self._emulated, self.asked)
 
     def searches(self, response: Json) -> list[Call]:
         """Return the searches that a response asks for; empty if it is for the client.
@@ -283,23 +288,18 @@ class Turn:
         """Report the end of the turn once, with its last response or with an error."""
         if not self._has_ended:
             self._has_ended = True
-            try:
-                self._keep()
+            try:  # store what the turn has added to its conversation
+                said = [self.provider.without_calls(r, self.search_name) for r in self._responses]
+                names = self.shown.lasting(with_all=self.was_mixed)
+                self._history.keep(self.provider.history(self.request), names, said)
             except Exception:  # the response is for the client all the same
                 logger.exception("a turn could not be stored; its searches will not be put back")
             self._settings.on_end(self)
 
-    def _keep(self) -> None:
-        """Store what the turn has added to its conversation."""
-        said = [self.provider.without_calls(one, self.search_name) for one in self._responses]
-        names = self.shown.lasting(with_all=self.was_mixed)
-        self._history.keep(self.provider.history(self.request), names, said)
-
     def with_usage(self, response: Json) -> Json:
         """Add the usage of the forwards before it to a response's own."""
-        if not self._spent:
-            return response
-        return {**response, **summed(self._spent, response, self.provider.usage_keys)}
+        spent = summed(self._spent, response, self.provider.usage_keys) if self._spent else {}
+        return {**response, **spent} if spent else response
 
     @property
     def visible(self) -> list[Any]:
@@ -335,7 +335,7 @@ class Turn:
         names = self.shown.every(self.user_query)
         if len(names) < len(self.offer.names):
             return self.provider.with_tools(request, self.offer.pick(names))
-        if request is self.asked:
+        if request is self.asked and len(self.offer) == len(self.offer.everything):
             return request
         return self.provider.with_tools(request, self.offer.everything)
 

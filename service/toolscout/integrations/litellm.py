@@ -167,9 +167,11 @@ class ToolscoutHook(CustomLogger):
         user_api_key_dict: Any,
         traceback_str: str | None = None,
     ) -> None:
-        """Drop the turn of a call that failed, and the native form if it was refused."""
+        """Drop the turn of a call that failed, and what was refused of its form and its tools."""
         opened = self._open.pop(request_data.get("litellm_call_id", ""))
-        if opened and opened.turn.is_native and names_native_form(original_exception):
+        if opened is None or opened.turn.leaves_out(original_exception):
+            return  # LiteLLM tries no other request; the next one is without these tools
+        if opened.turn.is_native and names_native_form(original_exception):
             opened.turn.emulate_from_now_on()
 
     def _take(self, data: Json) -> OpenTurn | None:

@@ -1,0 +1,181 @@
+"""Tools that a provider refuses are never sent: one of them would cost the whole request."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.client.flows import DONE, PHANTOM, Model, search
+from tests.client.shapes import ABOUT, BY_NAME, Json, Shape
+from tests.client.streaming import EVENTS, StreamingModel, read
+from tests.client.turns import SCHEMA
+from tests.client.upstream import Exchange, peer
+from toolscout import Engine
+from toolscout.discovery import ToolDiscovery, Transport
+from toolscout.discovery.exchange import ProviderError
+from toolscout.discovery.refusals import MAX_REFUSALS
+
+ILL: dict[str, Json] = {
+    "read_" + "x" * 130: SCHEMA,
+    "read it, please": SCHEMA,
+    "read_list": {"type": "array"},
+    "read_nothing": {"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}},
+    "read_oddly": {"type": "object", "properties": {"a": {"type": "strng"}}},
+}
+JSON = ("Content-Type", "application/json")
+
+
+def having(value: Any, schema: Json) -> Any:
+    """Return a tool with another schema."""
+    if value is SCHEMA:
+        return schema
+    if isinstance(value, dict):
+        return {key: having(one, schema) for key, one in value.items()}
+    return value
+
+
+def declared(shape: Shape) -> list[Json]:
+    ill = [having(shape.tool(name, "Read it"), schema) for name, schema in ILL.items()]
+    return [*ill, *(shape.tool(name, about) for name, about in ABOUT.items())]
+
+
+def refusal(message: str) -> ProviderError:
+    return ProviderError(httpx2.Response(400, json={"error": {"message": message}}))
+
+
+@pytest.mark.parametrize("endpoint", [None, "http://127.0.0.1:9"], ids=["well", "away"])
+@pytest.mark.parametrize("strategy", ["api", "hybrid-first", "tool-search", "relevance"])
+def test_what_a_provider_refuses_is_never_sent_and_told_once(
+    flow, shape, strategy, endpoint, caplog
+):
+    running = flow(strategy, endpoint)
+    model = Model(shape, search("read"), DONE)
+    for text in ("please read", "read again"):
+        model.turns = [search("read"), DONE] if strategy != "relevance" else [DONE]
+        running.complete(shape.request(text, declared(shape)), model, shape.name)
+    assert all("read_file" in json.dumps(request) for request in model.requests)
+    assert not any(name in json.dumps(request) for request in model.requests for name in ILL)
+    told = [line for line in caplog.messages if "is left out" in line]
+    assert len(told) == len(ILL)
+    assert f"tool 'read_list' is left out for {shape.name}: its schema is of type array" in str(
+        told
+    )
+
+
+def test_what_the_caller_forces_stays(flow):
+    shape = BY_NAME["openai"]
+    model = Model(shape, DONE)
+    request = shape.request("please", declared(shape), **shape.forcing("read_list"))
+    flow().complete(request, model, "openai")
+    assert model.seen(0) == [PHANTOM, "read_list"]
+
+
+REFUSALS = {
+    "openai": "Invalid schema for function 'read_file': schema must be a JSON Schema",
+    "openai-responses": "Invalid 'tools[{place}].parameters': not a schema",
+    "anthropic": "tools.{place}.custom.input_schema: JSON schema is invalid",
+    "bedrock-anthropic": "tools.{place}.custom.input_schema: JSON schema is invalid",
+    "bedrock": "Value at 'toolConfig.tools.{next}.member.toolSpec' failed to satisfy constraint",
+    "gemini": "* GenerateContentRequest.tools[0].function_declarations[{place}].parameters: no",
+}
+
+
+class Refusing(Model):
+    """Refuses requests that have `read_file`, in the words of its provider."""
+
+    def __call__(self, request: Json) -> Json:
+        if "read_file" not in self.shape.names(request):
+            return super().__call__(request)
+        self.requests.append(request)
+        place = self.shape.names(request).index("read_file")
+        raise refusal(REFUSALS[self.shape.name].format(place=place, next=place + 1))
+
+
+@pytest.mark.parametrize("strategy", ["api", "hybrid-first"])
+def test_a_refusal_that_names_a_tool_is_repeated_without_it_and_remembered(
+    flow, shape, tools, strategy
+):
+    running = flow(strategy)
+    first = Refusing(shape, search("read email"), DONE)
+    answer = running.complete(shape.request("read code", tools), first, shape.name)
+    assert shape.read(answer) == DONE
+    refused = sum("read_file" in shape.names(request) for request in first.requests)
+    assert refused == 1
+    assert "send_email" in first.seen(-1)
+    second = Refusing(shape, search("read email"), DONE)
+    running.complete(shape.request("now read code", tools), second, shape.name)
+    assert not any("read_file" in shape.names(request) for request in second.requests)
+
+
+@pytest.mark.parametrize("interface", EVENTS)
+def test_a_stream_is_begun_again_without_it(service, interface):
+    shape = BY_NAME[interface]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    words = REFUSALS[interface].format(place=3, next=4)
+    model = StreamingModel(shape, search("email read"), refusal(words), DONE)
+    discovery = ToolDiscovery(service.url, order="rank", timeout=5)
+    request = shape.request("run tests", tools)
+    out = b"".join(discovery.stream(request, model, interface, "s"))
+    discovery.close()
+    assert read(shape, out) == DONE
+    assert [len(shape.names(one)) for one in model.requests] == [2, 4, 3]
+
+
+def test_no_more_than_some_refusals_of_a_turn_are_tried_again(flow):
+    shape = BY_NAME["openai"]
+    sent: list[list[str]] = []
+
+    def refuse(request: Json) -> Json:
+        names = shape.names(request)
+        sent.append(names)
+        raise refusal(f"Invalid schema for function '{names[1]}'")
+
+    tools = [shape.tool(f"read_{number}", "Read") for number in range(30)]
+    running = flow("hybrid-first", top_k=20)
+    with pytest.raises(ProviderError):
+        running.complete(shape.request("read", tools), refuse, "openai")
+    assert [len(names) for names in sent] == [21 - n for n in range(MAX_REFUSALS + 1)]
+
+
+@pytest.mark.parametrize("message", ["tools: too many", "the function of the tool is wrong", ""])
+def test_a_refusal_that_names_no_tool_is_the_callers(flow, message):
+    shape = BY_NAME["openai"]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    model = Model(shape, refusal(message))
+    with pytest.raises(ProviderError):
+        flow().complete(shape.request("read", tools), model, "openai")
+    assert len(model.requests) == 1
+
+
+def strict(exchange: Exchange) -> None:
+    """Answer as a provider that takes neither long names nor composed schemas."""
+    tools = [tool.get("function", tool) for tool in exchange.json["tools"]]
+    schemas = [tool.get("parameters") or tool.get("input_schema") for tool in tools]
+    is_long = any(len(tool["name"]) > 64 for tool in tools)
+    if is_long or any({"allOf", "anyOf", "oneOf"} & {*schema} for schema in schemas):
+        exchange.answer(b'{"error": {"message": "no"}}', 400, [JSON])
+        return
+    interface = "openai" if exchange.path.endswith("completions") else "anthropic"
+    exchange.answer(json.dumps(BY_NAME[interface].response(DONE)).encode(), headers=[JSON])
+
+
+@pytest.mark.parametrize("case", ["wire-long-name", "wire-native-again"])
+def test_lists_that_broke_agents_elsewhere_are_answered_at_once(data: Path, case):
+    cases = json.loads((data / "cases/field.json").read_text())["cases"]
+    asked = next(one for one in cases if one["id"] == case)["input"]
+
+    def ranking(exchange: Exchange) -> None:
+        found = Engine(exchange.json["tools"]).search(exchange.json["pattern"])
+        exchange.select(*found.names)
+
+    with (
+        peer(ranking) as service,
+        peer(strict) as upstream,
+        httpx2.Client(transport=Transport(service.url)) as client,
+    ):
+        for _ in range(2):
+            answer = client.post(upstream.url + asked["path"], json=asked["body"])
+            assert answer.status_code == 200
+        assert len(upstream.requests) == 2
