@@ -15,12 +15,13 @@ from langchain.agents import create_agent
 from langchain_openai import ChatOpenAI
 from toolbox import TOOLS
 
-from toolscout.discovery import Transport
+from toolscout.discovery import AsyncTransport, Transport
 
-transport = Transport(os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080"), defer_above=5)
+url = os.environ.get("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:8080")
 model = ChatOpenAI(
     model=os.environ.get("OPENAI_MODEL", "gpt-4.1"),
-    http_client=httpx2.Client(transport=transport),
+    http_client=httpx2.Client(transport=Transport(url, defer_above=5)),
+    http_async_client=httpx2.AsyncClient(transport=AsyncTransport(url, defer_above=5)),
 )
 agent = create_agent(model, list(TOOLS.values()))
 

@@ -75,6 +75,8 @@ def _messages(body: Json) -> Iterator[str]:
         yield "Input tag 'tool_search_tool' found does not match any of the expected tags"
     if not can_defer and any(block["type"] == "server_tool_use" for block in blocks):
         yield "Input tag 'server_tool_use' found does not match any of the expected tags"
+    if not can_defer and _loaded("anthropic", body):
+        yield "Input tag 'tool_reference' found does not match any of the expected tags"
     used = {block["id"] for block in blocks if block["type"] == "tool_use"}
     if used != {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"}:
         yield "every tool_use must be followed by its tool_result"

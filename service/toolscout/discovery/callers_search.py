@@ -7,6 +7,9 @@
 The tool, the marks of deferred tools and what searches have left in the conversation are taken out
 of the request, which is then one like any other: its tools without a mark are visible, the others
 are searched. The caller sees the searches in the shape that its provider gives them.
+
+A conversation may go on with a model that loads no tools. Then the references in its history are
+written out as text, and its marked tools are searched here.
 Sources: the documentation and the SDKs of Anthropic and OpenAI, and OpenRouter's OpenAPI.
 """
 
@@ -25,7 +28,7 @@ from toolscout.discovery.providers.responses import grouped
 from toolscout.discovery.shown import Found
 from toolscout.tools.shapes import name_of
 
-MARK = "defer_loading"
+MARK, REFERENCE = "defer_loading", "tool_reference"
 
 _TOOL = re.compile(f"tool_search.*|{OPENROUTER_SEARCH}")
 """Values of `type` of the providers' search tools."""
@@ -91,19 +94,24 @@ def callers_search(provider: Provider, request: Json, tools: list[Any]) -> Calle
     if any(tool.get("execution") == "client" for tool in searches):
         return CallersSearch(request, tools, True)
     history, loaded = provider.history(request), list[str]()
-    left = (_without_searches(message, loaded, provider) for message in history)
+    kind = _KINDS.get(provider.name)
+    loads = kind is None or has_search({"type": kind}, request.get("model"))
+    left = (_without_searches(message, loaded, provider, loads) for message in history)
     kept = [message for message in left if message is not None]
     if not searches:
         # A caller may bring none any more, and still have what earlier ones have left.
-        earlier = {"type": _KINDS.get(provider.name)}
-        if kept != history and not has_search(earlier, request.get("model")):
+        if kept != history and not loads:
             request = provider.with_history(request, kept)
         defers = any(_is_marked(mapping(tool)) for tool in tools)
-        return CallersSearch(request, tools, defers, loaded=loaded)
-    search = searches[0]
+        if loads or not defers or kept == history:
+            return CallersSearch(request, tools, defers, loaded=loaded)
     others = [tool for tool in tools if not _is_search(mapping(tool))]
     visible = [name_of(mapping(tool)) for tool in others if not _is_marked(mapping(tool))]
     plain = [*map(_unmarked, others)]
+    if not searches:
+        request = provider.with_tools(request, plain)
+        return CallersSearch(request, plain, visible=visible, loaded=loaded)
+    search = searches[0]
     changed = provider.with_tools(request, plain)
     if kept != history:
         changed = provider.with_history(changed, kept)
@@ -138,12 +146,18 @@ def _unmarked(tool: Any) -> Any:
     return plain
 
 
-def _without_searches(message: Any, loaded: list[str], provider: Provider) -> Any:
-    """Return what is left of a message or an item, or None; what was found goes to `loaded`."""
+def _without_searches(message: Any, loaded: list[str], provider: Provider, loads: bool) -> Any:
+    """Return what is left of a message or an item, or None; what was found goes to `loaded`.
+
+    For a model that `loads` no tools, searches that the caller has executed go, too.
+    """
     given = mapping(message)
-    if _is_part(given):
+    if _is_part(given) or (not loads and given.get("type") in _PARTS):
         loaded += [name_of(mapping(tool)) for tool in provider.tools(given)]
         return None
+    if not loads:
+        message = changed_at(given, ("content",), lambda parts: _written_out(parts, loaded))
+        given = mapping(message)
     results = [block for block in mappings(given.get("content")) if _is_part(block)]
     if not results:
         return message
@@ -152,6 +166,23 @@ def _without_searches(message: Any, loaded: list[str], provider: Provider) -> An
     loaded += [str(reference.get("tool_name")) for reference in references]
     left = [block for block in given["content"] if not _is_part(mapping(block))]
     return {**given, "content": left} if left else None
+
+
+def _written_out(parts: list[Json], loaded: list[str]) -> list[Json]:
+    """Return the parts of a message whose results name tools as text, which go to `loaded`."""
+
+    def named(inner: list[Json]) -> list[Json]:
+        names = [str(one.get("tool_name")) for one in inner if one.get("type") == REFERENCE]
+        if not names:
+            return inner
+        loaded.extend(names)
+        text = {"type": "text", "text": f"These tools are available now: {', '.join(names)}"}
+        return [*(one for one in inner if one.get("type") != REFERENCE), text]
+
+    return [
+        changed_at(part, ("content",), named) if part.get("type") == "tool_result" else part
+        for part in parts
+    ]
 
 
 def _is_part(part: Json) -> bool:
