@@ -149,6 +149,30 @@ def test_when_nothing_fits_the_model_is_told_so_and_what_there_is(flow, shape, t
     assert told.startswith("No tool fits this search. There are 6 tools, such as create_db,")
 
 
+AWAY = "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize("dispatch", [False, True], ids=["emulated", "dispatch"])
+@pytest.mark.parametrize(
+    ("endpoint", "why"),
+    [(None, "Nothing fits this query"), (AWAY, "The search gave no answer")],
+    ids=["nothing fits", "outage"],
+)
+def test_that_nothing_fits_is_told_apart_from_an_outage(flow, shape, endpoint, why, dispatch):
+    running = flow(endpoint=endpoint, restore_on_no_match=True, dispatch=dispatch)
+    for count in (6, 200):
+        about = {f"tool_{number}": "Does a thing" for number in range(count)}
+        declared = [shape.tool(name, text) for name, text in about.items()]
+        model = Model(shape, search("zxqv"), DONE)
+        running.complete(shape.request(f"please help {count}", declared), model, shape.name)
+        told = shape.results(model.requests[1])["call_1"]
+        takes_all = count == 6 or not shape.name.startswith("openai")
+        expected = f"all {count} tools are available now."
+        assert told.startswith(
+            f"{why}; {expected if takes_all else 'these tools are available instead:'}"
+        )
+
+
 def test_a_service_that_is_gone_brings_every_tool_back(flow, shape, tools):
     model = Model(shape, search("read"), DONE)
     running = flow(endpoint="http://127.0.0.1:9")

@@ -227,11 +227,13 @@ def result_text(selection: Selection[Any], shown: Sequence[str], new: int, offer
             f"No tool fits this search. There are {overview(offer.names)}. Try other words; if "
             "there is still nothing, go on without a tool."
         )
+    is_empty = selection.reason is Reason.EMPTY_SELECTION
+    why = "Nothing fits this query" if is_empty else "The search gave no answer"
     if selection.fell_open and len(shown) == len(offer.names):
-        return "The search gave no answer, so all tools are available now."
-    lines = ["These tools are available now:"]
-    if selection.fell_open:
-        lines = ["The search gave no answer. These tools are available instead:"]
+        return f"{why}; all {len(shown):,} tools are available now."
+    lines = [f"{why}; these tools are available instead:"]
+    if not selection.fell_open:
+        lines = ["These tools are available now:"]
     for name in shown[:MAX_LISTED]:
         summary = first_sentence(texts(offer.by_name[name])[1])
         lines.append(f"- {name}: {summary}" if summary else f"- {name}")
