@@ -9,6 +9,7 @@ from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidArgument, Reason, Selector
 from toolscout.client.call import latest
 from toolscout.client.offer import Offer
+from toolscout.discovery import ToolDiscovery, Transport
 
 
 def read_file(exchange: Exchange) -> None:
@@ -137,9 +138,14 @@ def test_the_relevance_fallback_keeps_everything_when_no_word_is_shared(make):
 @pytest.mark.parametrize(
     ("arguments", "reason", "detail"),
     [
-        ((5, TOOLS), "empty_query", "pattern: expected a text, got int"),
-        ((None, TOOLS), "empty_query", "pattern: expected a text, got NoneType"),
-        (([{"type": "text", "text": "hi"}], TOOLS), "empty_query", "pattern: expected a text"),
+        ((5, TOOLS), "empty_query", "pattern: expected a text or the parts of a message, got int"),
+        (
+            (None, TOOLS),
+            "empty_query",
+            "pattern: expected a text or the parts of a message, got NoneType",
+        ),
+        (([5], TOOLS), "empty_query", "pattern: expected a text or the parts of a message"),
+        (([{"type": "image"}], TOOLS), "empty_query", "the pattern is blank"),
         (("x", TOOLS, 5, 7), "api_error", "always_keep: expected a collection of names, got int"),
         (
             ("x", TOOLS, 5, [7]),
@@ -163,6 +169,61 @@ def test_fields_that_cannot_be_sent_fall_open(make, fields):
         selection = make(fake.url).select("x", TOOLS, fields=fields)
     assert (selection.reason, selection.detail[:7]) == (Reason.API_ERROR, "fields:")
     assert not fake.requests
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"type": "text", "text": "send"}, {"type": "image"}, {"type": "text", "text": "mail"}],
+        ({"type": "input_text", "text": "send"}, {"text": "mail"}),
+    ],
+)
+def test_the_parts_of_a_message_ask_with_their_texts(make, parts):
+    with peer(read_file) as fake:
+        assert make(fake.url).select(parts, TOOLS).names == ["read_file", "search_code"]
+    assert asked(fake)[0]["pattern"] == "send\nmail"
+
+
+@pytest.mark.parametrize("rollout", ["on", "dark"])
+def test_a_list_that_fits_says_that_nothing_was_asked(make, rollout, caplog):
+    caplog.set_level("INFO", "toolscout.client")
+    with peer(read_file) as fake:
+        selection = make(fake.url, rollout=rollout).select("x", TOOLS[:4], top_k=5)
+    assert not fake.requests
+    assert (selection.fell_open, selection.reason) == (False, "few_tools")
+    assert (selection.names, selection.tools) == (NAMES[:4], TOOLS[:4])
+    assert selection.chosen == (NAMES[:4] if rollout == "dark" else None)
+    (line,) = caplog.messages
+    told = {"on": "kept all 4 tools: no more than 5 tools", "dark": "would have selected 4 of 4"}
+    assert told[rollout] in line
+
+
+class Duck:
+    name = "quack"
+    description = "Say what a duck says"
+
+
+def test_any_object_with_a_name_and_a_description_is_a_tool(make):
+    with peer(lambda exchange: exchange.select("quack")) as fake:
+        duck = Duck()
+        assert make(fake.url).select("quack", [*TOOLS, duck]).tools == [duck]
+    assert asked(fake)[0]["tools"][-1]["description"] == Duck.description
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        (Selector, "time_out", "time_out: is no argument of Selector; did you mean timeout?"),
+        (ToolDiscovery, "apikey", "apikey: is no argument of ToolDiscovery; did you mean api_key?"),
+        (Transport, "allways_keep", "did you mean always_keep?"),
+        (Selector, "zzzz", "zzzz: is no argument of Selector"),
+    ],
+)
+def test_a_misspelt_argument_is_refused_with_the_nearest(kind, given, message):
+    with pytest.raises(InvalidArgument) as raised:
+        kind("http://127.0.0.1:9", **{given: 3})
+    assert message in str(raised.value)
+    assert "did you mean" in message or "did you mean" not in str(raised.value)
 
 
 WRONG: dict[str, list[Any]] = {

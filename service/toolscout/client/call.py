@@ -117,7 +117,9 @@ class Channel:
         if not call.pattern.strip():
             call.fall_open(Reason.EMPTY_QUERY, "the pattern is blank")
         elif len(call.offer.names) <= call.top_k and not is_filtered:
-            return  # all of them are shown
+            if call.offer.names:
+                detail = f"no more than {call.top_k} tools; nothing was asked"
+                call.result = Selection([], [], reason=Reason.FEW_TOOLS, detail=detail)
         elif (ticket := self.breaker.admit(monotonic())) is None:
             call.fall_open(Reason.CIRCUIT_OPEN, "the service failed too often just now")
         elif why := self._encode(call):

@@ -145,13 +145,14 @@ def _summary(event: SearchEvent) -> str:
     if event.status == "no_match":
         return f"found none of {event.deferred_count} tools in {event.latency_ms:.0f} ms"
     if event.status == "selected":
-        return f"selected {selected}"
+        kept = f"kept all {event.deferred_count} tools: {event.detail}"
+        return kept if event.reason is Reason.FEW_TOOLS else f"selected {selected}"
     if event.rollout not in ("dark", "shadow"):
         return f"kept every tool (rollout {event.rollout})"
     would = f"have fallen open: {why}"
     if event.reason is Reason.EMPTY_SELECTION:
         would = f"have found none of {event.deferred_count} tools"
-    if event.reason is not None:
+    if event.reason not in (None, Reason.FEW_TOOLS):
         return f"({event.rollout}) would {would}"
     overlap = "" if event.overlap is None else f", overlap {event.overlap:.2f}"
     return f"({event.rollout}) would have selected {selected}{overlap}"

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Reason(StrEnum):
-    """Why a selection fell open; the names are those of the proxies' logs."""
+    """Why a selection fell open, or was not asked for; all but one are in the proxies' logs."""
 
     EMPTY_QUERY = "empty_query"
     """The pattern is blank or no text; nothing was asked."""
@@ -24,6 +24,8 @@ class Reason(StrEnum):
     """The answer names only tools that were not offered."""
     CIRCUIT_OPEN = "circuit_open"
     """The service has just failed too often; nothing was asked."""
+    FEW_TOOLS = "few_tools"
+    """There are no more tools than were asked for, so all are selected; nothing was asked."""
 
 
 class Selection(msgspec.Struct, Generic[T], frozen=True):
@@ -35,7 +37,7 @@ class Selection(msgspec.Struct, Generic[T], frozen=True):
     fell_open: bool = False
     """Whether all tools are returned because there was no usable selection."""
     reason: Reason | None = None
-    """Why it fell open."""
+    """Why it fell open; `few_tools` where it did not, and nothing was asked."""
     detail: str = ""
     """The reason in words for a log; holds no tool text, no query and no key."""
     latency_ms: float = 0.0

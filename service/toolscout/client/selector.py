@@ -35,7 +35,7 @@ class AsyncSelector(SelectorBase):
 
     async def select(  # noqa: PLR0913  # options of the public call
         self,
-        pattern: str,
+        pattern: str | Sequence[Any],
         tools: Sequence[T],
         top_k: int | None = DEFAULT_TOP_K,
         always_keep: Collection[str] | None = (),
@@ -47,7 +47,8 @@ class AsyncSelector(SelectorBase):
         """Choose at most `top_k` of the tools; never raises.
 
         Args:
-            pattern: prose, keywords, a tool name or a regular expression.
+            pattern: prose, keywords, a tool name or a regular expression; or the content parts of
+                a message, of which the texts count.
             tools: any provider's shape; dicts, dataclasses, pydantic models. At most `top_k` of
                 them come back as they were, unless `fields` filters them.
             top_k: most names to choose; less than 1 is taken as 5, as the proxies do.
@@ -114,7 +115,7 @@ class Selector(SelectorBase):
 
     def select(  # noqa: PLR0913  # options of the public call
         self,
-        pattern: str,
+        pattern: str | Sequence[Any],
         tools: Sequence[T],
         top_k: int | None = DEFAULT_TOP_K,
         always_keep: Collection[str] | None = (),

@@ -3,10 +3,13 @@
 import logging
 import os
 import ssl
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
 from math import isfinite
 from time import monotonic, perf_counter
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal, TypeGuard, TypeVar, cast, get_args
 
 import msgspec
 
@@ -52,10 +55,38 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "redact": (Callable | None, "a function or None"),
     "permit": (Callable | None, "a function or None"),
     "breaker": (BreakerPolicy | None, "a BreakerPolicy or None"),
-    "pattern": (str, "a text"),
+    "pattern": (str, "a text or the parts of a message"),
     "session": (str | None, "a text or None"),
 }
 """What arguments may be, and how messages say it."""
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def check_options(owner: object, given: Iterable[str], *functions: Callable[..., Any]) -> None:
+    """Check the names of arguments.
+
+    Raises:
+        InvalidArgument: one is no parameter of these functions; the message has the nearest.
+    """
+    known = {name for function in functions for name in signature(function).parameters}
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InvalidArgument(f"{name}: is no argument of {type(owner).__name__}{hint}")
+
+
+def naming_the_nearest(function: Function) -> Function:
+    """Refuse a misspelt argument of a method as a misspelt setting is refused."""
+
+    @wraps(function)
+    def checked(self: object, *args: Any, **options: Any) -> Any:
+        check_options(self, options, function)
+        return function(self, *args, **options)
+
+    return cast("Function", checked)
 
 
 class SelectorBase:
@@ -86,6 +117,7 @@ class SelectorBase:
             http(s) URL.
     """
 
+    @naming_the_nearest
     def __init__(  # noqa: PLR0913  # options of the public class
         self,
         endpoint: str | None = None,
@@ -143,7 +175,7 @@ class SelectorBase:
 
     def _begin(  # noqa: PLR0913  # the arguments of `select`
         self,
-        pattern: str,
+        pattern: Any,
         tools: Sequence[Any],
         top_k: int | None,
         always_keep: Collection[str] | None,
@@ -154,6 +186,7 @@ class SelectorBase:
         """Read a call and ask the breaker; without a ticket the service is not called."""
         started, until = perf_counter(), monotonic() + self.timeout
         wrong: tuple[Reason, str] | None = None
+        pattern = _text_of(pattern)
         try:
             _check_arguments(pattern, always_keep, session, fields)
         except Exception as error:
@@ -206,7 +239,7 @@ class SelectorBase:
             changes = {"rollout": mode, "fell_open": False}
             if mode in ("dark", "shadow"):
                 # Of so few that all of them are shown, all are chosen.
-                chosen = names if names or result.reason else list(offer.names)
+                chosen = names if names or result.fell_open else list(offer.names)
                 agrees = overlap(chosen, self._picked(call)) if mode == "shadow" else None
                 changes |= {"chosen": chosen, "overlap": agrees}
             names = []
@@ -247,6 +280,14 @@ class SelectorBase:
         except Exception:
             logger.exception("a tool cannot be read; there is no local pick")
             return []
+
+
+def _text_of(pattern: Any) -> Any:
+    """Return the text of a message's content parts, as callers have it; anything else as it is."""
+    if not isinstance(pattern, list | tuple) or not all(isinstance(p, Mapping) for p in pattern):
+        return pattern
+    texts = (p.get("text") for p in pattern if p.get("type", "text") in ("text", "input_text"))
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _check(**arguments: object) -> None:

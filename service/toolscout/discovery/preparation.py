@@ -11,6 +11,7 @@ from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout
 from toolscout.client.selection import Selection
 from toolscout.client.selector import AsyncSelector, Selector
+from toolscout.client.settings import check_options
 from toolscout.common.lru import Lru
 from toolscout.discovery import local
 from toolscout.discovery.callers_search import callers_search
@@ -94,6 +95,7 @@ class Preparation:
         learn: bool = True,
         **selector_options: Any,
     ) -> None:
+        check_options(self, selector_options, Preparation.__init__, self._selector.__init__)
         if isinstance(config, str):
             config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=ApiConfig(config))
         if not isinstance(config, DiscoveryConfig):
