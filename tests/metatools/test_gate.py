@@ -9,8 +9,8 @@ DROP: dict[str, Any] = {"name": "db.drop_table", "description": "Drop a table"}
 
 def test_a_risky_tool_is_refused_until_its_schema_was_read_and_again_when_it_changes():
     gate = RiskGate()
-    refusal = "db.drop_table is destructive: read its full schema with tool_info before calling it."
-    assert gate.refusal(DROP) == refusal
+    how = 'read its full schema with tool_info and detail "full" before calling it.'
+    assert gate.refusal(DROP) == f"db.drop_table is destructive: {how}"
     gate.note_read(DROP)
     assert gate.refusal(DROP) is None
     assert gate.refusal({**DROP, "status": "unavailable"}) is None

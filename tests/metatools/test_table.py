@@ -99,6 +99,32 @@ def test_null_is_as_good_as_nothing_and_a_whole_number_may_have_a_point():
     assert len(ask("list_tools_meta", page_size=2.0)["tools"]) == 2
 
 
+def test_names_of_arguments_of_other_systems_are_read_and_not_advertised():
+    found = ask("search_tools", task_description="s", max_results=1, brief=False)
+    assert len(found["tools"]) == 1
+    assert "input_schema" in found["tools"][0]
+    assert ask("tool_info", name="push", brief=True) == ask("tool_info", name="push")
+    assert ask("search_tools", query="file", task_description="file")["tools"]
+    for tool in TOOLS.values():
+        properties = schema_of(tool.arguments).get("properties", {})
+        assert not {"max_results", "task_description", "brief"} & properties.keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"query": "a", "task_description": "b"}, "task_description: query says otherwise"),
+        ({"query": "a", "brief": "perhaps"}, "brief: expected true or false"),
+        ({"query": "a", "max_results": 101}, "top_k: expected at most 100"),
+        ({"query": "a", "top_k": 3, "max_results": 4}, "max_results: top_k says otherwise"),
+    ],
+)
+def test_names_of_other_systems_are_checked_like_our_own(arguments: dict[str, Any], message: str):
+    with pytest.raises(CallError) as wrong:
+        ask("search_tools", **arguments)
+    assert str(wrong.value).startswith(message)
+
+
 def test_pages_hold_every_tool_once_and_the_last_has_no_cursor():
     first = ask("list_tools_meta", page_size=2, detail="names")
     assert first["tools"] == [{"name": "mcp__git__push"}, {"name": "read_file"}]
@@ -114,8 +140,13 @@ def test_a_tool_is_shown_by_name_in_brief_and_whole():
     assert ask("search_tools", query="push", detail="names")["tools"] == [{"name": push["name"]}]
     assert ask("search_tools", query="push")["tools"] == [{**push, "summary": "Push commits."}]
     whole = {**push, "description": "Push commits. To the remote.", "input_schema": {}}
-    assert ask("tool_info", name="git.push") == whole
-    assert ask("tool_info", name="push", detail="brief") == {**push, "summary": "Push commits."}
+    assert ask("tool_info", name="git.push", detail="full") == whole
+    assert ask("tool_info", name="push") == {**push, "summary": "Push commits."}
+    schema = {"properties": {"a": {"type": "string"}, "b": {}}, "required": ["b", "gone"]}
+    copy = {"copy": {"name": "copy", "description": "Copy it", "input_schema": schema}}
+    brief = ask("tool_info", copy, name="copy")
+    assert (brief["parameters"], brief["required"]) == (["a", "b"], ["b"])
+    assert "input_schema" not in brief
     erased = ask("tool_info", {"erase": {"name": "erase"}}, name="erase")
     assert (erased["risk"], erased["requires_confirmation"]) == ("destructive", True)
     assert ask("tool_info", name="send_email")["status"] == "unavailable"
@@ -153,7 +184,7 @@ def test_titles_of_generators_are_left_out_of_schemas_but_no_value_is():
 
 def test_several_schemas_come_in_one_answer_and_each_tool_once():
     answer = ask("get_tool_schemas", names=["readFile", "read_file", "send_mail"])
-    assert answer["schemas"] == [ask("tool_info", name="read_file")]
+    assert answer["schemas"] == [ask("tool_info", name="read_file", detail="full")]
     assert answer["errors"] == [{"name": "send_mail", "suggestions": ["send_email"]}]
     assert answer["count"] == 1
 
@@ -182,7 +213,8 @@ def test_a_prompt_shows_the_best_tool_or_that_there_is_none():
     text = asyncio.run(prompt("push"))
     assert "The best tool is `mcp__git__push`: Push commits. To the remote." in text
     assert "Just call it. If none of them does the task" in text
-    assert "None of the 3 tools fits this task" in asyncio.run(prompt("xyzzy"))
+    none = "Task: xyzzy\n\nNo tool fits this query. There are 3 tools: try other words"
+    assert asyncio.run(prompt("xyzzy")).startswith(none)
     for task in (None, " ", 5):
         with pytest.raises(CallError, match="task: expected a text"):
             asyncio.run(prompt(task))

@@ -11,10 +11,10 @@ from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, BadCursor, FieldError
 from toolscout.index.catalog import Catalog
 from toolscout.tools.documents import read_tool
-from toolscout.tools.summary import first_sentence, text_tokens
+from toolscout.tools.summary import CUT, first_sentence, text_tokens
 
 INDEX_CHARS = 120
-"""Characters of a summary in the index."""
+"""Characters of a summary in the index at most, with the ellipsis of one that is cut."""
 
 OVERVIEW_TOKENS = 500
 """Estimated prompt tokens of an overview."""
@@ -49,7 +49,11 @@ def names(catalog: Catalog, filters: Filters) -> list[str]:
 def index(catalog: Catalog, rows: Iterable[int] | None = None) -> Iterator[tuple[str, str]]:
     """Yield the name of every tool, or of some, with a summary of a line."""
     for row in range(len(catalog)) if rows is None else rows:
-        yield catalog.names[row], first_sentence(_said(catalog.tool(row)), INDEX_CHARS)
+        text = _said(catalog.tool(row))
+        whole = first_sentence(text, INDEX_CHARS)
+        fits = len(whole) <= INDEX_CHARS
+        summary = whole if fits else first_sentence(text, INDEX_CHARS - len(CUT))
+        yield catalog.names[row], summary
 
 
 def complete(catalog: Catalog, prefix: str, limit: int = MAX_COMPLETIONS) -> list[str]:
@@ -61,13 +65,16 @@ def complete(catalog: Catalog, prefix: str, limit: int = MAX_COMPLETIONS) -> lis
     return [name for name, _ in zip(found, range(limit), strict=False)]
 
 
-def overview(catalog: Catalog) -> str:
-    """Return what a catalog holds, in a few hundred tokens: its namespaces, largest first."""
+def overview(catalog: Catalog, rows: Iterable[int] | None = None) -> str:
+    """Return what a catalog, or a part of it, holds: its namespaces, largest first.
+
+    That is a few hundred tokens.
+    """
     spaces: dict[str, list[str]] = {}
-    for row, name in enumerate(catalog.names):
-        spaces.setdefault(catalog.facets.of(row).namespace, []).append(name)
+    for row in range(len(catalog)) if rows is None else rows:
+        spaces.setdefault(catalog.facets.of(row).namespace, []).append(catalog.names[row])
     order = sorted(spaces, key=lambda space: (-len(spaces[space]), space))
-    lines = [f"{len(catalog)} tools"]
+    lines = [f"{sum(map(len, spaces.values()))} tools"]
     for number, space in enumerate(order):
         names = spaces[space]
         shown = ", ".join(names[:SHOWN_NAMES]) + (", …" if len(names) > SHOWN_NAMES else "")

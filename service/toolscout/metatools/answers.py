@@ -7,7 +7,7 @@ docstrings are the descriptions of the tools.
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -25,7 +25,7 @@ from toolscout.metatools.arguments import (
     SearchTools,
     ToolInfo,
 )
-from toolscout.tools.advice import CANDIDATES, best_tool, no_tool
+from toolscout.tools.advice import CANDIDATES, best_tool
 from toolscout.tools.risk import needs_confirmation, needs_schema, risk_of
 from toolscout.tools.shapes import as_mapping, schema_of, texts
 from toolscout.tools.summary import MAX_HINTS, examples, first_sentence, namespaces
@@ -106,7 +106,7 @@ async def list_tools_meta(source: Source, wanted: ListToolsMeta) -> ToolPage:
 
 
 async def tool_info(source: Source, wanted: ToolInfo) -> ToolDetail:
-    """Show one tool: description, input schema, risk. Read it before a call."""
+    """Show one tool in brief, or with detail "full" its input schema: read that before a call."""
     (shown,) = await source.show([await resolved(source, wanted.name)], wanted.detail)
     return shown
 
@@ -135,7 +135,8 @@ async def find_tool(source: Source, task: Any, call: str) -> str:
         raise CallError("task: expected a text")
     found = await source.search(SearchTools(query=task, top_k=CANDIDATES, detail="names"))
     if not found.tools or found.outcome == "no_match":
-        return no_tool(task, len(await source.names(None)))
+        nothing = found.message or none_found(await source.names(None)).message
+        return f"Task: {task}\n\n{nothing}"
     best, *others = (tool.name for tool in found.tools)
     (tool,) = await source.show([best], "full")
     return best_tool(task, tool, others, call, is_clear=found.outcome == "match")
@@ -165,13 +166,16 @@ def schema_errors(answers: Sequence[Resolution]) -> list[SchemaError]:
 
 
 def show(tool: Any, detail: Detail, token: str | None = None, call: str | None = None) -> Shown:
-    """Show a tool of any provider's shape; in brief by a sentence and its risk."""
+    """Show a tool of any provider's shape; in brief by a sentence, its parameters and risk."""
     name, description = texts(tool)
     if detail == "names":
         return Shown(name)
     level, is_full = risk_of(tool), detail == "full"
+    parameters, required = parameters_of(tool)
     return Shown(
         name,
+        parameters=None if is_full else parameters or None,
+        required=None if is_full else required or None,
         summary=None if is_full else first_sentence(description),
         description=description if is_full else None,
         input_schema=dict(schema_of(tool)) if is_full else None,
@@ -184,12 +188,25 @@ def show(tool: Any, detail: Detail, token: str | None = None, call: str | None =
     )
 
 
+def parameters_of(tool: Any) -> tuple[list[str], list[str]]:
+    """Return the names of the parameters of a tool, and those that are required."""
+    schema = schema_of(tool)
+    properties, required = schema.get("properties"), schema.get("required")
+    listed = properties if isinstance(properties, Mapping) else {}
+    needed = [one for one in required if one in listed] if isinstance(required, list) else []
+    return list(map(str, listed)), list(map(str, needed))
+
+
 def none_found(names: Sequence[str], advice: str = TRY_ALL) -> ToolsFound:
-    """Say that nothing fits, how many tools there are, and some namespaces or names."""
+    """Say that nothing fits, how many tools there are, and some namespaces or names.
+
+    That is said of a search that has worked; one that could not be made is an error.
+    """
     spaces = namespaces(names)
+    there_are = "There is 1 tool" if len(names) == 1 else f"There are {len(names)} tools"
     return ToolsFound(
         [],
-        message=f"No tool fits this query. There are {len(names)} tools: {advice}.",
+        message=f"No tool fits this query. {there_are}: {advice}.",
         total=len(names),
         namespaces=spaces or None,
         for_example=None if spaces else examples(names) or None,

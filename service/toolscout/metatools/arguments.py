@@ -1,6 +1,6 @@
 """The arguments of the meta-tools: their JSON Schemas, and how a model's arguments are read."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -14,6 +14,9 @@ from toolscout.errors import wrong_field
 MAX_TOP_K = 100
 MAX_SCHEMAS = 20
 """Most schemas in one answer; each may have thousands of tokens."""
+
+ALIASES = {"max_results": "top_k", "task_description": "query", "brief": "detail"}
+"""Names of arguments that other systems use: they are read where the other is, not advertised."""
 
 _MAX_SHOWN = 100
 """Characters of a message, because it may repeat the name of an unknown argument."""
@@ -79,7 +82,7 @@ class GetRequiredKeys(Arguments, frozen=True, kw_only=True):
 class ToolInfo(GetRequiredKeys, frozen=True, kw_only=True):
     """The arguments of `tool_info`."""
 
-    detail: Annotated[Literal["brief", "full"], _TEXT] = "full"
+    detail: Annotated[Literal["brief", "full"], _TEXT] = "brief"
 
 
 class GetToolSchemas(Arguments, frozen=True, kw_only=True):
@@ -102,6 +105,8 @@ def read_arguments(kind: type[A], given: Mapping[str, Any] | None) -> A:
         CallError: they do not fit the schema; the message names the argument.
     """
     written = {name: value for name, value in (given or {}).items() if value is not None}
+    for alias in ALIASES.keys() & written.keys():
+        _rename(written, alias, kind.__struct_fields__)
     try:
         return msgspec.convert(written, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -110,6 +115,23 @@ def read_arguments(kind: type[A], given: Mapping[str, Any] | None) -> A:
     if message == _INVALID_CHOICE:
         message = f"expected one of {', '.join(schema_of(kind)['properties'][where]['enum'])}"
     raise CallError(f"{'arguments' if where == 'body' else where}: {message}")
+
+
+def _rename(written: dict[str, Any], alias: str, fields: Collection[str]) -> None:
+    """Replace an alias by the argument that it stands for, if there is one."""
+    name = ALIASES[alias]
+    value = written[alias]
+    if alias == "brief":
+        if not isinstance(value, bool):
+            raise CallError("brief: expected true or false")
+        value = "brief" if value else "full"
+        if name not in fields and "query" in fields:  # a search that decides by itself
+            del written[alias]
+            return
+    if name in fields and alias not in fields:
+        del written[alias]
+        if written.setdefault(name, value) != value:
+            raise CallError(f"{alias}: {name} says otherwise: give one")
 
 
 def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.contract.catalogs import SchemaError
 from toolscout.contract.fields import DEFAULT_TOP_K
-from toolscout.metatools.answers import Source, ToolsFound, schema_errors
+from toolscout.metatools.answers import Source, ToolsFound, parameters_of, schema_errors
 from toolscout.metatools.arguments import (
     MAX_SCHEMAS,
     Arguments,
@@ -49,6 +49,7 @@ class FindTools(Arguments, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     namespace: Annotated[Text, Meta(description="Only this server")] | UnsetType = UNSET
+    domain: Annotated[Text, Meta(description="Only this field, as code")] | UnsetType = UNSET
     top_k: TopK = DEFAULT_TOP_K
 
     def __post_init__(self) -> None:
@@ -85,7 +86,11 @@ async def search_tools(source: Schemas, wanted: FindTools) -> ToolsRead:
         shown = await source.show(list(names), "full")
         return ToolsRead(tools=shown, errors=schema_errors(answers) or None)
     search = SearchTools(
-        query=wanted.query or "", namespace=wanted.namespace, top_k=wanted.top_k, detail="names"
+        query=wanted.query or "",
+        namespace=wanted.namespace,
+        domain=wanted.domain,
+        top_k=wanted.top_k,
+        detail="names",
     )
     found = await source.search(search)
     names_found = [tool.name for tool in found.tools]
@@ -131,12 +136,8 @@ def without_titles(schema: Any) -> Any:
 def signature(tool: Any) -> str:
     """Return a tool in a line: its name, its parameters, the first sentence about it."""
     name, description = texts(tool)
-    schema = schema_of(tool)
-    properties, required = schema.get("properties"), schema.get("required")
-    listed = properties if isinstance(properties, Mapping) else {}
-    needed = [one for one in required if one in listed] if isinstance(required, list) else []
-    optional = [f"{one}?" for one in listed if one not in needed]
-    parameters = [*map(str, needed), *optional]
+    listed, needed = parameters_of(tool)
+    parameters = [*needed, *(f"{one}?" for one in listed if one not in needed)]
     if len(parameters) > MAX_PARAMETERS:
         parameters[MAX_PARAMETERS:] = ["…"]
     sentence = first_sentence(description, LINE_CHARS)

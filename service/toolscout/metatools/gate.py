@@ -45,4 +45,5 @@ class RiskGate:
         if not needs_schema(level) or not self.refuses(tool):
             return None
         name, _ = texts(tool)
-        return f"{name} is {level}: read its full schema with tool_info before calling it."
+        how = 'read its full schema with tool_info and detail "full" before calling it.'
+        return f"{name} is {level}: {how}"

@@ -71,8 +71,8 @@ def instructions(where: str, call: str, gate: str) -> str:
         gate: what has to be done before a tool that writes elsewhere or destroys something.
     """
     return (
-        f"{where} Call search_tools with the task in a few words to find them, then tool_info to "
-        f"read the input schema of the one you choose, then {call}. Never guess a name or an "
-        f"argument. {gate} If a search finds nothing, try other words, or page through everything "
-        "with list_tools_meta, before you say it cannot be done."
+        f"{where} Call search_tools with the task in a few words to find them, then tool_info with "
+        f'detail "full" to read the input schema of the one you choose, then {call}. Never guess a '
+        f"name or an argument. {gate} If a search finds nothing, try other words, or page through "
+        "everything with list_tools_meta, before you say it cannot be done."
     )

@@ -131,7 +131,7 @@ def best_tool(
         description = first_sentence(description)
         properties = schema.get("properties")
         parameters = ", ".join(properties if isinstance(properties, dict) else ()) or "none"
-        shown = [f"Parameters: {parameters} (tool_info shows its schema)"]
+        shown = [f"Parameters: {parameters} (tool_info with detail full shows its schema)"]
     lines = [f"Task: {task}", "", f"{lead} `{tool.name}`: {description}", *shown]
     if tool.required_keys:
         lines += [f"It needs the keys: {', '.join(tool.required_keys)}"]
@@ -140,14 +140,6 @@ def best_tool(
     if others:
         lines += [f"Others that may fit: {', '.join(others)} (tool_info shows one)"]
     return "\n".join([*lines, "", f"{call} If none of them does the task, say so."])
-
-
-def no_tool(task: str, size: int) -> str:
-    """Say that none of so many tools fits a task."""
-    return (
-        f"Task: {task}\n\nNone of the {size} tools fits this task. Say so, or try search_tools in "
-        "other words; list_tools_meta pages through everything."
-    )
 
 
 def _json(value: Any) -> str:

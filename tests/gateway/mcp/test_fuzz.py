@@ -39,7 +39,7 @@ def test_every_call_is_answered_without_a_stack_trace(office: Host, name, argume
 
 @given(arguments=st.dictionaries(TEXT, VALUES, max_size=3), text=TEXT)
 def test_arguments_reach_a_server_as_they_are(office: Host, arguments, text):
-    token = {"token": office.ask("tool_info", name="notes__send_note")["token"]}
+    token = {"token": office.ask("tool_info", name="notes__send_note", detail="full")["token"]}
     call = {"name": "notes__send_note", **token}
     sent = office.send("call_tool_write", {**call, "arguments": {"text": text}})
     assert sent.structured_content == {"result": f"sent {text}"}

@@ -86,7 +86,7 @@ def test_a_pinned_tool_is_listed_as_its_server_lists_it(office: Host):
 
 
 def test_tools_of_equal_names_are_found_under_the_names_of_their_servers(office: Host):
-    assert set(office.found("list the notes", top_k=2)) == {
+    assert set(office.found("list the notes")[:2]) == {
         "my_notes__list_notes",
         "other__list_notes",
     }
@@ -157,13 +157,13 @@ def test_a_call_that_takes_longer_than_its_server_may_is_ended(office: Host):
 
 
 def test_a_tool_that_writes_is_called_with_the_token_of_its_schema(office: Host):
-    whole = office.ask("tool_info", name="my_notes__send_note")
+    whole = office.ask("tool_info", name="my_notes__send_note", detail="full")
     assert whole["risk"] == "write_remote"
     assert whole["input_schema"]["required"] == ["text"]
     assert whole["call"] == "call_tool_write"
     call = {"name": "my_notes__send_note", "arguments": {"text": "tea"}}
     assert text_of(office.send("call_tool_write", {**call, "token": whole["token"]})) == "sent tea"
-    assert "token" not in office.ask("tool_info", name="my_notes__list_notes")
+    assert "token" not in office.ask("tool_info", name="my_notes__list_notes", detail="full")
 
 
 @pytest.mark.parametrize("token", [{}, {"token": "guessed"}, {"token": 7}])
@@ -184,7 +184,7 @@ def test_a_refused_call_brings_schema_and_token_for_the_next_one(folder: Path, t
 
 
 def test_a_destructive_tool_says_that_a_person_should_confirm(office: Host):
-    whole = office.ask("tool_info", name="my_notes__erase_notebook")
+    whole = office.ask("tool_info", name="my_notes__erase_notebook", detail="full")
     assert whole["risk"] == "destructive"
     assert whole["requires_confirmation"]
 
@@ -193,7 +193,7 @@ def test_a_denied_tool_is_neither_found_nor_listed_nor_called(office: Host):
     assert "other__erase_notebook" not in office.names()
     assert "other__erase_notebook" not in office.found("erase a whole notebook", top_k=50)
     for refused in (
-        office.send("tool_info", {"name": "other__erase_notebook"}),
+        office.send("tool_info", {"name": "other__erase_notebook", "detail": "full"}),
         office.call("other__erase_notebook", name="diary"),
         office.send("other__erase_notebook", {"name": "diary"}),
     ):

@@ -68,7 +68,9 @@ def test_a_line_of_a_log_with_the_id_of_a_call_is_not_its_answer(tmp_path: Path)
 
 def test_half_of_an_emoji_and_a_number_without_bounds_cost_no_answer_and_no_list(tmp_path: Path):
     with inside(tmp_path, {"odd": hostile("cut")}) as office:
-        assert office.ask("tool_info", name="odd__work")["description"] == "Work \ufffd"
+        assert (
+            office.ask("tool_info", name="odd__work", detail="full")["description"] == "Work \ufffd"
+        )
         said = office.call("odd__work", how="cut").structured_content
         assert said == {"more": ["half \ufffd", "whole \U0001f600", None, None, None]}
 
@@ -113,13 +115,13 @@ def test_the_last_list_is_kept_when_a_later_one_cannot_be_read(tmp_path: Path):
 
 def test_a_tool_keeps_its_highest_risk_and_is_read_again_when_it_changes(tmp_path: Path):
     with inside(tmp_path, {"odd": hostile("pull")}) as office:
-        before = office.ask("tool_info", name="odd__wipe")
+        before = office.ask("tool_info", name="odd__wipe", detail="full")
         assert before["risk"] == "destructive"
         assert not office.call("odd__work", how="pull").is_error
         until(lambda: "odd__wipe has changed" in office.stderr)
         old = office.send("call_tool_write", {"name": "odd__wipe", "token": before["token"]})
         assert "odd__wipe has changed and is destructive" in text_of(old)
-        after = office.ask("tool_info", name="odd__wipe")
+        after = office.ask("tool_info", name="odd__wipe", detail="full")
         assert after["risk"] == "destructive"
         assert after["token"] != before["token"]
         assert text_of(office.call_again(old)) == "worked"

@@ -71,7 +71,7 @@ def test_a_host_that_opens_a_session_for_each_call_can_call_what_writes(
         with connected(url, tmp_path, mode) as office:
             return call(office)
 
-    in_a_session(lambda office: office.ask("tool_info", name="notes__send_note"))
+    in_a_session(lambda office: office.ask("tool_info", name="notes__send_note", detail="full"))
     early = in_a_session(lambda office: office.call("notes__send_note", text="tea"))
     assert early.is_error
     assert text_of(in_a_session(lambda office: office.call_again(early, text="tea"))) == "sent tea"

@@ -105,6 +105,8 @@ def told(host: Host) -> str:
         (client.list_resources,),
         (client.list_resource_templates,),
         (client.list_prompts,),
+        (client.read_resource_mcp, "toolscout://overview"),
+        (client.read_resource_mcp, "toolscout://index"),
         (client.get_prompt_mcp, "backend_status", {}),
         (client.get_prompt_mcp, "find_tool", {"task": "read it aloud"}),
         *((client.call_tool_mcp, name, call) for name, call in QUESTIONS),
@@ -231,7 +233,8 @@ def test_lists_hold_for_resources_and_prompts(
     with seen_by(tmp_path, "books", profiles=profiles) as books:
         until(lambda: "library__find_book" in books.names())
         listed = books.portal.call(books.client.list_resources)
-        assert {str(one.uri) for one in listed} == {uri + name for name in read}
+        own = {"toolscout://overview", "toolscout://index"}
+        assert {str(one.uri) for one in listed} - own == {uri + name for name in read}
         listed = books.portal.call(books.client.list_prompts)
         assert ("library__summarise" in {one.name for one in listed}) == prompts
         for name in ("moby-dick", "secret"):

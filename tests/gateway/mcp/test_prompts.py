@@ -28,7 +28,7 @@ def prompt(office: Host, name: str, **arguments: str) -> str:
 def test_a_host_lists_them_with_their_arguments(office: Host):
     listed = office.portal.call(office.client.list_prompts)
     arguments = {one.name: [a.name for a in one.arguments or ()] for one in listed}
-    assert arguments == {"find_tool": ["task"], "backend_status": []}
+    assert arguments == {"discover": [], "find_tool": ["task"], "backend_status": []}
 
 
 def test_find_tool_shows_the_best_tool_and_an_example_call(office: Host):
@@ -41,7 +41,14 @@ def test_find_tool_shows_the_best_tool_and_an_example_call(office: Host):
 
 def test_find_tool_says_that_nothing_fits(office: Host):
     text = prompt(office, "find_tool", task="quantum zebra xyzzy")
-    assert f"None of the {len(office.names())} tools fits this task" in text
+    count = len(office.names())
+    assert f"No tool fits this query. There are {count} tools: try other words." in text
+
+
+def test_discover_says_how_a_tool_is_found_and_called(office: Host):
+    text = prompt(office, "discover")
+    for step in ("search_tools", "call_tool_write", "token", "toolscout://overview"):
+        assert step in text
 
 
 def test_find_tool_needs_a_task(office: Host):

@@ -40,7 +40,8 @@ def prompts(host: Host) -> dict[str, mcp_types.Prompt]:
 
 
 def test_resources_and_templates_of_all_servers_are_listed_and_read(office: Host):
-    (listed,) = office.portal.call(office.client.list_resources)
+    *own, listed = office.portal.call(office.client.list_resources)
+    assert [str(one.uri) for one in own] == ["toolscout://overview", "toolscout://index"]
     assert str(listed.uri) == BOOK
     assert (listed.title, listed.description) == ("Moby-Dick", "Tell of a whale.")
     (template,) = office.portal.call(office.client.list_resource_templates)
@@ -49,6 +50,15 @@ def test_resources_and_templates_of_all_servers_are_listed_and_read(office: Host
     assert (str(content.uri), content.text) == (BOOK, "Call me Ishmael.")
     assert read(office, "toolscout://library/pages://emma/3").text == "page 3 of emma"
     assert read(office, BOOK.replace("library", "Library")).text == "Call me Ishmael."
+
+
+def test_an_overview_and_an_index_of_all_tools_are_read(office: Host):
+    overview, *servers = read(office, "toolscout://overview").text.split("\n")
+    lines = read(office, "toolscout://index").text.split("\n")
+    assert overview == f"{len(office.names())} tools"
+    assert [line.partition(" (")[0] for line in servers] == ["notes", "library"]
+    assert {line.partition(": ")[0] for line in lines} == office.names()
+    assert "notes__list_notes: List the notes of a folder." in lines
 
 
 def test_what_is_not_there_or_denied_is_not_read(office: Host):
@@ -69,7 +79,8 @@ def test_what_is_not_there_or_denied_is_not_read(office: Host):
 
 
 def test_prompts_of_all_servers_are_listed_and_written(office: Host):
-    assert set(prompts(office)) == {"find_tool", "backend_status", "library__summarise"}
+    own = {"discover", "find_tool", "backend_status"}
+    assert set(prompts(office)) == {*own, "library__summarise"}
     assert prompts(office)["library__summarise"].description == "Summarise a book in a few words."
     get = office.client.get_prompt_mcp
     text, embedded = office.portal.call(get, "library__summarise", {"title": "Emma"}).messages

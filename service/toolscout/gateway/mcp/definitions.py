@@ -38,6 +38,15 @@ MAX_SEARCH_CHARS = 300
 
 HOW_TO_CALL = "Call it with call_tool if it only reads, else with call_tool_write."
 
+DISCOVER = (
+    "1. Call search_tools with the task in a few words. The best tool is shown whole, with its "
+    "input schema, others in a line each.\n"
+    "2. If another than the best one fits, call search_tools with its name in names to see it "
+    "whole.\n"
+    f"3. {HOW_TO_CALL} If the tool has a token, repeat it in the call.\n"
+    "4. If nothing fits, search in other words; toolscout://overview says what there is."
+)
+
 
 class Listed(Tool):
     """A tool of a list; calls are answered elsewhere."""
@@ -139,7 +148,7 @@ def instructions(config: Config) -> str:
 
 
 def prompts(view: View) -> list[Prompt]:
-    """Return the prompts to offer: find a tool for a task, and see which servers answer."""
+    """Return the prompts to offer: how to find tools, the best for a task, which servers answer."""
 
     async def best(arguments: Mapping[str, Any]) -> str:
         await view.is_ready()
@@ -148,12 +157,22 @@ def prompts(view: View) -> list[Prompt]:
         except CallError as error:
             raise PromptError(str(error)) from None
 
+    async def discover(_: Mapping[str, Any]) -> str:
+        return f"{DISCOVER}\n{instructions(view.config)}"
+
     async def status(_: Mapping[str, Any]) -> str:
         await view.is_ready()
         return "\n".join(view.status())
 
     task = PromptArgument(name="task", description="What you want to do", required=True)
     return [
+        Written(
+            name="discover",
+            title="How to find tools",
+            description="How to find and call tools step by step",
+            arguments=[],
+            write=discover,
+        ),
         Written(
             name="find_tool",
             title="Find a tool",

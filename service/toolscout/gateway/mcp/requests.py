@@ -20,7 +20,7 @@ from toolscout.gateway.mcp.definitions import own_tools, pinned_tools
 from toolscout.gateway.mcp.failures import CallFailed
 from toolscout.gateway.mcp.servers import SEPARATOR
 from toolscout.gateway.mcp.skills import SkillError
-from toolscout.gateway.mcp.texts import PROMPTS, RESOURCES, TEMPLATES
+from toolscout.gateway.mcp.texts import PROMPTS, RESOURCES, TEMPLATES, own_resources
 from toolscout.gateway.mcp.tools import (
     CALLS,
     META_TOOLS,
@@ -68,8 +68,8 @@ class Requests(Middleware):
         return [*own_tools(self._view.config, has_skills), *pinned_tools(pinned)]
 
     async def on_list_resources(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
-        """List the resources of all servers."""
-        return await self._texts(context, *RESOURCES)
+        """List the gateway's own resources and those of all servers."""
+        return [*own_resources(), *await self._texts(context, *RESOURCES)]
 
     async def on_list_resource_templates(
         self, context: MiddlewareContext[Any], call_next: Any
@@ -83,8 +83,8 @@ class Requests(Middleware):
         return [*own, *await self._texts(context, *PROMPTS)]
 
     async def on_read_resource(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
-        """Read a resource of a server."""
-        return await self._asked(self._view.texts.read(context.message.uri), "resource")
+        """Read a resource of the gateway or of a server."""
+        return await self._asked(self._view.read(context.message.uri), "resource")
 
     async def on_get_prompt(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
         """Get a prompt of the gateway or of a server."""

@@ -1,6 +1,7 @@
 """Resources and prompts of servers, under URIs and names that say which server has them.
 
 `toolscout://SERVER/URI` is the resource URI of a server, as it writes it; `SERVER__NAME` a prompt.
+The gateway has two resources of its own, `toolscout://overview` and `toolscout://index`.
 What a result refers to is renamed likewise, so that it can be read through the gateway.
 """
 
@@ -19,6 +20,13 @@ from toolscout.gateway.mcp.options import Profile
 from toolscout.gateway.mcp.servers import SEPARATOR
 
 SCHEME = "toolscout://"
+
+OVERVIEW, INDEX = f"{SCHEME}overview", f"{SCHEME}index"
+
+_OWN = {
+    OVERVIEW: ("Overview of the tools", "How many tools each server has, in 500 tokens"),
+    INDEX: ("Index of the tools", "Every tool in a line"),
+}
 
 _DOTS = re.compile(r"(?<![^/\\])\.{1,2}(?![^/\\])")
 """Segments of a path that lead elsewhere."""
@@ -52,6 +60,24 @@ class Passed:
         return self.entry
 
     to_mcp_prompt_result = sent
+
+
+def own_resources() -> list[Passed]:
+    """Return the gateway's own resources, as they are listed."""
+    return [
+        Passed(
+            mcp_types.Resource(
+                name=title, title=title, uri=uri, description=about, mime_type="text/plain"
+            )
+        )
+        for uri, (title, about) in _OWN.items()
+    ]
+
+
+def plain_text(uri: str, text: str) -> Passed:
+    """Return the result of reading a text of the gateway's own."""
+    content = mcp_types.TextResourceContents(uri=uri, text=text, mime_type="text/plain")
+    return Passed(mcp_types.ReadResourceResult(contents=[content]))
 
 
 def may_read(name: str, deny: Sequence[str], allow: Sequence[str] | None = None) -> bool:

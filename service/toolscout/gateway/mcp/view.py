@@ -20,7 +20,8 @@ from toolscout.gateway.mcp.finder import Finder, Memory
 from toolscout.gateway.mcp.listing import Listing, Offered
 from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.skills import Skills
-from toolscout.gateway.mcp.texts import Texts, renamed
+from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, Passed, Texts, plain_text, renamed
+from toolscout.index import pages
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.metatools.gate import RiskGate
 from toolscout.tools.refused import is_refused_by_all
@@ -159,12 +160,18 @@ class View:
     async def search(
         self, session: Session, query: str, count: int, filters: Filters | None
     ) -> tuple[list[str], Outcome]:
-        """Return the names of tools and skills for a query, best first, and how well they fit."""
+        """Return the names of tools and skills for a query, best first, and how well they fit.
+
+        Tools that hosts list as themselves come in addition to as many others as are asked for.
+        """
         await self.finder.prepare(query)
-        found, outcome = self.finder.search(query, count, filters)
+        visible = {one.shown["name"] for one in self.pinned()}
+        found, outcome = self.finder.search(query, count + len(visible), filters)
         # A tool may have gone since the search began.
         others = self.skills.by_name.keys() | self.documents.keys()
-        names = [name for name in found if name in self.tools or name in others]
+        tools = [name for name in found if name in self.tools]
+        shown = {*[name for name in tools if name not in visible][:count], *tools[:count]}
+        names = [name for name in found if name in shown or name in others]
         session.note_search(query, names)
         return names, outcome
 
@@ -214,6 +221,23 @@ class View:
         result = await connection.call(offered.tool.name, arguments, progress)
         await self._learn(session, name, not result.is_error)
         return renamed(connection.name, result)
+
+    async def read(self, uri: str) -> Passed | None:
+        """Read a resource, of a server or the gateway's own; None if there is none to read.
+
+        Raises:
+            CallFailed: its server cannot be reached.
+            MCPError: its server refused.
+        """
+        if uri not in (OVERVIEW, INDEX):
+            return await self.texts.read(uri)
+        await self.is_ready()
+        catalog, tools = self.finder.catalog, self.tools
+        rows = [catalog.rows[name] for name in sorted(tools) if name in catalog.rows]
+        if uri == OVERVIEW:
+            return plain_text(uri, pages.overview(catalog, rows))
+        lines = await asyncio.to_thread(lambda: list(pages.index(catalog, rows)))
+        return plain_text(uri, "\n".join(f"{name}: {summary}" for name, summary in lines))
 
     async def read_skill(self, session: Session, name: str, path: str) -> str:
         """Return the text of a file of a skill.

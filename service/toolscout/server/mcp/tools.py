@@ -17,7 +17,7 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
-from toolscout.metatools.answers import ToolsFound
+from toolscout.metatools.answers import ToolsFound, none_found
 from toolscout.metatools.arguments import (
     CallError,
     SearchTools,
@@ -41,13 +41,16 @@ from toolscout.server.service import Service
 TOP_K = 10
 """Tools that a search returns by default: in lines, ten cost what five do as JSON."""
 
+NOTHING = ("message", "total", "namespaces", "for_example")
+"""What is said where nothing fits."""
+
 TRACE: ContextVar[Trace] = ContextVar("trace")
 """The trace of the message that the running task answers."""
 
 INSTRUCTIONS = instructions(
     "Toolscout finds tools; it never runs them.",
     "call it where it lives",
-    'tool_info with detail "brief" shows a tool\'s parameters, where several may fit, '
+    "tool_info without detail shows what a tool does and its parameters, where several may fit, "
     "get_tool_schemas reads several at once, and get_required_keys_for_tool returns the keys "
     "that a tool needs.",
 )
@@ -109,7 +112,12 @@ class CatalogTools:
         deadline = deadline_of(self._service, perf_counter())
         found = await decide(self._service, trace, self._catalog, ask, deadline)
         shown = await self.show(found.names, wanted.detail)
-        return ToolsFound(shown, found.outcome, self._catalog.digest, found.degraded)
+        answer = ToolsFound(shown, found.outcome, self._catalog.digest, found.degraded)
+        if shown:
+            return answer
+        nothing = none_found(self._catalog.names)
+        said = {name: getattr(nothing, name) for name in NOTHING}
+        return msgspec.structs.replace(answer, **said)
 
     async def names(self, filters: Filters | None) -> Sequence[str]:
         """Return the names of the tools that pass, sorted."""
@@ -171,9 +179,10 @@ async def call(service: Service, name: str, given: dict[str, Any] | None) -> typ
 
 
 def _lines_of_search(catalog: Catalog, found: ToolsFound) -> list[str]:
-    degraded = [f"degraded: {found.degraded}"] if found.degraded else []
+    more = [f"degraded: {found.degraded}"] if found.degraded else []
+    more += [found.message] if found.message else []
     rows = (catalog.rows[tool.name] for tool in found.tools)
-    return [f"outcome: {found.outcome}", *degraded, *lines_of(catalog, rows)]
+    return [f"outcome: {found.outcome}", *more, *lines_of(catalog, rows)]
 
 
 def lines_of(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:

@@ -1,0 +1,59 @@
+"""What a search of the gateway takes, and how many tools it brings."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.mcp.hosts import inside, raw_server
+from tests.support import TOOLS
+
+pytestmark = pytest.mark.integration
+
+OBJECT = {"type": "object"}
+NOTES = [
+    {"name": f"{verb}_note", "description": f"{verb.capitalize()} a note", "inputSchema": OBJECT}
+    for verb in ("read", "list", "copy", "print", "rename", "send", "erase")
+]
+
+
+def test_tools_that_are_visible_anyway_take_no_place_of_what_a_search_finds(tmp_path: Path):
+    pinned = ["notes__read_note", "notes__list_note", "notes__copy_note"]
+    with inside(tmp_path, {"notes": raw_server(NOTES)}, pinned=pinned) as office:
+        for count in (1, 3, 4):
+            found = office.found("a note", top_k=count)
+            assert len(set(found) - set(pinned)) == count
+        assert office.found("read a note", top_k=1)[0] == "notes__read_note"
+
+
+def test_a_search_can_be_of_one_domain(tmp_path: Path):
+    described = [tool | {"inputSchema": OBJECT} for tool in TOOLS]
+    with inside(tmp_path, {"all": raw_server(described)}) as office:
+        of_comms = {"all__send_email", "all__list_meetings"}
+        assert set(office.found("send a message in code", domain="comms")) == of_comms
+        assert office.found("send a message", domain="nowhere") == []
+
+
+def test_names_of_arguments_of_other_systems_are_read(tmp_path: Path):
+    with inside(tmp_path, {"notes": raw_server(NOTES)}) as office:
+        answer = office.ask(
+            "search_tools", task_description="read a note", max_results=1, brief=True
+        )
+        assert answer["tools"][0]["name"] == "notes__read_note"
+        assert len(answer["tools"]) == 1
+        assert "more" not in answer
+        (search,) = (tool for tool in office.tools() if tool.name == "search_tools")
+        names = search.input_schema["properties"].keys()
+        assert names == {"query", "names", "namespace", "domain", "top_k"}
+
+
+def test_a_tool_is_shown_in_brief_and_whole_only_when_that_is_asked_for(tmp_path: Path):
+    schema = OBJECT | {"properties": {"id": {"type": "string"}}, "required": ["id"]}
+    tools = [{"name": "send_note", "description": "Send a note", "inputSchema": schema}]
+    with inside(tmp_path, {"notes": raw_server(tools)}) as office:
+        brief = office.ask("tool_info", name="send_note")
+        assert (brief["parameters"], brief["required"]) == (["id"], ["id"])
+        assert "token" not in brief
+        assert office.change("notes__send_note", id="1").is_error  # its schema was not read
+        whole = office.ask("tool_info", name="send_note", detail="full")
+        assert whole["input_schema"] == schema
+        assert whole["token"]
