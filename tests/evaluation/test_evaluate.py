@@ -75,6 +75,24 @@ def test_too_low_a_recall_is_exit_status_1(files: Path, capsys: Any):
     assert "R@1 is 0.000, below 0.9" in capsys.readouterr().err
 
 
+def test_the_report_begins_with_what_came_of_the_questions(files: Path, capsys: Any):
+    asked = [
+        {"query": "read_file", "tools": ["read_file"]},
+        {"query": "get_weather", "tools": ["get_weather", "send_email"]},
+        {"query": "send_email", "tools": ["get_weather"]},
+        {"query": "qwxz vbnk trlp", "tools": ["read_file"]},
+        {"query": "wqzx knbv plrt", "tools": []},
+        {"query": "resize_image", "tools": []},
+    ]
+    (files / "some.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    page = files / "page.html"
+    evaluate(files, "--top-k", "1", "--html", str(page), questions="some.jsonl")
+    said = "1 of 4 found; 1 answered with nothing; 1 of 2 impossible ones refused."
+    assert capsys.readouterr().out.startswith(f"6 questions, {len(TOOLS)} tools: {said}\n")
+    body = page.read_text().partition("</h1>")[2].lstrip()
+    assert body.startswith(f'<p class="said">{said}</p>')
+
+
 def test_money_is_shown_with_a_price(files: Path, capsys: Any):
     evaluate(files, "--price", "3")
     assert "$0.0" in capsys.readouterr().out

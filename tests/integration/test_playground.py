@@ -50,6 +50,20 @@ def test_pasted_tools_are_ranked_explained_and_cut_as_the_service_says(visit: Vi
     assert visit.complaints == []
 
 
+def test_where_nothing_fits_every_tool_is_shown_and_nothing_is_saved(visit: Visit):
+    visit.paste(TOOLS)
+    visit.ask("xyzzy plugh")
+    expect(visit.page.locator("#summary .outcome")).to_have_text("no match")
+    tools, tokens, _ = visit.page.locator("#summary .figure .value").all()
+    expect(tools).to_have_text(f"{len(TOOLS)} →  become {len(TOOLS)}", use_inner_text=False)
+    before, after = tokens.locator(".before"), tokens.locator("span > span:last-child")
+    assert before.inner_text() == after.first.inner_text()
+    expect(tokens.locator(".saved")).to_have_text("0 % saved")
+    expect(visit.page.locator("#summary")).to_contain_text("a proxy shows every tool")
+    price = visit.page.locator("#summary .figure", has_text="for 1,000 questions").inner_text()
+    assert len({part for part in price.split() if part.startswith("$")}) == 1
+
+
 def test_an_answer_is_as_short_and_as_bare_as_asked(visit: Visit):
     schema = {"type": "object", "properties": {"customer_id": {}}, "required": ["customer_id"]}
     bill = {"name": "create_invoice", "description": "Write an invoice", "parameters": schema}

@@ -64,8 +64,10 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """nDCG of the first `top_k`."""
     first_right: float
     """P@1: questions whose first tool is a wanted one."""
+    found: int
+    """Questions whose wanted tools are all shown."""
     no_match: float
-    """Questions with wanted tools that were answered with nothing."""
+    """Share of the questions with wanted tools that were answered with nothing."""
     impossible: int
     """Questions that no tool answers."""
     refused: float | None
@@ -114,7 +116,7 @@ def judge(
             misses += (_miss(question.query, name, names, deeper, words) for name in missed)
     answerable = [question for question in questions if question.tools]
     counts = [len(question.tools) for question in answerable]
-    found = [_recall(hit, count, top_k) for hit, count in zip(hits, counts, strict=True)]
+    recalls = [_recall(hit, count, top_k) for hit, count in zip(hits, counts, strict=True)]
     impossible = len(questions) - len(answerable)
     return Verdict(
         questions=len(questions),
@@ -123,12 +125,13 @@ def judge(
         recall={k: _mean(map(_recall, hits, counts, [k] * len(hits))) for k in _depths(top_k)},
         ndcg=_mean(_ndcg(hit, count, top_k) for hit, count in zip(hits, counts, strict=True)),
         first_right=_mean(float(hit[:1] == [True]) for hit in hits),
+        found=sum(sum(hit) == count for hit, count in zip(hits, counts, strict=True)),
         no_match=empty / max(1, len(answerable)),
         impossible=impossible,
         refused=refused / impossible if impossible else None,
         tokens_all=everything,
         tokens_shown=_mean(shown_tokens),
-        overlap=_thirds(overlaps, found),
+        overlap=_thirds(overlaps, recalls),
         worst_tools=_worst(answerable, misses),
         why=dict(Counter(miss.why for miss in misses).most_common()),
         misses=misses,

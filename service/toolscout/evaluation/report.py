@@ -14,7 +14,7 @@ STYLE = """
 --bg:#0d1117}}
 body{font:16px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg);max-width:62rem;
 margin:2rem auto;padding:0 1rem}
-h1,h2{line-height:1.2}h2{margin-top:2.5rem}p.dim,td.dim{color:var(--dim)}
+h1,h2{line-height:1.2}p.said{font-size:1.4rem}h2{margin-top:2.5rem}p.dim,td.dim{color:var(--dim)}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.4rem .6rem;
 border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
 td.number,th.number{text-align:right;white-space:nowrap}
@@ -27,6 +27,20 @@ dt{color:var(--dim)}dd{margin:0;font-size:1.8rem}
 def money(tokens: float, price: float) -> str:
     """Return what tokens cost, at a price per million."""
     return f"${tokens * price / 1e6:.4f}"
+
+
+def sentence(verdict: Verdict) -> str:
+    """Return in a sentence what came of the questions."""
+    asked = verdict.questions - verdict.impossible
+    parts = []
+    if asked:
+        nothing = round(verdict.no_match * asked)
+        parts.append(f"{verdict.found:,} of {asked:,} found")
+        parts += [f"{nothing:,} answered with nothing"] if nothing else []
+    if verdict.refused is not None:
+        refused = round(verdict.refused * verdict.impossible)
+        parts.append(f"{refused:,} of {verdict.impossible:,} impossible ones refused")
+    return "; ".join(parts) + "."
 
 
 def headline(verdict: Verdict) -> list[tuple[str, str]]:
@@ -52,7 +66,7 @@ def savings(verdict: Verdict, price: float | None) -> str:
 
 def as_text(verdict: Verdict, price: float | None) -> str:
     """Return the verdict in words, with the first misses."""
-    lines = [f"{verdict.questions:,} questions, {verdict.tools:,} tools"]
+    lines = [f"{verdict.questions:,} questions, {verdict.tools:,} tools: {sentence(verdict)}"]
     lines += [f"  {title:<24} {value}" for title, value in headline(verdict)]
     lines += ["", savings(verdict, price), "", f"R@{verdict.top_k} where the question has"]
     lines += [
@@ -107,6 +121,7 @@ def as_page(verdict: Verdict, price: float | None, title: str) -> str:
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
             f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>",
             f"<h1>{escape(title)}</h1>",
+            f'<p class="said">{escape(sentence(verdict))}</p>',
             f'<p class="dim">{verdict.questions:,} questions over {verdict.tools:,} tools;'
             f" at most {verdict.top_k} are shown.</p><dl>{figures}</dl>",
             _bars("Wanted tools among the shown", "shown", recall),

@@ -13,20 +13,21 @@ const QUESTIONS = 1_000; // as many as a price is given for
  * is in dollars a million tokens, `judged` has the buttons that mark what was wanted.
  */
 export function summary({ answer, tripMs }, { tools, price, judged }) {
-  const { tokens, counts } = answer;
-  const saved = answer.outcome === "no_match" ? null : `${percent(tokens.saved, tokens.offered)} saved`;
+  const { counts } = answer;
+  const tokens = shownTokens(answer);
+  const saved = `${percent(tokens.offered - tokens.shown, tokens.offered)} saved`;
   return [
     make("p", { className: "verdict" }, outcome(answer.outcome), " by ", word(answer.ranker, answer.ranker)),
     answer.matches.length > 0 ? names(answer.matches, tools, judged.tick) : make("p", { className: "nothing" }, ABOUT_NOTHING),
     ...(judged.line ? [judged.line] : []),
-    figure("Tools", [arrow(counts.unique, counts.selected)], [
+    figure("Tools", [arrow(counts.unique, isEmpty(answer) ? counts.unique : counts.selected)], [
       `${count(counts.ranked)} of them with some evidence`,
       pinned(answer),
     ]),
     figure(
       "Prompt tokens",
-      [arrow(tokens.offered, tokens.selected), saved && make("span", { className: "saved" }, saved)],
-      [saved && price > 0 && money(tokens, price)],
+      [arrow(tokens.offered, tokens.shown), make("span", { className: "saved" }, saved)],
+      [price > 0 && money(tokens, price)],
       share(tokens),
     ),
     figure("Time", [milliseconds(answer.timings_ms.total), make("span", { className: "by" }, "in the service")], [
@@ -35,6 +36,14 @@ export function summary({ answer, tripMs }, { tools, price, judged }) {
       ...degraded(answer),
     ]),
   ];
+}
+
+const isEmpty = (answer) => answer.selected_names.length === 0;
+
+/** Tokens of all tools, and of those that a caller shows: all of them where the answer is empty. */
+function shownTokens(answer) {
+  const { offered, selected } = answer.tokens;
+  return { offered, shown: isEmpty(answer) ? offered : selected };
 }
 
 function names(matches, tools, tick) {
@@ -56,8 +65,8 @@ function names(matches, tools, tick) {
 /** The same for those who listen. */
 export function spoken({ answer }) {
   const names = answer.selected_names.slice(0, 5).join(", ") || "nothing";
-  const { tokens } = answer;
-  return `${answer.outcome.replace("_", " ")}: ${names}. ${count(tokens.saved)} of ${count(tokens.offered)} tokens saved.`;
+  const { offered, shown } = shownTokens(answer);
+  return `${answer.outcome.replace("_", " ")}: ${names}. ${count(offered - shown)} of ${count(offered)} tokens saved.`;
 }
 
 function figure(title, value, lines, extra = null) {
@@ -71,9 +80,9 @@ function figure(title, value, lines, extra = null) {
   );
 }
 
-function money({ offered, selected }, price) {
+function money({ offered, shown }, price) {
   const dollars = (tokens) => `$${((tokens * QUESTIONS * price) / 1e6).toFixed(2)}`;
-  return `${dollars(offered)} → ${dollars(selected)} for ${count(QUESTIONS)} questions`;
+  return `${dollars(offered)} → ${dollars(shown)} for ${count(QUESTIONS)} questions`;
 }
 
 const arrow = (before, after) =>
@@ -86,9 +95,9 @@ const arrow = (before, after) =>
     make("span", {}, count(after)),
   );
 
-function share({ offered, selected }) {
+function share({ offered, shown }) {
   const bar = make("span", { className: "bar", ariaHidden: "true" }, make("span"));
-  bar.firstChild.style.inlineSize = `${offered ? (100 * selected) / offered : 0}%`;
+  bar.firstChild.style.inlineSize = `${offered ? (100 * shown) / offered : 0}%`;
   return bar;
 }
 
