@@ -106,6 +106,26 @@ def test_a_service_that_is_none_is_said(server: Process, capsys):
     assert "refuses (404)" in capsys.readouterr().err
 
 
+def test_a_limit_names_its_setting_which_holds_here_too(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "some.json"
+    path.write_text(json.dumps(crowd(20)), "utf-8")
+    monkeypatch.setenv("TOOLSCOUT_MAX_TOOLS", "19")
+    assert main(["search", "gadget_17_spin", "--tools", str(path)]) == 2
+    said = "holds 20 distinct names; the limit is 19: max_tools (TOOLSCOUT_MAX_TOOLS) raises it"
+    assert said in capsys.readouterr().err
+    questions = tmp_path / "questions.csv"
+    questions.write_text("query,tools\nspin a gadget,gadget_1_spin\n", "utf-8")
+    assert main(["evaluate", "--tools", str(path), "--questions", str(questions)]) == 2
+    assert said in capsys.readouterr().err
+    monkeypatch.setenv("TOOLSCOUT_MAX_TOOLS", "20")
+    assert main(["search", "gadget_17_spin", "--tools", str(path)]) == 0
+    monkeypatch.setenv("TOOLSCOUT_MAX_TOOLS", "many")
+    assert main(["search", "gadget_17_spin", "--tools", str(path)]) == 2
+    assert "TOOLSCOUT_MAX_TOOLS" in capsys.readouterr().err
+
+
 def test_a_terminal_is_told_what_takes_more_than_a_second(tmp_path: Path):
     path = tmp_path / "many.json"
     path.write_text(json.dumps(crowd(10_000)), "utf-8")

@@ -17,7 +17,7 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if str(error.name).startswith("toolscout"):
                 raise
-            message = f"{error.name} is not installed: pip install '.[engine]' in the clone"
+            message = f"{error.name} is not installed: pip install 'toolscout[engine]'"
             raise ModuleNotFoundError(message, name=error.name) from None
         return getattr(engine, name)
     raise AttributeError(f"module 'toolscout' has no attribute {name!r}")

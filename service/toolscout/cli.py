@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         message = _in_words(error)
     except ModuleNotFoundError as error:
-        message = f"{error.name} is not installed: pip install '.[{parsed.extra}]' in the clone"
+        message = f"{error.name} is not installed: pip install 'toolscout[{parsed.extra}]'"
     sys.stderr.write(f"{painted('toolscout:', RED, sys.stderr)} {message}\n")
     return USAGE
 

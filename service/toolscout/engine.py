@@ -28,7 +28,7 @@ from toolscout.index.encoder import MAX_ENCODED, ToolEncodings, load_encoder
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.index.tool_list import ToolList
+from toolscout.index.tool_list import MAX_TOOLS, ToolList
 from toolscout.index.vectors import Embedder
 from toolscout.learning.examples import ExamplePriors, judged
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions, total
@@ -86,6 +86,7 @@ class Engine:
         domains: a TOML file with domains beside the bundled ones.
         encoder: whether `hybrid` also compares by a small transformer (the extra `encoder`), which
             takes some 10 ms of each search and some 10 to 30 ms for each new tool, up to 2,000.
+        max_tools: the most tools that it may have.
 
     Raises:
         InvalidRequest: there is no list of tools, or none in it is one; there is no such ranker; or
@@ -105,6 +106,7 @@ class Engine:
         synonyms: str | Path | None = None,
         domains: str | Path | None = None,
         encoder: bool = False,
+        max_tools: int = MAX_TOOLS,
     ) -> None:
         self.embedder = load_embedder(str(model or BUNDLED_MODEL))
         words, taxonomy = load_lexicon(synonyms, domains)
@@ -118,6 +120,7 @@ class Engine:
         self._store = CatalogCache().tools(_TENANT)
         self._tools: dict[str, Tool] = {}
         self._skipped = NONE_SKIPPED
+        self._max_tools = max_tools
         self.add(tools)
 
     def add(self, tools: Iterable[Any]) -> None:
@@ -144,7 +147,7 @@ class Engine:
     @cached_property
     def catalog(self) -> Catalog:
         """Return the compiled tools; compile them on first use after a change."""
-        tools = ToolList.of(self._tools.values())
+        tools = ToolList.of(self._tools.values(), self._max_tools)
         compiled = judged(self.compiler.compile(tools, self._store), self.embedder)
         if self._encodings is None or len(compiled) > MAX_ENCODED:
             return compiled

@@ -14,6 +14,7 @@ import msgspec
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.settings import RANKERS
+from toolscout.settings_sources import load
 from toolscout.terminal import BOLD, DIM, GREEN, RED, YELLOW, painted, positive
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def _from_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any
         ranker=parsed.ranker,
         synonyms=parsed.synonyms,
         domains=parsed.domains,
+        max_tools=max_tools(),
     )
     result = engine.search(
         parsed.pattern, parsed.top_k, always_keep=parsed.always_keep, explain=True
@@ -98,6 +100,16 @@ def _from_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any
     answer: dict[str, Any] = msgspec.to_builtins(result)
     del answer["tools"]  # only with a level of detail, which this command has not
     return {"selected_names": answer.pop("names"), **answer}
+
+
+def max_tools() -> int:
+    """Return how many tools a list may have, by the setting in the environment.
+
+    Raises:
+        ConfigurationError: it is no such number.
+    """
+    variables = [f"TOOLSCOUT_MAX_TOOLS{end}" for end in ("", "_FILE")]
+    return load({}, {one: os.environ[one] for one in variables if one in os.environ}).max_tools
 
 
 def _from_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def test_bad_requests_are_named(server: Server, body: object, status: int, code:
 
 def test_ten_thousand_and_one_tools_are_too_many(server: Server):
     body = problem_of(server.search(tools=crowd(10_001)), 422, "too_many_tools")
+    assert body["detail"].endswith("max_tools (TOOLSCOUT_MAX_TOOLS) raises it")
     assert "10001" in body["detail"].replace(",", "")
     assert "max_tools" in body["detail"]
     assert "10000" in body["detail"].replace(",", "")

@@ -69,7 +69,7 @@ def test_the_base_install_has_no_server(wheel: Path, tmp_path: Path):
     run(python, "-c", "import toolscout, toolscout.contract, toolscout.client")
     packages = listed(python)
     missing = ran([python, "-c", "from toolscout import Engine"], status=1)
-    assert "pip install '.[engine]'" in missing.stderr.splitlines()[-1]
+    assert "pip install 'toolscout[engine]'" in missing.stderr.splitlines()[-1]
     for heavy in ("faiss", "litestar", "model2vec", "numpy", "uvicorn"):
         assert heavy not in packages
     refused = ran([python, "-m", "toolscout", "serve"], status=2)

@@ -31,9 +31,7 @@ class PrometheusMetrics:
         try:
             import prometheus_client
         except ImportError:
-            raise ConfigurationError(
-                "metrics need: pip install '.[metrics]' in the clone"
-            ) from None
+            raise ConfigurationError("metrics need: pip install 'toolscout[metrics]'") from None
         to: dict[str, Any] = {
             "registry": prometheus_client.REGISTRY if registry is None else registry
         }

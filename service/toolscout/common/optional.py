@@ -16,5 +16,5 @@ def needed(setting: str, package: str, extra: str, module: str) -> Any:
         return import_module(module)
     except ImportError:
         raise ConfigurationError(
-            f"{setting}: needs the package {package}: pip install '.[server,{extra}]' in the clone"
+            f"{setting}: needs the package {package}: pip install 'toolscout[server,{extra}]'"
         ) from None

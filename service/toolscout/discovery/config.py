@@ -222,9 +222,7 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Discover
     try:
         import yaml
     except ImportError:
-        raise ConfigurationError(
-            "reading YAML needs: pip install '.[proxy]' in the clone"
-        ) from None
+        raise ConfigurationError("reading YAML needs: pip install 'toolscout[proxy]'") from None
     try:
         document = yaml.safe_load(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -144,7 +144,7 @@ def check_regex() -> None:
         ConfigurationError: a package is missing.
     """
     if re2 is None:
-        needed = "the package google-re2: pip install '.[tool-search]' in the clone"
+        needed = "the package google-re2: pip install 'toolscout[tool-search]'"
         raise ConfigurationError(f"strategy: tool-search needs {needed}")
 
 

@@ -14,7 +14,7 @@ from toolscout.contract.fields import MAX_LATENCY_BUDGET_MS
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.evaluation.uses import Use, Uses, read_uses
-from toolscout.searching import ask_service, post, service_at
+from toolscout.searching import ask_service, max_tools, post, service_at
 from toolscout.settings import RANKERS
 from toolscout.terminal import positive
 
@@ -93,7 +93,7 @@ def asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int]
         )
     from toolscout.engine import Engine
 
-    engine = Engine(tools, ranker=parsed.ranker)
+    engine = Engine(tools, ranker=parsed.ranker, max_tools=max_tools())
 
     def ask(query: str, top_k: int) -> dict[str, Any]:
         found = engine.search(query, top_k, explain=True)

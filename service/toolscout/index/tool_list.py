@@ -162,7 +162,8 @@ def _is_dense(part: memoryview) -> bool:
 
 def _check_offered(offered: int, most: int, path: str) -> None:
     if offered > most:
-        message = f"at most {most} entries ({MAX_OFFERED} times max_tools), got {offered} or more"
+        each = f"{MAX_OFFERED} for each tool allowed"
+        message = f"at most {most} entries ({each}), got {offered} or more; {RAISE}"
         raise TooManyTools(f"{path}: {message}", (FieldError(path, message),))
 
 
@@ -191,6 +192,9 @@ def catalog_digest(tools: Iterable[bytes]) -> str:
 
 MAX_TOOLS = 10_000
 """Distinct tools of one request, unless configured otherwise."""
+
+RAISE = "max_tools (TOOLSCOUT_MAX_TOOLS) raises it"
+"""What is said where that limit is met; of entries there may be `MAX_OFFERED` times as many."""
 
 _OBJECT_OR_NULL = b"{n"
 
@@ -231,7 +235,7 @@ class ToolList:
         first = dict(zip(names, range(len(names) - 1, -1, -1), strict=True))
         if len(first) > limit:
             raise TooManyTools(
-                f"{path} holds {len(first)} distinct names; the limit is {limit} (max_tools)",
+                f"{path} holds {len(first)} distinct names; the limit is {limit}: {RAISE}",
                 (FieldError(path, f"at most {limit} distinct names, got {len(first)}"),),
             )
         rows = [first[name] for name in sorted(first)]

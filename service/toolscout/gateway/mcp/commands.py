@@ -250,4 +250,4 @@ def _warn(path: Path | str, warnings: Iterable[str]) -> None:
 def _check_installed() -> None:
     for name in PACKAGES:
         if find_spec(name) is None:
-            raise ConfigurationError(f"{name} is not installed: pip install '.[mcp]' in the clone")
+            raise ConfigurationError(f"{name} is not installed: pip install 'toolscout[mcp]'")

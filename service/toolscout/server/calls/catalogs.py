@@ -18,7 +18,7 @@ from toolscout.contract.catalogs import CatalogInfo, CatalogPatch, CatalogPut
 from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, FieldError, TooManyTools
 from toolscout.index.catalog import Catalog
-from toolscout.index.tool_list import ToolList
+from toolscout.index.tool_list import RAISE, ToolList
 from toolscout.server.calls import external, lookup
 from toolscout.server.calls.envelope import Decoder, decode_checked
 from toolscout.server.compiling.worker import Worker
@@ -197,7 +197,7 @@ def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
     )
     by_name = external.patched((*present, *sent), request)
     if len(by_name) > most:
-        message = f"makes it {len(by_name)} tools; the limit is {most}"
+        message = f"makes it {len(by_name)} tools; the limit is {most}: {RAISE}"
         raise TooManyTools(f"upsert {message}", (FieldError("upsert", message),))
     return b"[" + b",".join(map(_encode, by_name.values())) + b"]"
 
