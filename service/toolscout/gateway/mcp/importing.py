@@ -72,20 +72,20 @@ def check(config: Config) -> str:
     listing = asyncio.run(_listed(config))
     parts = {"all" if config.profile is None else "this profile": config}
     parts |= {f"profile {name}": config.of(name) for name in config.options.profiles}
-    lines = []
+    lines: list[str] = []
+    pinned = [pin for part in parts.values() for pin in part.options.pinned]
+    notes = [*_left_out(listing), *refused_pins(pinned, listing.tools)]
     for name, part in parts.items():
         tools = permitted(part, listing)
         if missing := [pin for pin in part.options.pinned if pin not in tools]:
             what = f"{name}: pinned: there is no tool {', '.join(missing)}"
-            raise ConfigurationError("; ".join([what, *_left_out(listing)]))
+            raise ConfigurationError("; ".join([what, *notes]))
         lines.append(f"{name}: {len(tools)} tools of {', '.join(part.servers)}")
         if part.profile is not None:
             has = part.profile.permits
             above = [one for one in listing.tools if has(one) and one not in tools]
             lines += [f"{name}: left out: {why}" for why in named("above its max_risk", above)]
-    lines += _left_out(listing)
-    pinned = [pin for part in parts.values() for pin in part.options.pinned]
-    return "\n".join([*lines, *refused_pins(pinned, listing.tools)])
+    return "\n".join([*lines, *notes])
 
 
 def _left_out(listing: Listing) -> list[str]:

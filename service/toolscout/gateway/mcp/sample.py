@@ -3,6 +3,7 @@
 `python -m toolscout.gateway.mcp.sample` needs no network and keeps nothing but in memory.
 """
 
+from argparse import ArgumentParser
 from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any
@@ -65,4 +66,5 @@ for function, hints in _TOOLS:
     server.tool(function, annotations=hints)
 
 if __name__ == "__main__":
+    ArgumentParser("python -m toolscout.gateway.mcp.sample", description=__doc__).parse_args()
     server.run(show_banner=False)
