@@ -72,7 +72,8 @@ def test_each_search_waits_for_servers_that_start_and_then_says_which(
         for query in ("show the history", "open a valve"):
             answer = office.ask("search_tools", query=query)
             assert (
-                answer["message"] == "No tool fits this query yet: git still start. Search again."
+                answer["message"]
+                == "No tool fits this query yet. Still starting: git. Search again."
             )
             assert answer["unavailable"] == {"git": "it is still starting"}
         refused = office.call("git__git_log")
@@ -100,7 +101,7 @@ def test_a_search_of_one_server_waits_for_no_other(tmp_path: Path, monkeypatch: 
 def test_servers_that_do_not_answer_are_named_in_place_of_a_count_of_no_tools(tmp_path: Path):
     with inside(tmp_path, {"gone": {"command": str(tmp_path / "nothing")}}) as office:
         answer = office.ask("search_tools", query="show the history")
-        assert answer["message"] == "No tool can be found: gone do not answer."
+        assert answer["message"] == "No tool can be found, for these servers do not answer: gone."
         why = answer["unavailable"]["gone"]
         assert why == "its command or its folder does not exist"
         refused = text_of(office.call("gone__git_log"))

@@ -141,7 +141,8 @@ class ServerTools:
             prefix = self._view.prefix_of(name)
             reasons = self._view.unavailable(prefix)
             if not prefix:
-                reasons = {one: reasons[one] for one in self._view.starting()}
+                starting = self._view.starting()
+                reasons = {one: why for one, why in reasons.items() if one in starting}
             lines = [f"{server}: {reason}" for server, reason in reasons.items()]
             raise CallError("; ".join([str(error), *lines])) from None
 
@@ -233,9 +234,11 @@ class ServerTools:
         names = list(self._view.tools)
         found = none_found(names, TRY_AGAIN)
         if starting := self._view.starting(space):
-            said = f"No tool fits this query yet: {', '.join(starting)} still start. Search again."
+            said = (
+                f"No tool fits this query yet. Still starting: {', '.join(starting)}. Search again."
+            )
         elif not names and (gone := self._view.unavailable(space)):
-            said = f"No tool can be found: {', '.join(gone)} do not answer."
+            said = f"No tool can be found, for these servers do not answer: {', '.join(gone)}."
         else:
             return found
         return msgspec.structs.replace(found, message=said)

@@ -119,6 +119,7 @@ class View:
         self.ended = asyncio.Event()
         """Set when its profile is taken out of the configuration."""
         self._left_out: dict[str, str] = {}
+        self._pinned: list[Offered] = []
         self._all_connections = connections
         self._readiness = readiness
         self._told = self._listed()
@@ -154,8 +155,7 @@ class View:
 
         One that every provider refuses is not listed: the host's whole request would fail.
         """
-        pinned = [self.tools[name] for name in self.config.options.pinned if name in self.tools]
-        return [one for one in pinned if not is_refused_by_all(one.refusals())]
+        return self._pinned
 
     async def search(
         self, session: Session, query: str, count: int, filters: Filters | None
@@ -258,6 +258,8 @@ class View:
         """See what a configuration permits of a listing from now on."""
         self.config = config
         self.tools = permitted(self.config, listing)
+        pinned = [self.tools[name] for name in config.options.pinned if name in self.tools]
+        self._pinned = [one for one in pinned if not is_refused_by_all(one.refusals())]
         self.skills = self._all_skills.setdefault(config.options.skills, Skills())
         # Which of a server's tools are left out is for who sees all of them.
         self._left_out = {} if config.profile else listing.left_out
