@@ -59,6 +59,24 @@ def test_an_unknown_strategy_is_an_error_that_names_the_nearest(enabled):
         DiscoveryConfig(enabled=enabled, strategy="tool_search")
 
 
+@pytest.mark.parametrize(
+    ("section", "is_told"),
+    [
+        ({"enabled": True}, True),
+        ({"enabled": True, "strategy": ""}, True),
+        ({"enabled": True, "strategy": "passthrough"}, False),
+        ({"enabled": True, "strategy": "api"}, False),
+        ({"enabled": False}, False),
+        ({}, False),
+    ],
+)
+def test_a_file_that_is_enabled_without_a_strategy_says_that_nothing_happens(
+    caplog, section, is_told
+):
+    DiscoveryConfig.of(section)
+    assert ("no strategy is set: every request goes out as it came" in caplog.text) == is_told
+
+
 def test_keys_of_the_proxy_that_mean_nothing_here_are_passed_over():
     config = DiscoveryConfig.of(
         {

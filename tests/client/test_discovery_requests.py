@@ -73,6 +73,17 @@ def test_a_first_request_for_several_answers_has_the_few_without_a_search(flow, 
     assert model.seen(0) == seen
 
 
+def test_requests_that_name_no_conversation_take_sides_one_by_one(flow):
+    shape = BY_NAME["openai"]
+    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
+    request = shape.request("x", tools) | {"messages": [{"role": "system", "content": "work"}]}
+    running, model = flow(rollout="percent:50"), Model(shape, DONE)
+    for _ in range(60):
+        running.complete(request, model, "openai")
+    sides = {PHANTOM in model.seen(number) for number in range(60)}
+    assert sides == {True, False}  # by chance alone not in 1 of 2**59 runs
+
+
 def test_a_thread_whose_tools_cannot_change_is_told_of_once(flow, caplog):
     shape = BY_NAME["anthropic"]
     tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]

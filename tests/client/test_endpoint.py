@@ -31,6 +31,13 @@ def test_what_is_no_url_of_a_host_is_refused_when_a_selector_is_made(make, malfo
         make(malformed)
 
 
+@pytest.mark.parametrize("name", ["<backend>", "<your-host>", "{{ host }}", "<HOST NAME>"])
+def test_a_placeholder_of_a_sample_is_named_with_what_to_write_instead(make, name):
+    with pytest.raises(InvalidArgument) as raised:
+        make(f"https://{name}/v1/tool-discovery/search")
+    assert f"endpoint: replace {name} by the address of the service" in str(raised.value)
+
+
 def test_a_key_in_the_place_of_the_endpoint_is_not_repeated(make):
     with pytest.raises(InvalidArgument) as raised:
         make("sk-hunter2hunter2")

@@ -73,6 +73,15 @@ def test_percent_is_sticky_per_session(make):
     assert len(fake.requests) == used * 3
 
 
+@pytest.mark.parametrize("session", [None, ""])
+def test_without_a_session_each_request_has_a_side_of_its_own(make, session):
+    """One pattern, or one caller that names no session, is not always on one side."""
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        selector = make(fake.url, rollout="percent:50", observers=())
+        sides = {selector.select("x", TOOLS, session=session).rollout for _ in range(60)}
+    assert sides == {None, "percent"}  # by chance alone not in 1 of 2**59 runs
+
+
 @given(st.text(), st.floats(0, 100), st.floats(0, 100))
 def test_a_session_that_is_in_stays_in_when_the_percentage_grows(session, one, other):
     low, high = sorted((one, other))

@@ -63,7 +63,7 @@ class Call(msgspec.Struct):
     """When the service must have answered, on the monotonic clock."""
     until: float
     """When the call must be over, on the monotonic clock."""
-    request_id: str = ""
+    request_id: str
     ticket: int | None = None
     """The breaker's; None for a call that does not go to the service."""
     tools: bytes = b""
@@ -78,8 +78,8 @@ class Call(msgspec.Struct):
 
     @property
     def side(self) -> str:
-        """The key of the call in a percentage rollout: its session, else its pattern."""
-        return self.pattern if self.session is None else self.session
+        """The key of the call in a percentage rollout: its session, else the call itself."""
+        return self.session or self.request_id
 
     def fall_open(self, reason: Reason, detail: str) -> None:
         """End without a selection."""

@@ -16,6 +16,9 @@ MAX_HOST_CHARS = 253
 _LABEL = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOST = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}\.?")
 
+_PLACEHOLDER = re.compile(r"<[a-z][\w .-]{0,40}>|\{\{[\w .-]{1,40}\}\}", re.IGNORECASE)
+"""What a sample of a configuration has in place of a value: `https://<backend>/…`."""
+
 logger = logging.getLogger("toolscout.client")
 
 
@@ -31,6 +34,11 @@ def read(endpoint: str | None) -> httpx2.URL | None:
     text = (endpoint or "").strip()
     if not text:
         return None
+    if placeholder := _PLACEHOLDER.search(text):
+        raise InvalidArgument(
+            f"endpoint: replace {placeholder[0]} by the address of the service, as in "
+            "http://127.0.0.1:8080"
+        )
     url = _parsed(text)
     if url is None:
         raise InvalidArgument("endpoint: expected an http:// or https:// URL")

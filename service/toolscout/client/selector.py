@@ -53,7 +53,7 @@ class AsyncSelector(SelectorBase):
                 them come back as they were, unless `fields` filters them.
             top_k: most names to choose; less than 1 is taken as 5, as the proxies do.
             always_keep: names to choose always, within `top_k`.
-            session: the key of the call in a `percent` rollout.
+            session: the key of the call in a `percent` rollout; without one each call has its own.
             loop: number of the search within one model turn; only reported.
             fields: further fields of the request, such as `ranker`, `filters` or `min_score`; a
                 service ignores those it does not know. A conversation (`messages`) is sent instead

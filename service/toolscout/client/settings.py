@@ -217,6 +217,7 @@ class SelectorBase:
             started=started,
             deadline=until - early,
             until=until,
+            request_id=os.urandom(8).hex(),
         )
         mode = self.rollout.mode
         if mode == "off" or (mode == "percent" and not self.rollout.includes(call.side)):
@@ -226,7 +227,6 @@ class SelectorBase:
         elif self.channel is None:
             call.fall_open(Reason.MISSING_API_ENDPOINT, "no endpoint")
         else:
-            call.request_id = os.urandom(8).hex()
             self.channel.admit(call)
         return call
 

@@ -57,6 +57,11 @@ _NUMBERS = ("min_tools", "max_tools", "target_ratio", "max_search_results")
 _MAY_BE_EMPTY = ("strategy", "search_tool_name", "always_keep")
 """Keys whose empty text is the default."""
 
+NO_STRATEGY = (
+    "enabled is true, but no strategy is set: every request goes out as it came; "
+    "hybrid-first and api ask the service"
+)
+
 logger = logging.getLogger("toolscout.client")
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
@@ -205,6 +210,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             raise ConfigurationError("target_ratio: expected a number")
         default = cls()
         numbers = {key: max(getattr(config, key), 0) or getattr(default, key) for key in _NUMBERS}
+        if config.enabled and not given.get("strategy"):
+            logger.warning(NO_STRATEGY)
         strategy = config.strategy if config.enabled else "passthrough"
         forced = {"relevance": False, "passthrough": config.enable_search_fallback}
         fallback = forced.get(strategy, True)

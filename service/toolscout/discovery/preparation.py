@@ -1,6 +1,7 @@
 """Prepare a request: decide whether tools are deferred, and which."""
 
 import logging
+import os
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from time import perf_counter
@@ -183,7 +184,8 @@ class Preparation:
         # A result that goes back into a conversation that only the provider has names no session,
         # so nobody knows which tools it has found.
         is_unknown = not name and bool(previous)
-        is_used = self._only_asks or self._rollout.mode == "on" or self._rollout.includes(name)
+        side = name or os.urandom(8).hex()  # without a session each request has a side of its own
+        is_used = self._only_asks or self._rollout.mode == "on" or self._rollout.includes(side)
         search = callers_search(provider, request, tools)
         is_own = search.is_left_alone(self.config.search)
         if not is_used or is_own or (search.defers and strategy == "relevance"):
