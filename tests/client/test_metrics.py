@@ -47,5 +47,5 @@ def test_searches_that_were_answered_by_a_cheaper_ranker_are_counted(make):
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
-    with pytest.raises(ConfigurationError, match=r"\.\[metrics\]"):
+    with pytest.raises(ConfigurationError, match=r"toolscout\[metrics\]"):
         PrometheusMetrics()

@@ -65,7 +65,7 @@ def test_a_tool_is_read_as_its_name_in_words_and_the_start_of_its_description():
 
 def test_without_the_packages_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(encoder, "find_spec", lambda _: None)
-    with pytest.raises(ConfigurationError, match=r"\.\[server,encoder\]"):
+    with pytest.raises(ConfigurationError, match=r"toolscout\[server,encoder\]"):
         checked_model()
 
 
