@@ -1,5 +1,6 @@
 """Two processes on one store: digests and experience reach the other one, tenants stay apart."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from tests.postgres_server import PostgresServer
 from tests.redis_server import RedisServer
 from tests.support import PATIENCE_S, SEARCH, TOOLS, Server, crowd, problem_of, running, until
 from toolscout.state.redis import READ_S
+from toolscout.state.sqlite import SqliteStore
 
 FEEDBACK = "/v1/tool-discovery/feedback"
 SERVERS = ("redis_server", "postgres_server")
@@ -318,6 +320,27 @@ def test_a_name_whose_tools_were_evicted_is_no_unknown_one(
         with redis_server.hanging():
             problem_of(server.search("spin cog 7", catalog="mill"), 503, "store_unavailable")
         until(lambda: server.search("spin cog 7", catalog="mill").status_code == 200)
+
+
+def test_a_digest_is_waited_for_as_long_as_a_search_may_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A store that answers a moment later is no reason to have all tools sent again."""
+
+    async def late(store: SqliteStore, key: str) -> bytes | None:
+        for _ in range(200):  # many turns of the event loop, whatever time these take
+            await asyncio.sleep(0.001)
+        return await at_once(store, key)
+
+    url, at_once = f"sqlite:{tmp_path / 'state.db'}", SqliteStore.get
+    with serving(tmp_path, store=url) as one, serving(tmp_path, store=url) as other:
+        sent = one.search("spin spindle 7", crowd(20, "spindle"))
+        digest = sent.headers["x-catalog-digest"]
+        until(lambda: other.search("spin", catalog=digest).status_code == 200)
+    monkeypatch.setattr(SqliteStore, "get", late)
+    with serving(tmp_path, store=url) as two:
+        assert two.search("spin spindle 7", catalog=digest).status_code == 200
+        problem_of(two.search("spin", catalog="0" * 64), 404, "catalog_unknown")
 
 
 def test_a_tenant_whose_name_begins_like_a_path_reaches_nothing(tmp_path: Path):

@@ -26,7 +26,7 @@ from toolscout.tools.filters import tenant_of
 T = TypeVar("T")
 
 WAIT_S = 0.005
-"""How long a search waits for the store where it knows a name's digest, or is given one."""
+"""How long a search waits for the store where it knows a name's digest."""
 
 COMPILED_WITHIN_S = TRIES * HUNG_S
 """How long a caller who needs a compiled catalog waits for it: no longer than two workers hang."""
@@ -63,9 +63,9 @@ def check_name(name: str) -> None:
 async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     """Return the request with what it names in place of the name: tools, or a digest known here.
 
-    The store is waited for a few milliseconds, and for a name whose tools are not compiled here as
-    long as the latency budget lasts; while it is unavailable, another name resolves to its last
-    known digest. What nobody knows is left as it is.
+    The store is waited for as long as the budget lasts, or a few milliseconds where the tools of a
+    name are compiled here; while it is unavailable, such a name resolves to its last known digest.
+    What nobody knows is left as it is.
 
     Raises:
         Refused: the store did not say in time what a name stands for.
@@ -81,14 +81,16 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
         service.loads[space, named] = loading
         loading.add_done_callback(lambda task: task.cancelled() or task.exception())
     compiled_here = _compiled_here(service, space, named)
-    must_wait = compiled_here is None and not is_digest(named)
+    is_name, settings = not is_digest(named), service.settings
     given = getattr(read.request, "latency_budget_ms", None)
-    budget_ms = given or service.settings.cold_budget_ms
-    await asyncio.wait([loading], timeout=budget_ms / 1_000 if must_wait else WAIT_S)
+    usual_ms = settings.cold_budget_ms if is_name else settings.latency_budget_ms
+    wait_s = (given or usual_ms) / 1_000 if compiled_here is None else WAIT_S
+    await asyncio.wait([loading], timeout=wait_s)
     if loading.done() and isinstance(external := loading.exception(), IsExternal):
         return Read(read.request, None, b"", external=external.record)
     # What takes longer goes on; the next request may find what this one could not wait for.
-    if must_wait and (not loading.done() or loading.exception() is not None):
+    must_know = is_name and compiled_here is None  # of a digest, callers send the tools instead
+    if must_know and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")
     digest, raw = loading.result() if loading.done() else (compiled_here, None)
     if raw is not None:
