@@ -68,6 +68,16 @@ async def test_each_failed_try_doubles_the_pause():
     assert not guard.is_open("get")
 
 
+async def test_a_store_that_was_away_for_long_is_tried_within_five_seconds():
+    clock = Clock()
+    guard = Guard(MemoryStore(), clock=clock)
+    await fail(guard, FAILURES)
+    for _ in range(20):
+        clock.now += 5.0
+        assert not guard.is_open("get")
+        await fail(guard, 1)
+
+
 async def test_what_fails_together_lengthens_the_pause_once():
     clock = Clock()
     guard = Guard(MemoryStore(), clock=clock)

@@ -19,8 +19,9 @@ FAILURES = 3
 """Failures in a row after which the store is not called."""
 
 PAUSE_S = 1.0
-MAX_PAUSE_S = 30.0
-"""Maximum pause in seconds; a pause doubles each time the next try fails too."""
+MAX_PAUSE_S = 5.0
+"""Maximum pause in seconds; a pause doubles each time the next try fails too. So much
+longer than a failover takes writes may stay refused."""
 
 
 READS = frozenset({"get", "keys", "logs", "now", "read", "share"})
