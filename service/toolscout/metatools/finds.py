@@ -49,7 +49,7 @@ class FindTools(Arguments, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     namespace: Annotated[Text, Meta(description="Only this server")] | UnsetType = UNSET
-    domain: Annotated[Text, Meta(description="Only this field, as code")] | UnsetType = UNSET
+    domain: Text | UnsetType = UNSET
     top_k: TopK = DEFAULT_TOP_K
 
     def __post_init__(self) -> None:

@@ -1,4 +1,8 @@
-"""Connect to a server as a client of the library."""
+"""Connect to a server as a client, with all that takes long to import.
+
+It is loaded when the first server starts, so that a gateway whose lists are in the cache is ready
+without it.
+"""
 
 from collections.abc import Awaitable, Callable
 
@@ -6,6 +10,11 @@ import mcp_types
 from fastmcp.client.transports import ClientTransport
 from fastmcp.server.providers.proxy import ProxyClient
 from mcp import MCPError
+
+from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
+from toolscout.gateway.mcp.transports import transport_to
+
+__all__ = ["connect", "read_pages", "read_texts", "transport_to"]
 
 Log = Callable[[mcp_types.LoggingMessageNotificationParams], Awaitable[None]]
 

@@ -16,15 +16,14 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import mcp_types
-from fastmcp.server.providers.proxy import ProxyClient
 from mcp import MCPError
 from pydantic import ValidationError
 
 from toolscout.gateway.mcp.cache import MAX_AGE_S, ListCache, ToolPages
-from toolscout.gateway.mcp.connecting import Log, connect
 from toolscout.gateway.mcp.failures import (
     CallFailed,
     explained,
@@ -34,8 +33,6 @@ from toolscout.gateway.mcp.failures import (
     redacted_data,
 )
 from toolscout.gateway.mcp.servers import Server
-from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
-from toolscout.gateway.mcp.transports import transport_to
 
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
@@ -52,6 +49,11 @@ MIN_REFRESH_S = 10.0
 PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
 """Seconds before a lost server is connected again; they double with each failure in a row."""
+
+if TYPE_CHECKING:
+    from fastmcp.server.providers.proxy import ProxyClient
+
+    from toolscout.gateway.mcp.connecting import Log
 
 logger = logging.getLogger("toolscout.mcp")
 
@@ -79,7 +81,7 @@ class Connection:
         server: Server,
         changed: Callable[[], Awaitable[None]],
         cache: ListCache | None = None,
-        log: Log | None = None,
+        log: "Log | None" = None,
     ) -> None:
         self.name = name
         self.server = server
@@ -130,9 +132,10 @@ class Connection:
                     async with asyncio.timeout(MAX_AGE_S - self._age_s):
                         await self._wanted.wait()
             try:
-                with transport_to(self.name, self.server) as transport:
+                connecting = _connecting()
+                with connecting.transport_to(self.name, self.server) as transport:
                     async with asyncio.timeout(self.server.start_s):
-                        client = await connect(transport, self._note_change, self._log)
+                        client = await connecting.connect(transport, self._note_change, self._log)
                     try:
                         await self._list(client)
                         was_listed = True
@@ -181,7 +184,7 @@ class Connection:
             lambda client: client.call_tool_mcp(tool, arguments, progress_handler=progress)
         )
 
-    async def request(self, ask: Callable[[ProxyClient], Awaitable[T]]) -> T:
+    async def request(self, ask: "Callable[[ProxyClient], Awaitable[T]]") -> T:
         """Send a request.
 
         Raises:
@@ -214,15 +217,14 @@ class Connection:
             self._calls -= 1
             self._used_at = asyncio.get_running_loop().time()
 
-    async def _list(self, client: ProxyClient) -> None:
+    async def _list(self, client: "ProxyClient") -> None:
         self._is_stale = False
         async with asyncio.timeout(LIST_S):
             capable = client.server_capabilities
             has_tools = capable is None or capable.tools is not None
             try:
-                listed = await read_pages(client) if has_tools else ToolPages()
-                texts: dict[str, Any] = await read_texts(client)
-                listed = listed._replace(**texts)
+                listed = await _connecting().read_pages(client) if has_tools else ToolPages()
+                listed = listed._replace(**await _connecting().read_texts(client))
             except (ValidationError, MCPError) as error:
                 if self._client is not client or not is_unreadable(error):
                     raise
@@ -239,7 +241,7 @@ class Connection:
         if not self._is_stale:
             self._is_current.set()
 
-    async def _follow(self, client: ProxyClient) -> None:
+    async def _follow(self, client: "ProxyClient") -> None:
         """Read the list again when it has changed or is old; return when the server may stop.
 
         Raises:
@@ -284,7 +286,7 @@ class Connection:
             return LINGER_S
         return self.server.idle_timeout_s or inf
 
-    async def _check(self, client: ProxyClient) -> None:
+    async def _check(self, client: "ProxyClient") -> None:
         try:
             async with asyncio.timeout(CHECK_S):
                 await client.ping()
@@ -296,7 +298,7 @@ class Connection:
         self.tried.set()
         self._is_started.set()
 
-    async def _log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
+    async def _log(self, message: "mcp_types.LoggingMessageNotificationParams") -> None:
         if self._pass_on is not None:
             secrets = self.server.secrets
             data = redacted_data(message.data, secrets)
@@ -307,6 +309,17 @@ class Connection:
         self._is_stale = True
         self._is_current.clear()
         self._wake.set()
+
+
+def _connecting() -> ModuleType:
+    """Return what connects, which takes half a second to import when the first server starts.
+
+    It is imported by the event loop, never by a thread beside it: two threads that import parts of
+    one library at the same time may wait for each other.
+    """
+    from toolscout.gateway.mcp import connecting
+
+    return connecting
 
 
 async def ended(task: asyncio.Task[None]) -> None:
