@@ -210,3 +210,17 @@ def test_the_oldest_lists_go_where_all_are_too_large(
 )
 def test_the_folder_is_where_caches_belong(environ: dict[str, str], folder: Path | None):
     assert user_folder(environ, "XDG_CACHE_HOME", ".cache") == folder
+
+
+def test_the_lists_of_another_user_are_left_alone(tmp_path, monkeypatch, caplog):
+    cache, server = ListCache(tmp_path / "lists"), StdioServer(command="x")
+    cache.save(server, ToolPages(()))
+    assert cache.load(server) is not None
+    others = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: others)
+    assert cache.load(server) is None
+    (kept,) = (tmp_path / "lists").iterdir()
+    before = kept.read_bytes()
+    cache.save(server, ToolPages((), ttl_s=5.0))
+    assert kept.read_bytes() == before
+    assert "another user owns that folder" in caplog.text

@@ -5,6 +5,7 @@ by its owner alone. Its name is a digest, so nothing of the configuration is in 
 missing, too large or damaged is as good as none; one that cannot be written is left unwritten.
 """
 
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -44,6 +45,8 @@ class ToolPages(NamedTuple):
     """Seconds for which the server says that its list of tools is as it is."""
 
 
+logger = logging.getLogger("toolscout.mcp")
+
 _JSON = TypeAdapter(ToolPages)
 
 
@@ -64,7 +67,7 @@ class ListCache:
         path = self._path(server, self._folder)
         try:
             status = path.stat()
-            if status.st_size > 2 * MAX_LIST_BYTES:
+            if status.st_size > 2 * MAX_LIST_BYTES or not _is_ours(self._folder):
                 return None
             pages = _JSON.validate_json(path.read_bytes(), by_name=False)
         except (OSError, ValueError, RecursionError):
@@ -76,6 +79,8 @@ class ListCache:
         if self._folder is None:
             return
         with suppress(OSError):
+            if self._folder.exists() and not _is_ours(self._folder):
+                return
             content = _JSON.dump_json(pages, by_alias=True, exclude_none=True)
             write_private(self._path(server, self._folder), content)
             self._make_room(self._folder)
@@ -98,6 +103,14 @@ class ListCache:
             how = [server.url, server.transport, server.headers]
         digest = sha256(msgspec.json.encode(how, order="sorted")).hexdigest()
         return folder / f"{digest[:32]}.json"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder is this user's; another's lists could have tools of any text in them."""
+    is_ours = not hasattr(os, "geteuid") or folder.stat().st_uid == os.geteuid()
+    if not is_ours:
+        logger.warning("the lists in %s are left alone: another user owns that folder", folder)
+    return is_ours
 
 
 def write_private(path: Path, content: bytes) -> None:

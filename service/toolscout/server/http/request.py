@@ -122,7 +122,9 @@ class Request:
         return chunk
 
     def _too_large(self, limit: int) -> Refused:
-        return Refused("payload_too_large", f"the body may have at most {limit} bytes")
+        return Refused(
+            "payload_too_large", f"the body may have at most {limit} bytes (max_body_bytes)"
+        )
 
 
 def request_id(given: bytes) -> str:
