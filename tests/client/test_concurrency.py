@@ -3,16 +3,20 @@
 import asyncio
 import gc
 import tracemalloc
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 import pytest
 
+from tests.client.flows import DONE, PHANTOM, Model
+from tests.client.shapes import BY_NAME
 from tests.client.upstream import Exchange, peer
 from tests.support import PATIENCE_S
 from toolscout.client import AsyncSelector, Reason, Selector
 from toolscout.client.breaker import BreakerPolicy
 from toolscout.client.selector import LONG
+from toolscout.discovery import AsyncToolDiscovery
+from toolscout.discovery.preparation import SEARCHED_AT_ONCE
 
 SESSIONS = 200
 
@@ -46,6 +50,49 @@ def test_two_hundred_tasks_get_their_own_answers_over_few_connections():
         asyncio.run(all_of_them(fake.url))
         assert len(fake.requests) == SESSIONS * 5
         assert fake.connections <= 20
+
+
+def test_of_many_requests_at_once_some_are_searched_for_at_a_time():
+    """Else the time of most searches would be over before there is a connection for them."""
+    shape = BY_NAME["openai"]
+    tools = [shape.tool(f"tool_{number}", "Does it") for number in range(30)]
+    lock, full, go_on, searching, peaks = Lock(), Event(), Event(), [0], [0]
+
+    def script(exchange: Exchange) -> None:
+        with lock:
+            searching[0] += 1
+            peaks[0] = max(peaks[0], searching[0])
+        if searching[0] == SEARCHED_AT_ONCE:
+            full.set()
+        if searching[0] > SEARCHED_AT_ONCE:
+            go_on.set()
+        go_on.wait(PATIENCE_S)
+        with lock:
+            searching[0] -= 1
+        exchange.select("tool_7")
+
+    async def all_of_them(url: str) -> list[list[str]]:
+        model = Model(shape, DONE)
+
+        async def forward(body: Any) -> Any:
+            return model(body)
+
+        discovery = AsyncToolDiscovery(url, timeout=PATIENCE_S)
+        requests = [shape.request(f"do {number}", tools) for number in range(50)]
+        answers = asyncio.gather(*(discovery.complete(one, forward) for one in requests))
+        await asyncio.to_thread(full.wait, PATIENCE_S)
+        for _ in range(2_000):  # time for another, in turns of the loop
+            await asyncio.sleep(0)
+        go_on.set()
+        await answers
+        await discovery.aclose()
+        return [model.seen(number) for number in range(50)]
+
+    with peer(script) as fake:
+        for _ in range(2):  # in a second event loop, too
+            assert asyncio.run(all_of_them(fake.url)) == [[PHANTOM, "tool_7"]] * 50
+        assert len(fake.requests) == 100
+    assert peaks == [SEARCHED_AT_ONCE]
 
 
 def test_memory_is_bounded_over_ever_new_catalogs():

@@ -1,9 +1,16 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+)
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 import msgspec
@@ -13,6 +20,14 @@ from toolscout.discovery.pieces import Pieces
 from toolscout.discovery.providers import Json, ProviderName
 from toolscout.discovery.providers.fields import UNREADABLE, decode, encode, mapping
 from toolscout.discovery.providers.stream import Stream
+
+Body = TypeVar("Body")
+"""What a forward returns: a response body as a dict, or the SDK's own object."""
+
+Forward = Callable[[Json], Body]
+AsyncForward = Callable[[Json], Awaitable[Body]]
+Open = Callable[[Json], Iterator[bytes]]
+AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
     ("/chat/completions", "openai"),

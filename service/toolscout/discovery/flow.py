@@ -13,14 +13,23 @@ The blocking class runs it in the caller's thread without an event loop; there i
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import aclosing
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from toolscout.client.selection import Reason, Selection
 from toolscout.client.selector import AsyncSelector, Selector
-from toolscout.discovery.exchange import PassedOnError, ProviderError, outputs
+from toolscout.discovery.exchange import (
+    AsyncForward,
+    AsyncOpen,
+    Body,
+    Forward,
+    Open,
+    PassedOnError,
+    ProviderError,
+    outputs,
+)
 from toolscout.discovery.pieces import Blocking, close, run
 from toolscout.discovery.preparation import Preparation
 from toolscout.discovery.providers import Call, Json, ProviderName
@@ -29,14 +38,6 @@ from toolscout.discovery.providers.stream import Stream
 from toolscout.discovery.refusals import may_be_ours
 from toolscout.discovery.shown import Found
 from toolscout.discovery.turn import Turn
-
-Body = TypeVar("Body")
-"""What a forward returns: a response body as a dict, or the SDK's own object."""
-
-Forward = Callable[[Json], Body]
-AsyncForward = Callable[[Json], Awaitable[Body]]
-Open = Callable[[Json], Iterator[bytes]]
-AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 
 NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
 """The result of a search that says not for what."""
@@ -65,17 +66,18 @@ class Flow(Preparation):
         large request is read `in_thread`, for which there has to be an event loop.
         """
         begin = partial(self._begun, request, provider, session, scope, streams)
-        begun = await asyncio.to_thread(begin) if in_thread else begin()
-        if self._only_asks:
-            if isinstance(begun, Turn) and begun.user_query:
-                await self._ask(**self._question(begun, begun.user_query, loop=0))
-            return request
-        if isinstance(begun, Turn):
-            if self.config.strategy == "hybrid-first" and begun.wants_first:
-                await self._choose_first(begun)
-            if (unsearched := begun.unsearched) is not None:
-                return unsearched
-            self._observe("deferred", begun)
+        async with self._places.here():
+            begun = await asyncio.to_thread(begin) if in_thread else begin()
+            if self._only_asks:
+                if isinstance(begun, Turn) and begun.user_query:
+                    await self._ask(**self._question(begun, begun.user_query, loop=0))
+                return request
+            if isinstance(begun, Turn):
+                if self.config.strategy == "hybrid-first" and begun.wants_first:
+                    await self._choose_first(begun)
+                if (unsearched := begun.unsearched) is not None:
+                    return unsearched
+                self._observe("deferred", begun)
         return begun
 
     async def _choose_first(self, turn: Turn) -> None:
@@ -253,7 +255,8 @@ class AsyncToolDiscovery(Flow):
         return await self.selector.select(**question)
 
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
-        selections = await asyncio.gather(*(self._answer(turn, call) for call in calls))
+        async with self._places.here():
+            selections = await asyncio.gather(*(self._answer(turn, call) for call in calls))
         return list(zip(calls, selections, strict=True))
 
     async def aclose(self) -> None:

@@ -4,13 +4,33 @@ The flow is written once, as coroutines. Those of blocking code never wait, so `
 without an event loop.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
-from contextlib import aclosing
-from typing import TypeVar
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from typing import Any, TypeVar
 
 import httpx2
 
 T = TypeVar("T")
+
+
+class Places:
+    """Lets so many tasks of an event loop work at a time; the others wait for their turn."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._free: asyncio.Semaphore
+
+    def here(self) -> AbstractAsyncContextManager[Any]:
+        """Return what to enter; a second event loop has places of its own, blocking code any."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return nullcontext()
+        if self._loop is not loop:
+            self._loop, self._free = loop, asyncio.Semaphore(self._count)
+        return self._free
 
 
 class Blocking(AsyncIterator[bytes]):

@@ -18,6 +18,7 @@ from toolscout.discovery import local
 from toolscout.discovery.callers_search import callers_search
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.discovery.left_out import LeftOut
+from toolscout.discovery.pieces import Places
 from toolscout.discovery.providers import Json, Provider, ProviderName, provider_named
 from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.reporter import reporter_of
@@ -43,6 +44,10 @@ KEPT_BY_THREADS = (
     "the provider keeps the tools of a thread, and this model loads none later: such requests go "
     "out with every tool"
 )
+
+SEARCHED_AT_ONCE = 8
+"""Requests of one event loop that are prepared, or searched for, at a time. The time of a search
+begins with it: of 200 at once most had no connection before it was over."""
 
 logger = logging.getLogger("toolscout.client")
 
@@ -112,6 +117,7 @@ class Preparation:
         )
         self.store = SessionStore() if store is None else store
         self._told_of_threads = False
+        self._places = Places(SEARCHED_AT_ONCE)
         self._turn_settings = TurnSettings(
             config=config,
             store=self.store,
