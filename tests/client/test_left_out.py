@@ -149,6 +149,19 @@ def test_a_refusal_that_names_no_tool_is_the_callers(flow, message):
     assert len(model.requests) == 1
 
 
+def test_a_tool_without_which_the_request_is_refused_too_is_not_remembered(flow):
+    """Its name may stand in a refusal for another reason, and it may be everybody's."""
+    shape = BY_NAME["openai"]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    words = refusal("Invalid arguments of function 'read_file' in the history")
+    running = flow("hybrid-first")
+    with pytest.raises(ProviderError):
+        running.complete(shape.request("read", tools), Model(shape, words), "openai")
+    model = Model(shape, DONE)
+    running.complete(shape.request("now read", tools), model, "openai")
+    assert model.seen(0) == [PHANTOM, "read_file"]
+
+
 def strict(exchange: Exchange) -> None:
     """Answer as a provider that takes neither long names nor composed schemas."""
     tools = [tool.get("function", tool) for tool in exchange.json["tools"]]

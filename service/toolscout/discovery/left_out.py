@@ -1,12 +1,13 @@
 """Tools that are never sent, because the provider would refuse the whole request for one of them.
 
 Some are known by the providers' rules, before anything is sent; others by a refusal that named
-them. A tool is judged once for each list, and told of once, in one line.
+them, if the provider then took the request without them. A tool is judged once for each list, and
+told of once, in one line.
 """
 
 import logging
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any
@@ -93,16 +94,20 @@ class LeftOut:
             shown = f"{name[:MAX_NAME_LOGGED]!r}"
             logger.warning("tool %s is left out for %s: %s", shown, provider.name, why)
 
-    def learn(
-        self, error: Exception, provider: Provider, sent: Sequence[Any], offer: Offer
-    ) -> None:
-        """Remember the tools of an offer that a refusal of what was sent names."""
-        if not refuses_form(error):
-            return
-        for name in _named(text_of_error(error), Offer(sent).everything):
-            if name in offer.by_name:
-                self._refused.put(_key(provider, name, offer.by_name[name]), True)
-                self._judged.clear()
+    def remember(self, provider: Provider, tools: Mapping[str, Any]) -> None:
+        """Remember tools, by their names, without which the provider took a request."""
+        for name, tool in tools.items():
+            self._refused.put(_key(provider, name, tool), True)
+            self._tell(provider, name, "it has refused it")
+        if tools:
+            self._judged.clear()
+
+
+def named_by(error: Exception, sent: Sequence[Any]) -> set[str]:
+    """Return the names of the tools that the refusal of a request with them names."""
+    if not refuses_form(error):
+        return set()
+    return set(_named(text_of_error(error), Offer(sent).everything))
 
 
 def _key(provider: Provider, name: str, tool: Any) -> bytes:

@@ -258,7 +258,7 @@ class Preparation:
                 self.store.count_calls(turn.scope, offered)
             if self.reporter is not None:
                 self.reporter.observe(turn)
-        calls, visible = (0, 0, 0), turn.visible
+        calls, visible = (0, 0, 0), _visible(turn)
         if stage == "finished":
             calls = turn.shown.places(called, Offer(visible).names)
         degraded = sum(found.degraded is not None for _, _, found in turn.searched)
@@ -305,6 +305,13 @@ class Preparation:
         selection = Selection(found, list(tools.pick(found)), latency_ms=took)
         self.selector.telemetry.report(selection, pattern, session, len(tools.names), loop)
         return selection
+
+
+def _visible(turn: Turn) -> list[Any]:
+    """Return the tools that the model sees in the current request, the search tool among them."""
+    names = turn.shown.every(turn.user_query) if turn.is_whole else turn.shown.names
+    tools = [turn.offer.by_name[name] for name in names]
+    return tools if turn.is_whole else [turn.search_tool, *tools]
 
 
 def observing(observe: Callable[..., None], *about: Any) -> None:

@@ -19,6 +19,7 @@ from toolscout.client.selection import Reason, Selection
 from toolscout.discovery.callers_search import CallersSearch
 from toolscout.discovery.dispatch import NAME, Dispatch
 from toolscout.discovery.history import History, seed_of
+from toolscout.discovery.left_out import named_by
 from toolscout.discovery.providers import Call, Json, Provider
 from toolscout.discovery.providers.calls import is_of_model
 from toolscout.discovery.providers.fields import summed
@@ -51,8 +52,9 @@ class Turn:
         scope: str = "",
     ) -> None:
         self.session, self.offer = session, offer
-        self.rounds = self.search_count = self._refused = 0
-        """Forwards after a search, searches that were answered, and refusals of single tools."""
+        self.rounds = self.search_count = 0
+        """Forwards after a search, and searches that were answered."""
+        self._without: Json = {}  # tools that the last refusals named
         self.searched: list[tuple[int, str, Selection[Any]]] = []
         self.calls: list[Call] = []
         """Those of the last response, without searches."""
@@ -88,7 +90,7 @@ class Turn:
         """Read the history in the form of the provider, and write the first request."""
         provider, names, store = self.provider, self.offer.names, self._settings.store
         self.search_name = provider.search_name or free_name(self._config.search_tool_name, names)
-        self._search_tool = provider.function(self.search_name, description(names), QUERY_SCHEMA)
+        self.search_tool = provider.function(self.search_name, description(names), QUERY_SCHEMA)
         request = self.asked
         # What the provider stores of a conversation holds its searches already.
         is_stored = bool(provider.previous(request))
@@ -179,6 +181,7 @@ class Turn:
 
     def accept(self) -> None:
         """Store the conversation: the provider takes this request, and so knows its caller."""
+        self.remember_refused()
         if self._is_accepted or not self.session:
             return
         self._is_accepted = True
@@ -191,20 +194,24 @@ class Turn:
 
     def leaves_out(self, error: Exception) -> bool:
         """Leave out the tools that a refusal names; whether there are any."""
-        left_out, provider = self._settings.left_out, self.provider
-        left_out.learn(error, provider, provider.tools(self.request), self.offer)
-        self._refused += 1
+        named = named_by(error, self.provider.tools(self.request)) & {*self.offer.names}
+        named.difference_update(self._forced)
         # After a search the history of a native request may refer to such a tool.
-        if self._refused > MAX_REFUSALS or (self.rounds and self.is_native):
+        if not named or len(self._without) >= MAX_REFUSALS or (self.rounds and self.is_native):
             return False
-        if not (named := left_out.leave_out(provider, self.offer, self._forced)):
-            return False
+        self._without |= {name: self.offer.by_name[name] for name in named}
+        self.offer.keep(lambda name: name not in named)
         self.shown.drop(named)
         if self.rounds:
             self._request = self._with_tools(self.request)
         else:
             self._begin()
         return True
+
+    def remember_refused(self) -> None:
+        """Leave the tools that refusals named out of later requests, too."""
+        self._settings.left_out.remember(self._emulated, self._without)
+        self._without = {}
 
     def falls_back_after(self, error: Exception) -> bool:
         """Whether to repeat a refused forward, whose request has a plainer form now.
@@ -302,13 +309,6 @@ class Turn:
         return {**response, **spent} if spent else response
 
     @property
-    def visible(self) -> list[Any]:
-        """The tools that the model sees in the current request, the search tool among them."""
-        names = self.shown.every(self.user_query) if self._is_whole else self.shown.names
-        tools = [self.offer.by_name[name] for name in names]
-        return tools if self._is_whole else [self._search_tool, *tools]
-
-    @property
     def _first(self) -> Sequence[str] | None:
         """The tools that fit the first message; what was visible in a conversation stays so."""
         if self._new_first is not None:
@@ -340,11 +340,11 @@ class Turn:
         return self.provider.with_tools(request, self.offer.everything)
 
     def _with_tools(self, request: Json) -> Json:
-        if self._is_whole:
+        if self.is_whole:
             return self._with_every_tool(request)
-        return self.provider.offered(request, self._search_tool, self.shown.tools())
+        return self.provider.offered(request, self.search_tool, self.shown.tools())
 
     @property
-    def _is_whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether every tool is shown, because no more searches are answered."""
         return self.rounds >= self._settings.max_rounds and not self.is_native

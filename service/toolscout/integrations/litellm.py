@@ -169,8 +169,10 @@ class ToolscoutHook(CustomLogger):
     ) -> None:
         """Drop the turn of a call that failed, and what was refused of its form and its tools."""
         opened = self._open.pop(request_data.get("litellm_call_id", ""))
-        if opened is None or opened.turn.leaves_out(original_exception):
-            return  # LiteLLM tries no other request; the next one is without these tools
+        if opened is None:
+            return
+        if opened.turn.leaves_out(original_exception):
+            opened.turn.remember_refused()  # LiteLLM tries no other request
         if opened.turn.is_native and names_native_form(original_exception):
             opened.turn.emulate_from_now_on()
 
