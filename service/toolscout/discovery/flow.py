@@ -73,7 +73,8 @@ class Flow(Preparation):
                     await self._ask(**self._question(begun, begun.user_query, loop=0))
                 return request
             if isinstance(begun, Turn):
-                if self.config.strategy == "hybrid-first" and begun.wants_first:
+                is_first = self.config.strategy == "hybrid-first" or not begun.can_search
+                if is_first and begun.wants_first:
                     await self._choose_first(begun)
                 if (unsearched := begun.unsearched) is not None:
                     return unsearched

@@ -150,11 +150,16 @@ class Turn:
         return self.provider is not self._emulated
 
     @property
+    def can_search(self) -> bool:
+        """Whether the model can search: none of several answers could be continued."""
+        return self.is_native or self._emulated.choices(self.asked) == 1
+
+    @property
     def unsearched(self) -> Json | None:
-        """The request without a search tool, where none of several answers could be continued."""
-        provider, asked = self._emulated, self.asked
-        if self.is_native or provider.choices(asked) == 1:
+        """The request without a search tool, where the model cannot search."""
+        if self.can_search:
             return None
+        provider, asked = self._emulated, self.asked
         tools = self.shown.from_before(self._known)
         return provider.with_tools(asked, tools) if tools else self.original
 
