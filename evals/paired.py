@@ -16,8 +16,9 @@ class Change(NamedTuple):
     error: float
 
     def __str__(self) -> str:
-        """Write both, as +0.012 ± 0.006."""
-        return f"{_signed(self.mean)} ± {self.error:.3f}"
+        """Write both, as +0.012 ± 0.006; where nothing changes, ±0."""
+        mean = _signed(self.mean)
+        return mean if self.error < 0.0005 else f"{mean} ± {self.error:.3f}"
 
     @property
     def is_lower(self) -> bool:
