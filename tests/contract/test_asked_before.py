@@ -18,7 +18,7 @@ NEVER_ASKED = count()
 
 reports = st.builds(
     lambda key, pattern, tool, success: ("report", key, pattern, tool, success),
-    *(KEYS, QUESTIONS, st.sampled_from(NAMES), st.booleans()),
+    *(KEYS, QUESTIONS, st.sampled_from(NAMES) | st.just("other_read_file"), st.booleans()),
 )
 steps = st.one_of(
     reports,

@@ -313,3 +313,20 @@ def test_all_tools_of_one_pattern_rise():
 def test_similar_queries_alone_bring_no_tool_without_evidence_before_a_match():
     asked = "read the first lines of a long text file from disk"
     assert "send_email" not in names_after("read a file", "send_email", 3, asked=asked)[:2]
+
+
+def test_reports_about_other_tools_change_nothing_for_these():
+    """Or an index that was made before them would answer otherwise than one made since."""
+    experience = Experience()
+    learn(experience, "ship the parcel", "send_email", success=False, times=4)
+    index = LearnedIndex(KEYS, experience, 0.0)
+    before, version = index.prior(asked("ship a parcel")), index.version
+    for number in range(40):
+        learn(experience, f"number {number}", f"other_{number}", success=False)
+    assert index.is_current(experience, 0.0)
+    for made in (index, LearnedIndex(KEYS, experience, 0.0)):
+        after = made.prior(asked("ship a parcel"))
+        assert before is not None
+        assert after is not None
+        assert after.added == pytest.approx(before.added)
+    assert index.version == version

@@ -119,6 +119,11 @@ class ToolExperience:
         if worked:
             nearest.worked = max(nearest.worked, observation.time)
 
+    def told(self, most: float) -> tuple[float, int, int]:
+        """Return the gain, within `most` either way, and the numbers of reports and of failures."""
+        gain = max(-most, min(self.gain, most))
+        return gain, self.successes + self.failures, self.failures
+
     def _nearest(self, vector: Floats) -> tuple[Slot | None, float]:
         if not self.slots:
             return None, 0.0

@@ -131,6 +131,7 @@ STALE_S = 3_600.0
 """Age in seconds after which an index is rebuilt, so that old uses fade."""
 
 _VERSIONS = count(1)  # within one of an index, a query always gets the same answer
+_NOTHING = np.zeros(3)
 
 
 class LearnedIndex:
@@ -156,8 +157,7 @@ class LearnedIndex:
         self._slots = min(SLOTS, max(1, MAX_ROWS // max(len(keys), 1)))
         self._size = len(keys)
         self._made = now
-        self._seen = experience.changes
-        self.version, self._blamed = next(_VERSIONS), _blame(experience)
+        self._seen, self.version = experience.changes, next(_VERSIONS)
         known = [key for key in self._row_of if experience.of(key) is not None]
         self._place: dict[Key, int] = {}
         self._used = 0
@@ -172,9 +172,10 @@ class LearnedIndex:
         self._times: list[tuple[float, float]] = []
         """When each pattern was reported first, and when it worked last."""
         examples = () if catalog is None else catalog.examples[:MAX_ROWS]
-        self._gained = 0.0 if catalog is None or not examples else TRUSTED + catalog.examples_gain
-        """By how much experience raised 1/rank of the tools that worked, over all reports."""
-        self._gains_of: dict[Key, float] = {}
+        gained = 0.0 if catalog is None or not examples else TRUSTED + catalog.examples_gain
+        self._told = np.array((gained, 0, 0))
+        """By how much experience raised 1/rank of the tools that worked, reports, and failures."""
+        self._told_of: dict[Key, NDArray[np.float64]] = {}
         self._reserve(len(examples) + len(known) * self._slots)
         for row, packed in examples:
             place = self._rows_for(row, 1)
@@ -197,7 +198,7 @@ class LearnedIndex:
             for key in ours:
                 self._take(key, now)
             if ours:
-                self.version, self._blamed = next(_VERSIONS), _blame(experience)
+                self.version = next(_VERSIONS)
             self._seen = experience.changes
         return True
 
@@ -206,7 +207,7 @@ class LearnedIndex:
 
         Where the nearest past query is nearly this one, it is enough that they show no harm.
         """
-        return self._gained > (EARNED if likeness < NEARLY_SAME else -SLACK)
+        return bool(self._told[0] > (EARNED if likeness < NEARLY_SAME else -SLACK))
 
     def prior(self, pattern: Pattern, *, left_out: bool = False) -> Learned | None:
         """Return the experience for a pattern; None without relevant experience.
@@ -240,9 +241,11 @@ class LearnedIndex:
                 if place < self._examples:
                     exemplary.add(row)
         whole = STRENGTH * _trust(closest, pattern) / (uses + THIN)
+        # Where everything fails, a failure says nothing of its tool.
+        blamed = 1 - float(self._told[2] / (self._told[1] + USUAL_USES))
         added = np.zeros(self._size, np.float32)
         for row, gain in gains.items():
-            more = whole * gain if gain > 0 else whole * gain * self._blamed
+            more = whole * gain if gain > 0 else whole * gain * blamed
             if abs(more) >= LEAST and (more < 0 or row in raised):
                 added[row] = max(-CAP, min(CAP, more))
         return Learned(added, closest, proven, self.helps(closest), exemplary)
@@ -280,9 +283,9 @@ class LearnedIndex:
     def _take(self, key: Key, now: float) -> None:
         """Write the patterns of a tool to its rows."""
         tool = self._experience.of(key)
-        gain = 0.0 if tool is None else max(-SAY, min(tool.gain, SAY))
-        self._gained += gain - self._gains_of.get(key, 0.0)
-        self._gains_of[key] = gain
+        told = _NOTHING if tool is None else np.array(tool.told(SAY))
+        self._told += told - self._told_of.get(key, _NOTHING)
+        self._told_of[key] = told
         start = self._place.get(key)
         if start is None:
             if tool is None:
@@ -330,11 +333,6 @@ class LearnedIndex:
 def prior_of(index: LearnedIndex) -> Prior:
     """Return an index as the pipeline uses it."""
     return Prior(lambda query, vectors: index.prior(read_pattern(query, vectors)), index.version)
-
-
-def _blame(experience: Experience) -> float:
-    """Return how much a failure counts: where everything fails, it says nothing of its tool."""
-    return 1 - experience.failures / (experience.observations + USUAL_USES)
 
 
 def _trust(closest: float, pattern: Pattern) -> float:
