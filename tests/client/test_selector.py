@@ -50,6 +50,23 @@ def test_the_request_is_the_contract(make):
     }
 
 
+@pytest.mark.parametrize("timeout", [0.05, 0.2, 0.8])
+def test_a_caller_with_little_time_says_how_much(make, timeout: float):
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        make(fake.url, timeout=timeout).select("x", TOOLS)
+        make(fake.url, timeout=timeout).select("x", TOOLS, fields={"latency_budget_ms": 7})
+    said, own = (request.json["latency_budget_ms"] for request in fake.requests)
+    assert 0.5 <= said / (1_000 * timeout) <= 0.6
+    assert own == 7
+
+
+@pytest.mark.parametrize("timeout", [1.0, 5])
+def test_a_patient_caller_leaves_the_budget_to_the_service(make, timeout: float):
+    with peer(lambda exchange: exchange.select("read_file")) as fake:
+        make(fake.url, timeout=timeout).select("x", TOOLS)
+    assert "latency_budget_ms" not in fake.requests[0].json
+
+
 def test_an_endpoint_with_a_path_is_used_as_it_is(make):
     with peer(read_file) as fake:
         make(fake.url + "/api/compress/tool-discovery/").select("x", TOOLS)

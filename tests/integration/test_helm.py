@@ -193,7 +193,7 @@ def test_alerts_and_dashboard_are_those_of_the_files(tmp_path: Path):
     debian.need(promtool="prometheus")
     alerts = tmp_path / "rules.yml"
     alerts.write_text(yaml.safe_dump(rules["spec"]), "utf-8")
-    assert "39 rules found" in ran(["promtool", "check", "rules", str(alerts)]).stdout
+    assert "40 rules found" in ran(["promtool", "check", "rules", str(alerts)]).stdout
     plain = render(tmp_path, KEYED | {"prometheusRule": {"enabled": True}})
     assert plain["PrometheusRule", "drill-toolscout"]["spec"] == yaml.safe_load(held)
     dashboard = items["ConfigMap", "drill-toolscout-dashboard"]

@@ -39,6 +39,11 @@ RECONNECT_PAUSE_S = 0.025
 FILTERS = ("filters", "max_risk", "top_k_by_kind")
 """Fields of a request by which a tool may be left out, however few there are."""
 
+PATIENT_MS, BUDGET = 900, 0.6
+"""Milliseconds from which a caller waits as long as a service may take for new tools (its
+`cold_budget_ms`); with less, the service is told what part of them it has: better the words than no
+answer."""
+
 MAX_DIGEST_CHARS = 256
 MAX_ID_CHARS = 128
 MAX_RANKER_CHARS = 32
@@ -242,6 +247,9 @@ def _body(call: Call, catalog: bytes) -> bytes:
     pins = [pin for pin in dict.fromkeys(call.always_keep) if pin in offered and _is_text(pin)]
     if pins:
         fields["always_keep"] = pins
+    within_ms = round(1_000 * (call.deadline - call.started))
+    if within_ms < PATIENT_MS:
+        fields.setdefault("latency_budget_ms", max(1, round(BUDGET * within_ms)))
     return msgspec.json.encode(fields)[:-1] + b"," + catalog + b"}"
 
 
