@@ -104,7 +104,7 @@ def test_a_strict_type_checker_understands_it(client: Path, tmp_path: Path):
     check = [sys.executable, "-m", "mypy", "--strict", "--python-executable", client]
     assert "Success" in run(*check, "consumer.py", cwd=tmp_path)
     (tmp_path / "wrong.py").write_text(
-        "from toolscout.client import Selector\nSelector(5).select(b'x', [])\n", "utf-8"
+        "from toolscout.client import Selector\nSelector(5).select(5, [])\n", "utf-8"
     )
     refused = ran([str(part) for part in (*check, "wrong.py")], status=None, cwd=tmp_path)
     assert "Found 2 errors" in refused.stdout

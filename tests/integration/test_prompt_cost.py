@@ -19,7 +19,7 @@ def test_deferred_tools_cost_less_and_all_are_found(tmp_path):
             + "It takes some words. " * 40,
             "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}},
         }
-        for verb in ("create", "delete", "export", "rename")
+        for verb in ("create", "delete", "export", "rename", "archive", "print", "share", "copy")
         for thing, place in (
             *(("invoice", "shop"), ("branch", "repository"), ("calendar", "team")),
             *(("picture", "album"), ("customer", "list"), ("recipe", "kitchen")),
