@@ -173,6 +173,8 @@ def test_any_object_with_a_name_and_a_description_is_a_tool():
         ({"ranker": 5}, "ranker: expected one of auto"),
         ({"no_match": "pin"}, "did you mean pins?"),
         ({"no_match_below": 2}, "no_match_below must be within 0 to 1"),
+        ({"max_tools": -1}, "max_tools must be at least 1, got -1"),
+        ({"max_tools": "9"}, "max_tools must be a whole number, got '9'"),
     ],
 )
 def test_a_wrong_default_is_refused_at_once(options: dict[str, Any], said: str):
@@ -185,6 +187,9 @@ def test_a_wrong_default_is_refused_at_once(options: dict[str, Any], said: str):
     [
         ("x", {"ranker": "hybird"}, "did you mean hybrid?"),
         ("x", {"detail": "breif"}, "did you mean brief?"),
+        ("x", {"top_k": "5"}, "top_k must be a whole number, got '5'"),
+        ("x", {"budget_tokens": 1.5}, "budget_tokens must be a whole number, got 1.5"),
+        ("x", {"always_keep": "read_file"}, "always_keep: expected a list of names, got str"),
         (None, {}, "pattern: expected a text or a list of messages, got NoneType"),
         ({"role": "user"}, {}, "pattern: expected a text or a list of messages, got dict"),
         (b"x", {}, "got bytes"),

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
+from operator import index
 from pathlib import Path
 from typing import Any, Unpack, get_args
 
@@ -108,6 +109,8 @@ class Engine:
         encoder: bool = False,
         max_tools: int = MAX_TOOLS,
     ) -> None:
+        if _number(max_tools, "max_tools") < 1:
+            raise InvalidRequest(f"max_tools must be at least 1, got {max_tools}")
         self.embedder = load_embedder(str(model or BUNDLED_MODEL))
         words, taxonomy = load_lexicon(synonyms, domains)
         self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
@@ -185,7 +188,7 @@ class Engine:
         if unknown := by_kind.keys() - set(KINDS):
             raise InvalidRequest(f"top_k_by_kind: there is no kind {', '.join(sorted(unknown))}")
         top_k = total(by_kind) or DEFAULT_TOP_K if top_k is None else top_k
-        least = min((top_k, *by_kind.values()))
+        least = min(map(_number, (top_k, *by_kind.values())))
         if least < 1:
             raise InvalidRequest(f"top_k must be at least 1, got {least}")
         ask = self._ask(said, top_k, options)
@@ -207,8 +210,10 @@ class Engine:
         filters, budget = given.get("filters"), given.get("budget_tokens", 0)
         if filters is not None and not isinstance(filters, Filters):
             raise InvalidRequest(f"filters must be a Filters, got {type(filters).__name__}")
-        if budget < 0:
+        if _number(budget, "budget_tokens") < 0:
             raise InvalidRequest(f"budget_tokens must be at least 0, got {budget}")
+        if isinstance(given.get("always_keep"), str):
+            raise InvalidRequest("always_keep: expected a list of names, got str")
         return Ask(**self._defaults | given, **msgspec.structs.asdict(said), top_k=top_k)
 
     def resolve(self, name: str) -> list[str]:
@@ -263,6 +268,13 @@ def _version_of(options: DecideOptions) -> int | None:
         return None
     prior = options.get("prior")
     return NO_EXPERIENCE if prior is None else prior.version
+
+
+def _number(value: Any, name: str = "top_k") -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise InvalidRequest(f"{name} must be a whole number, got {value!r}") from None
 
 
 def _read(messages: Sequence[Any]) -> Conversation:

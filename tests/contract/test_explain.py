@@ -43,6 +43,12 @@ def test_tokens_offered_selected_and_saved(server: Server):
     assert tokens["saved"] == tokens["offered"] - tokens["selected"]
 
 
+def test_an_answer_without_tools_saves_nothing(server: Server):
+    body = explained(server, "zxqv wvut")
+    assert (body["outcome"], body["selected_names"]) == ("no_match", [])
+    assert (body["tokens"]["selected"], body["tokens"]["saved"]) == (0, 0)
+
+
 def test_explaining_changes_no_name(server: Server):
     for pattern in ("forecast", "^get_", "createIssue", "zxqv wvut", "a picture"):
         assert explained(server, pattern)["selected_names"] == server.names(pattern)

@@ -131,3 +131,11 @@ def test_a_name_that_nothing_is_registered_under_gets_an_error_about_names(serve
 )
 def test_a_misspelt_path_gets_the_nearest_one(server: Server, path: str, near: list[str] | None):
     assert problem_of(server.get(path), 404, "not_found").get("suggestions") == near
+
+
+@pytest.mark.parametrize("wrong", ["sucess", "succes", "Success"])
+def test_a_misspelling_is_named_also_where_a_required_field_is_missing(server: Server, wrong: str):
+    body = {"pattern": WORKED["pattern"], "tool": WORKED["tool"], wrong: True}
+    problem = problem_of(server.post(body, FEEDBACK), 422, "invalid_request")
+    assert problem["errors"][0]["path"] == wrong
+    assert "did you mean success?" in problem["detail"]

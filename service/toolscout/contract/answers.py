@@ -66,7 +66,8 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
 class TokenCounts(msgspec.Struct, frozen=True):
     """Estimated prompt tokens (four characters each) of all distinct tools and of the selected.
 
-    The selected count as they are shown: in brief with `detail: brief`, whole otherwise.
+    The selected count as they are shown: in brief with `detail: brief`, whole otherwise. An answer
+    without tools saves nothing.
     """
 
     offered: int

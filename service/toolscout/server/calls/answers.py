@@ -110,7 +110,8 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
             selected=len(decision.names),
             skipped=trace.skipped.entries + len(source.skipped),
         ),
-        tokens=TokenCounts(offered, selected, offered - selected),
+        # Whoever gets no tool shows all or none: nothing was saved by choosing.
+        tokens=TokenCounts(offered, selected, offered - selected if decision.rows else 0),
         timings_ms=trace.shown_ms(),
         catalog=trace.catalog,
         notes=[

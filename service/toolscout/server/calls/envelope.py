@@ -162,9 +162,14 @@ def decode_checked(body: bytes, decoder: "Decoder[S]") -> S:
 
     Raises:
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
-        InvalidRequest: a field is nearly one of ours.
+        InvalidRequest: a field is nearly one of ours, also where that is why one is missing.
     """
-    found = decode(body, decoder)
+    try:
+        found = decode(body, decoder)
+    except Refused:
+        with suppress(*NOT_JSON, msgspec.ValidationError):
+            check_spelling(unknown_fields(body, decoder.fields), decoder.fields)
+        raise
     check_spelling(unknown_fields(body, decoder.fields), decoder.fields)
     return found
 
