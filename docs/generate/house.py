@@ -49,8 +49,9 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("callers_search", "dispatch", "exchange", "history"),
         ("settings", "shown"),
         ("left_out",),
-        ("pieces", "providers"),
-        ("config", "local", "refusals", "session", "tracker"),
+        ("pieces", "refusals"),
+        ("providers",),
+        ("config", "local", "session", "tracker"),
     ),
     "server": (
         ("serve",),

@@ -189,7 +189,9 @@ def test_pins_take_no_place_of_what_is_found(hook, router, monkeypatch, pins):
 CLAUDE = "anthropic/claude-sonnet-4-5"
 
 
-def prepared(hook: ModuleType, *requests: Json, refused: str = "") -> list[list[Json]]:
+def prepared(
+    hook: ModuleType, *requests: Json, refused: str = "", param: str | None = None
+) -> list[list[Json]]:
     """Return the tools with which LiteLLM makes the first forward of each request.
 
     Each is `refused` by its provider in these words.
@@ -201,7 +203,8 @@ def prepared(hook: ModuleType, *requests: Json, refused: str = "") -> list[list[
         for data in requests:
             sent = await made.async_pre_call_hook(CALLER, None, data, "anthropic_messages")
             tools.append(sent["tools"])
-            error = ProviderError(httpx2.Response(400, json={"error": {"message": refused}}))
+            told = {"message": refused, "param": param}
+            error = ProviderError(httpx2.Response(400, json={"error": told}))
             await made.async_post_call_failure_hook(data, error, CALLER)
         await made.discovery.aclose()
         return tools
@@ -246,10 +249,10 @@ def test_a_deployment_that_refuses_deferred_tools_is_sent_none_any_more(
 
 
 def test_a_tool_that_a_provider_has_refused_is_sent_no_more(hook, monkeypatch):
-    words = "Invalid schema for function 'read_file': no"
+    told = {"refused": "Invalid schema for function 'read_file'", "param": "tools[1].parameters"}
     with peer(lambda exchange: exchange.select("read_file")) as fake:
         monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
-        sent = prepared(hook, received(request()), received(request()), refused=words)
+        sent = prepared(hook, received(request()), received(request()), **told)
     assert ["read_file" in json.dumps(tools) for tools in sent] == [True, False]
 
 

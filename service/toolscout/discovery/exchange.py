@@ -164,6 +164,11 @@ class Exchange(msgspec.Struct):
         return self.body.get("stream") is True or self.request.url.path.endswith(STREAMING_PATHS)
 
     @property
+    def address(self) -> str:
+        """Host and path, which with some providers has the model."""
+        return f"{self.request.url.host}{self.request.url.path}"
+
+    @property
     def scope(self) -> str:
         """What tells the caller from others who begin with the same words."""
         headers = sorted(self.request.headers.multi_items())

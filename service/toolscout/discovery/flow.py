@@ -50,7 +50,7 @@ logger = logging.getLogger("toolscout.client")
 class Flow(Preparation):
     """The coroutine and the generator that both classes run."""
 
-    async def prepare(
+    async def prepare(  # noqa: PLR0913  # what is known of a request
         self,
         request: Json,
         provider: ProviderName = "openai",
@@ -59,13 +59,14 @@ class Flow(Preparation):
         streams: bool = False,
         *,
         in_thread: bool = False,
+        address: str | None = None,
     ) -> Turn | Json:
         """Return a turn with deferred tools, or the body to forward once.
 
         The service is asked what to show first, or whatever a rollout asks without an effect. A
-        large request is read `in_thread`, for which there has to be an event loop.
+        large request is read `in_thread`, on an event loop; it goes to `address`, a host and path.
         """
-        begin = partial(self._begun, request, provider, session, scope, streams)
+        begin = partial(self._begun, request, provider, session, scope, streams, address)
         async with self._places.here():
             begun = await asyncio.to_thread(begin) if in_thread else begin()
             if self._only_asks:

@@ -1,24 +1,24 @@
 """Tools that are never sent, because the provider would refuse the whole request for one of them.
 
-Some are known by the providers' rules, before anything is sent; others by a refusal that named
-them, if the provider then took the request without them. A tool is judged once for each list, and
-told of once, in one line.
+Some are known by the providers' rules, before anything is sent; others by a refusal of their name
+or schema, if the provider then took the request without them. Such a lesson is its caller's alone,
+and ends after an hour. A tool is told of once, in one line.
 """
 
 import logging
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from typing import Any
+from time import monotonic
+from typing import Any, NamedTuple
 
 from toolscout.client.offer import Offer, written
 from toolscout.common.lru import Lru
 from toolscout.discovery.providers import Provider
 from toolscout.discovery.providers.fields import mapping
-from toolscout.discovery.refusals import refuses_form, text_of_error
+from toolscout.discovery.refusals import MAX_REFUSALS, tools_named_by
 from toolscout.tools.refused import refusals
-from toolscout.tools.shapes import name_of, schema_of
+from toolscout.tools.shapes import schema_of
 
 MAX_LISTS = 1_000
 """Lists in memory whose tools were judged."""
@@ -26,30 +26,43 @@ MAX_LISTS = 1_000
 MAX_TOOLS = 10_000
 """Tools in memory that a provider has refused, and that were told of."""
 
+MAX_OF_ONE = 100
+"""Of these, those of one caller and one model."""
+
+REFUSED_FOR_S = 3_600.0
+"""Seconds for which a refused tool is left out: the provider may take it later."""
+
 MAX_NAME_LOGGED = 80
 
-_NAMED = re.compile(r"\b(?:function|tool)s?(?: name)?\W{1,4}([\w.:-]+)", re.IGNORECASE)
-"""A tool in the words of a refusal: `Invalid schema for function 'f'`, `Tool 'f' cannot have …`."""
-
-_PLACED = re.compile(r"\btools?[\[.](\d+)(\]?\.function_?declarations\[(\d+)|\.member)?", re.I)
-"""A tool by its place: `tools.3.custom.name`, `tools[3].function`; Gemini's is in the declarations
-of a tool, and Bedrock counts from one: `toolConfig.tools.4.member`."""
-
 logger = logging.getLogger("toolscout.client")
+
+
+class Upstream(NamedTuple):
+    """Where a request goes, and whose it is."""
+
+    interface: str
+    """The name of a provider."""
+    model: str
+    address: str | None = None
+    """Host and path; None where somebody else forwards it, empty where nobody knows."""
+    scope: str = ""
+    """What tells the caller from others."""
 
 
 class LeftOut:
     """Knows which tools each provider refuses; thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
         self._judged: Lru[tuple[str, bool, bytes], frozenset[str]] = Lru(MAX_LISTS)
-        self._refused: Lru[bytes, bool] = Lru(MAX_TOOLS)
+        self._refused: Lru[Upstream, Mapping[str, tuple[bytes, float]]] = Lru(MAX_TOOLS)
         self._told: Lru[tuple[str, str], bool] = Lru(MAX_TOOLS)
 
     def leave_out(
         self,
         provider: Provider,
         offer: Offer,
+        upstream: Upstream,
         forced: Collection[str] = (),
         *,
         by_reference: bool = False,
@@ -59,6 +72,7 @@ class LeftOut:
         Args:
             provider: who would refuse them.
             offer: is changed.
+            upstream: where the request goes.
             forced: names that the request forces or lists, which stay: without them it is wrong.
             by_reference: whether tools are deferred, and loaded by their names.
         """
@@ -67,7 +81,7 @@ class LeftOut:
         if known is None:
             known = frozenset(self._judge(provider, offer, by_reference))
             self._judged.put(key, known)
-        if gone := known.difference(forced):
+        if gone := known.union(self._refused_before(offer, upstream)).difference(forced):
             offer.keep(lambda name: name not in gone)
         return gone
 
@@ -82,46 +96,66 @@ class LeftOut:
             with suppress(Exception):  # no tool of any known shape
                 schema = schema_of(tool)
                 reasons = refusals(provider.name, own, schema, by_reference=by_reference)
-            if self._refused.get(_key(provider, name, tool)):
-                reasons = ("it has refused it before",)
             if reasons:
-                self._tell(provider, name, "; ".join(reasons))
+                self._tell(provider.name, name, "; ".join(reasons))
                 yield name
 
-    def _tell(self, provider: Provider, name: str, why: str) -> None:
-        if self._told.get((provider.name, name)) is None:
-            self._told.put((provider.name, name), True)
+    def _refused_before(self, offer: Offer, upstream: Upstream) -> Iterator[str]:
+        for name, (digest, until) in (self._refused.get(upstream) or {}).items():
+            tool = offer.by_name.get(name)
+            if tool is not None and self._clock() < until and digest == _digest(name, tool):
+                yield name
+
+    def _tell(self, provider: str, name: str, why: str) -> None:
+        if self._told.get((provider, name)) is None:
+            self._told.put((provider, name), True)
             shown = f"{name[:MAX_NAME_LOGGED]!r}"
-            logger.warning("tool %s is left out for %s: %s", shown, provider.name, why)
+            logger.warning("tool %s is left out for %s: %s", shown, provider, why)
 
-    def remember(self, provider: Provider, tools: Mapping[str, Any]) -> None:
+    def remember(self, upstream: Upstream, tools: Mapping[str, Any]) -> None:
         """Remember tools, by their names, without which the provider took a request."""
-        for name, tool in tools.items():
-            self._refused.put(_key(provider, name, tool), True)
-            self._tell(provider, name, "it has refused it")
-        if tools:
-            self._judged.clear()
+        if not tools:
+            return
+        until = self._clock() + REFUSED_FOR_S
+        lessons = {name: (_digest(name, tool), until) for name, tool in tools.items()}
+        kept = [*{**(self._refused.get(upstream) or {}), **lessons}.items()][-MAX_OF_ONE:]
+        self._refused.put(upstream, dict(kept), len(kept))
+        for name in tools:
+            self._tell(upstream.interface, name, "it has refused it")
 
 
-def named_by(error: Exception, sent: Sequence[Any]) -> set[str]:
-    """Return the names of the tools that the refusal of a request with them names."""
-    if not refuses_form(error):
-        return set()
-    return set(_named(text_of_error(error), Offer(sent).everything))
+class Refused:
+    """The tools that the refusals of one turn name; they are remembered once it is accepted.
+
+    Args:
+        left_out: remembers them.
+        upstream: where the request goes, and whose it is.
+        forced: names that the request forces or lists, which stay.
+    """
+
+    def __init__(self, left_out: LeftOut, upstream: Upstream, forced: Collection[str]) -> None:
+        self._left_out, self._upstream, self._forced = left_out, upstream, forced
+        self._refusals = 0
+        self._evident: dict[str, Any] = {}
+
+    def named_by(
+        self, error: Exception, sent: Sequence[Any], offered: Mapping[str, Any]
+    ) -> Collection[str]:
+        """Return the offered tools to leave out of the next forward; never all of them."""
+        named, is_evident = tools_named_by(error, sent)
+        named = (named & offered.keys()).difference(self._forced)
+        if not named or self._refusals >= MAX_REFUSALS or len(named) == len(offered):
+            return ()
+        self._refusals += 1
+        if is_evident:
+            self._evident |= {name: offered[name] for name in named}
+        return named
+
+    def remember(self) -> None:
+        """Leave those that were evidently refused out of the caller's later requests."""
+        self._left_out.remember(self._upstream, self._evident)
+        self._evident = {}
 
 
-def _key(provider: Provider, name: str, tool: Any) -> bytes:
-    return sha256(provider.name.encode() + b"\n" + written(name, tool)).digest()
-
-
-def _named(text: str, sent: Sequence[Any]) -> Iterator[str]:
-    """Yield the names of the tools that a refusal names, or says the place of."""
-    names = [name_of(mapping(tool)) for tool in sent]
-    bare = {name.rpartition(".")[2]: name for name in names} | {name: name for name in names}
-    for found in _NAMED.finditer(text):
-        if name := bare.get(found[1].rstrip(".:")) or bare.get(found[1]):
-            yield name
-    for placed in _PLACED.finditer(text):
-        place = int((placed[3] or placed[1])[:6]) - (placed[2] == ".member")
-        if 0 <= place < len(names) and names[place]:
-            yield names[place]
+def _digest(name: str, tool: Any) -> bytes:
+    return sha256(written(name, tool)).digest()

@@ -17,7 +17,7 @@ from toolscout.common.lru import Lru
 from toolscout.discovery import local
 from toolscout.discovery.callers_search import callers_search
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
-from toolscout.discovery.left_out import LeftOut
+from toolscout.discovery.left_out import LeftOut, Upstream
 from toolscout.discovery.pieces import Places
 from toolscout.discovery.providers import Json, Provider, ProviderName, provider_named
 from toolscout.discovery.providers.fields import mapping
@@ -156,7 +156,13 @@ class Preparation:
     """The selector of one kind of flow."""
 
     def _begun(
-        self, request: Json, provider: ProviderName, session: str | None, scope: str, streams: bool
+        self,
+        request: Json,
+        provider: ProviderName,
+        session: str | None,
+        scope: str,
+        streams: bool,
+        address: str | None,
     ) -> Turn | Json:
         """Return a turn with deferred tools, or the body to forward once.
 
@@ -169,15 +175,16 @@ class Preparation:
         if streams and shapes.stream is None and self.config.strategy != "relevance":
             return request
         try:
-            return self._begin(shapes.resumed(request, scope), shapes, session, scope)
+            upstream = Upstream(provider, str(request.get("model")), address, scope)
+            return self._begin(shapes.resumed(request, scope), shapes, session, upstream)
         except Exception:
             logger.warning("a request could not be prepared and is forwarded as it came")
             return request
 
     def _begin(
-        self, request: Json, provider: Provider, session: str | None, scope: str
+        self, request: Json, provider: Provider, session: str | None, upstream: Upstream
     ) -> Turn | Json:
-        strategy = self.config.strategy
+        strategy, scope = self.config.strategy, upstream.scope
         tools = provider.tools(request)
         if strategy == "passthrough" or provider.passes(request):
             return request
@@ -208,8 +215,8 @@ class Preparation:
             return request
         if strategy == "relevance":
             is_kept = is_unknown or provider.keeps_tools(request)
-            return request if is_kept else self._filtered(request, provider, offer, name)
-        turn = Turn(search, provider, offer, name, self._turn_settings, scope)
+            return request if is_kept else self._filtered(request, provider, offer, name, upstream)
+        turn = Turn(search, provider, offer, name, self._turn_settings, upstream)
         if provider.keeps_tools(request) and not turn.is_native:
             self._tell_of_threads()
         elif not is_unknown or (turn.is_native and not turn.shown.has_room_for_all):
@@ -221,10 +228,13 @@ class Preparation:
             self._told_of_threads = True
             logger.warning(KEPT_BY_THREADS)
 
-    def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
+    def _filtered(
+        self, request: Json, provider: Provider, offer: Offer, session: str, upstream: Upstream
+    ) -> Json:
         config = self.config
         choice = provider.choice(request)
-        refused = self._turn_settings.left_out.leave_out(provider, offer, choice.names)
+        left_out = self._turn_settings.left_out
+        refused = left_out.leave_out(provider, offer, upstream, choice.names)
         pins = {*config.pins, *choice.names} & {*offer.names}
         filtered, deferred = local.filter_tools(
             provider.query(request),

@@ -1,6 +1,19 @@
-"""What the error of a forward says: whether the request may be at fault, and which part of it."""
+"""What the error of a forward says: whether the request may be at fault, and which part of it.
+
+A provider repeats values of the request in its words, so a field of the error, or the path with
+which the words begin, is evidence, and the rest of the words are a guess.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import httpx2
+
+from toolscout.client.offer import Offer
+from toolscout.discovery.providers.fields import decode, mapping
+from toolscout.tools.shapes import name_of
 
 FORM = (400, 422)
 """Statuses with which a provider refuses the form of a request."""
@@ -14,8 +27,48 @@ MAX_REFUSALS = 3
 MAX_ERROR_CHARS = 20_000
 """Characters of a refusal that are read."""
 
-NATIVE_WORDS = ("defer_loading", "tool_search", "tool_reference")
-"""Words of the native form; a refusal of it names one of them."""
+_NATIVE = re.compile(r"\b(?:defer_loading|tool_reference|tool_search(?:_tool\w*|_call|_output)?)\b")
+"""Words of the native form; a refusal of it has one of them."""
+
+_NATIVE_PARAMS = ("tool", "input", "messages")
+"""How the parameters begin that may hold the native form."""
+
+_PLACE = (
+    r"tools?[\[.](?P<place>\d+)\]?"
+    r"(?:\.function_?declarations\[(?P<declared>\d+)\]|(?P<from_one>\.member))?(?:\.\w+)?"
+    r"\.(?:name|description|parameters|input_?schema|schema)\b"
+)
+"""The name or the schema of a tool by its place: `tools.3.custom.name`, `tools[3].parameters`;
+Gemini's is in the declarations of a tool, and Bedrock counts from one: `toolConfig.tools.4.member`.
+"""
+
+_SOMEWHERE = re.compile(rf"\b{_PLACE}", re.IGNORECASE)
+
+_BEGINNING = re.compile(
+    r"(?:The model returned the following errors: |\d+ validation errors? detected: )?"
+    rf"(?:\* |Invalid '|Value at ')?(?:GenerateContentRequest\.|toolConfig\.)?{_PLACE}",
+    re.IGNORECASE,
+)
+"""Words that begin with the place, before any value of the request."""
+
+_NAMED = re.compile(r"\b(?:function|tool)s?(?: name)?\W{1,4}([\w.:-]+)", re.IGNORECASE)
+"""A tool by its name: `Invalid schema for function 'f'`."""
+
+_DEFINITION = re.compile(r"schema|parameters|\bname\b", re.IGNORECASE)
+"""A part of a tool's definition, in the words of a refusal."""
+
+_OF_FUNCTIONS = ("invalid_function_parameters", "invalid_function_name")
+"""Codes of OpenAI's refusals that name the function in their words."""
+
+_OF_LITELLM = re.compile(r"(?:litellm\.)?\w+Error: (?:\w+Error: )?\w+Exception - ")
+
+
+class Refusal(NamedTuple):
+    """The words of a provider, and the fields beside them; empty where it gives none."""
+
+    message: str
+    param: str = ""
+    code: str = ""
 
 
 def status_of(error: Exception) -> int | None:
@@ -36,14 +89,63 @@ def names_native_form(error: Exception) -> bool:
 
     One for another reason, such as too long a prompt, says nothing about the model.
     """
-    text = text_of_error(error)
-    return any(word in text for word in NATIVE_WORDS)
+    message, param, _ = refusal_of(error)
+    if _SOMEWHERE.match(param) or (param and not param.startswith(_NATIVE_PARAMS)):
+        return False
+    return bool(_NATIVE.search(f"{param} {message}")) and not _BEGINNING.match(message)
 
 
-def text_of_error(error: Exception) -> str:
-    """Return the words of a refusal, those of the provider among them."""
-    text = f"{error} {getattr(getattr(error, 'response', None), 'text', '')}"
-    return text[:MAX_ERROR_CHARS]
+def tools_named_by(error: Exception, sent: Sequence[Any]) -> tuple[set[str], bool]:
+    """Return the sent tools whose name or schema is refused, and whether that is evident.
+
+    Evident is what a field of the error says, or the path with which its words begin.
+    """
+    if not refuses_form(error):
+        return set(), False
+    message, param, code = refusal_of(error)
+    names = [name_of(mapping(tool)) for tool in Offer(sent).everything]
+    evident = [*_placed(_SOMEWHERE.match(param), names)]
+    if not param:
+        evident += _placed(_BEGINNING.match(message), names)
+    if code in _OF_FUNCTIONS and not evident:
+        evident += _named(message, names)
+    if evident:
+        return set(evident), True
+    if (param and param != "tools") or names_native_form(error):
+        return set(), False
+    guessed = {one for place in _SOMEWHERE.finditer(message) for one in _placed(place, names)}
+    return guessed | {*(_named(message, names) if _DEFINITION.search(message) else ())}, False
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """Return what an error of an SDK, of LiteLLM or of an HTTP library holds."""
+    body, text = getattr(error, "body", None), ""
+    if not mapping(body):
+        with suppress(Exception):  # a response that was not read
+            text = error.response.text[:MAX_ERROR_CHARS]  # type: ignore[attr-defined]
+        text = text or _OF_LITELLM.sub("", str(error)[:MAX_ERROR_CHARS], count=1)
+        with suppress(Exception):  # no JSON
+            body = decode(text.encode())
+    if isinstance(body, list) and len(body) == 1:
+        (body,) = body
+    given = mapping(mapping(body).get("error")) or mapping(body)
+    told = [given.get(key) for key in ("message", "param", "code")]
+    message, param, code = (one if isinstance(one, str) else "" for one in told)
+    return Refusal((message or text or str(error))[:MAX_ERROR_CHARS], param, code)
+
+
+def _placed(found: re.Match[str] | None, names: Sequence[str]) -> Iterator[str]:
+    if found is not None:
+        place = int((found["declared"] or found["place"])[:6]) - bool(found["from_one"])
+        if 0 <= place < len(names) and names[place]:
+            yield names[place]
+
+
+def _named(text: str, names: Sequence[str]) -> Iterator[str]:
+    bare = {name.rpartition(".")[2]: name for name in names} | {name: name for name in names}
+    for found in _NAMED.finditer(text):
+        if name := bare.get(found[1].rstrip(".:")) or bare.get(found[1]):
+            yield name
 
 
 def may_be_ours(error: Exception) -> bool:

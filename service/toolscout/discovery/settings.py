@@ -8,7 +8,7 @@ import msgspec
 
 from toolscout.common.lru import Lru
 from toolscout.discovery.config import DiscoveryConfig
-from toolscout.discovery.left_out import LeftOut
+from toolscout.discovery.left_out import LeftOut, Upstream
 from toolscout.discovery.providers import Json, Provider, native_of
 from toolscout.discovery.session import SessionStore
 
@@ -35,29 +35,25 @@ class TurnSettings(msgspec.Struct, frozen=True):
     """Whether found tools are called through one constant tool where that is not so."""
     remember_tools: bool
     """Whether a session's deferred tools are kept for requests that leave theirs out."""
-    refusing: Lru[tuple[str, str], bool]
-    """Providers with their models that have refused the native form."""
+    refusing: Lru[Upstream, bool]
+    """Models, of all callers, that have refused the native form."""
     left_out: LeftOut
     """Tools that are not sent, because the provider would refuse the request for them."""
     on_end: Callable[[Any], None]
     """Called once with a turn that has ended."""
 
-    def native_form(self, provider: Provider, request: Json) -> Provider | None:
+    def native_form(self, provider: Provider, request: Json, upstream: Upstream) -> Provider | None:
         """Return the native form of an interface, unless it is off or the model has refused it."""
         found = native_of(provider, request) if self.native else None
-        return None if found and self.refusing.get(_model(provider, request)) else found
+        return None if found and self.refusing.get(upstream._replace(scope="")) else found
 
-    def emulate(self, provider: Provider, request: Json) -> None:
-        """Use the native form no more for the model of a request, as long as the process lives."""
-        self.refusing.put(model := _model(provider, request), True)
-        logger.warning("model %s takes no deferred tools; they are emulated", model[1])
+    def emulate(self, upstream: Upstream) -> None:
+        """Use the native form no more for a model, as long as the process lives."""
+        self.refusing.put(upstream._replace(scope=""), True)
+        logger.warning("model %s takes no deferred tools; they are emulated", upstream.model)
 
     def kept(self, session: str, scope: str) -> tuple[str, ...]:
         """Return the names that are visible in a conversation from its beginning."""
         config, store = self.config, self.store
         most_called = store.most_called(session, scope) if config.keeps_most_called else ()
         return (*config.pins, *most_called)
-
-
-def _model(provider: Provider, request: Json) -> tuple[str, str]:
-    return provider.name, str(request.get("model"))

@@ -149,6 +149,7 @@ class _Exchanges:
             exchange.scope,
             exchange.streams,
             in_thread=self._waits and len(exchange.request.content) > LARGE_BYTES,
+            address=exchange.address,
         )
         if begun is exchange.body:
             return Answer(await self._send(exchange.request))

@@ -19,13 +19,13 @@ from toolscout.client.selection import Reason, Selection
 from toolscout.discovery.callers_search import CallersSearch
 from toolscout.discovery.dispatch import NAME, Dispatch
 from toolscout.discovery.history import History, seed_of
-from toolscout.discovery.left_out import named_by
+from toolscout.discovery.left_out import Refused, Upstream
 from toolscout.discovery.providers import Call, Json, Provider
 from toolscout.discovery.providers.calls import is_of_model
 from toolscout.discovery.providers.fields import summed
 from toolscout.discovery.providers.native import Native
 from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
-from toolscout.discovery.refusals import MAX_REFUSALS, names_native_form, refuses_form
+from toolscout.discovery.refusals import names_native_form, refuses_form
 from toolscout.discovery.settings import TurnSettings
 from toolscout.discovery.shown import NO_MORE, Found, Shown, description, free_name, result_text
 
@@ -39,7 +39,7 @@ class Turn:
         search: the request, without a search of the caller's own.
         offer: the tools of the request; without any, those that its session deferred last.
         session: the conversation; empty when it is unknown.
-        scope: what tells the caller from others.
+        upstream: where the request goes, and whose it is.
     """
 
     def __init__(
@@ -49,12 +49,11 @@ class Turn:
         offer: Offer,
         session: str,
         settings: TurnSettings,
-        scope: str = "",
+        upstream: Upstream,
     ) -> None:
         self.session, self.offer = session, offer
         self.rounds = self.search_count = 0
         """Forwards after a search, and searches that were answered."""
-        self._without: Json = {}  # tools that the last refusals named
         self.searched: list[tuple[int, str, Selection[Any]]] = []
         self.calls: list[Call] = []
         """Those of the last response, without searches."""
@@ -64,7 +63,8 @@ class Turn:
         self._spent: Json = {}
         self._restored = self._fell_back = False
         """Whether every tool was to come back; whether the native form was just refused."""
-        self._settings, self._config, self.scope = settings, settings.config, scope
+        self._settings, self._config = settings, settings.config
+        self._upstream, self.scope = upstream, upstream.scope
         self._is_accepted = self._has_ended = False
         self._new_first: Sequence[str] | None = None  # unless it is known from before
         self.callers_search = search
@@ -74,15 +74,17 @@ class Turn:
         if settings.dispatch:
             provider = cast("Provider", Dispatch(provider, free_name(NAME, offer.names)))
         self._emulated = provider
-        self.provider = settings.native_form(provider, request) or provider
+        self.provider = settings.native_form(provider, request, upstream) or provider
         choice = provider.choice(request)
-        self._forced = choice.names
-        settings.left_out.leave_out(provider, offer, choice.names, by_reference=self.is_native)
+        self.refused = Refused(settings.left_out, upstream, choice.names)
+        settings.left_out.leave_out(
+            provider, offer, upstream, choice.names, by_reference=self.is_native
+        )
         limit = provider.max_tools and provider.max_tools - (2 if settings.dispatch else 1)
         self.shown = Shown(offer, "append" if settings.dispatch else settings.order, limit)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
-        self.shown.keep((*settings.kept(session, scope), *search.visible))
+        self.shown.keep((*settings.kept(session, self.scope), *search.visible))
         self.shown.keep_found(self._first or ())
         self._begin()
 
@@ -186,7 +188,7 @@ class Turn:
 
     def accept(self) -> None:
         """Store the conversation: the provider takes this request, and so knows its caller."""
-        self.remember_refused()
+        self.refused.remember()
         if self._is_accepted or not self.session:
             return
         self._is_accepted = True
@@ -199,12 +201,12 @@ class Turn:
 
     def leaves_out(self, error: Exception) -> bool:
         """Leave out the tools that a refusal names; whether there are any."""
-        named = named_by(error, self.provider.tools(self.request)) & {*self.offer.names}
-        named.difference_update(self._forced)
         # After a search the history of a native request may refer to such a tool.
-        if not named or len(self._without) >= MAX_REFUSALS or (self.rounds and self.is_native):
+        if self.rounds and self.is_native:
             return False
-        self._without |= {name: self.offer.by_name[name] for name in named}
+        sent, offered = self.provider.tools(self.request), self.offer.by_name
+        if not (named := self.refused.named_by(error, sent, offered)):
+            return False
         self.offer.keep(lambda name: name not in named)
         self.shown.drop(named)
         if self.rounds:
@@ -213,16 +215,11 @@ class Turn:
             self._begin()
         return True
 
-    def remember_refused(self) -> None:
-        """Leave the tools that refusals named out of later requests, too."""
-        self._settings.left_out.remember(self._emulated, self._without)
-        self._without = {}
-
     def falls_back_after(self, error: Exception) -> bool:
         """Whether to repeat a refused forward, whose request has a plainer form now.
 
-        First without the tools that the refusal names; a first forward also in the emulated form,
-        then as it came if it held what earlier turns found.
+        First without the tools whose name or schema it refuses; a first forward also in the
+        emulated form, then as it came if it held what earlier turns found.
         """
         if self.leaves_out(error):
             return True
@@ -240,7 +237,7 @@ class Turn:
 
     def emulate_from_now_on(self) -> None:
         """Use the emulated form for this model as long as the process lives."""
-        self._settings.emulate(self._emulated, self.asked)
+        self._settings.emulate(self._upstream)
 
     def searches(self, response: Json) -> list[Call]:
         """Return the searches that a response asks for; empty if it is for the client.

@@ -172,7 +172,7 @@ class ToolscoutHook(CustomLogger):
         if opened is None:
             return
         if opened.turn.leaves_out(original_exception):
-            opened.turn.remember_refused()  # LiteLLM tries no other request
+            opened.turn.refused.remember()  # LiteLLM tries no other request
         if opened.turn.is_native and names_native_form(original_exception):
             opened.turn.emulate_from_now_on()
 
