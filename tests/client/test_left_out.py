@@ -296,3 +296,22 @@ def test_lists_that_broke_agents_elsewhere_are_answered_at_once(data: Path, case
             answer = client.post(upstream.url + asked["path"], json=asked["body"])
             assert answer.status_code == 200
         assert len(upstream.requests) == 2
+
+
+@pytest.mark.parametrize("finds", [True, False])
+def test_a_tool_whose_name_no_reference_may_have_is_declared_undeferred(flow, finds):
+    shape = BY_NAME["anthropic"]
+    long = "read_the_page_" + "x" * 80
+    tools = [shape.tool(name, "Read it") for name in (long, *ABOUT)]
+    request = {**shape.request("please", tools), "model": "claude-sonnet-4-5"}
+    model = Model(shape, search("read_the_page" if finds else "read"), DONE)
+    flow().complete(request, model, "anthropic")
+    for sent in model.requests:
+        shown = [tool["name"] for tool in sent["tools"] if "defer_loading" not in tool]
+        assert shown == [PHANTOM, long]
+    results = json.dumps(model.requests[1]["messages"])
+    assert [f'"tool_name": "{name}"' in results for name in (long, "read_file")] == [
+        False,
+        not finds,
+    ]
+    assert finds == (long in results)

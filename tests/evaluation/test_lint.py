@@ -63,7 +63,7 @@ def with_schema(name: str, schema: Any, **more: Any) -> dict[str, Any]:
         ),
         (
             with_schema("weather_" + "of_the_city_" * 6, {"type": "object"}),
-            "80 characters, 64 are taken (openai, anthropic, bedrock, bedrock-anthropic, gemini)",
+            "80 characters, 64 are taken (openai, bedrock, bedrock-anthropic, gemini)",
         ),
         (
             {

@@ -73,13 +73,6 @@ def test_names_are_judged_by_length_and_characters(name: str, by: set[str]):
     assert providers(name, CITY) == by
 
 
-def test_a_deferred_tool_is_loaded_by_a_shorter_name_than_it_may_have():
-    assert refusals("anthropic", "n" * 65, CITY) == ()
-    assert (
-        "65 characters, 64 are taken" in refusals("anthropic", "n" * 65, CITY, by_reference=True)[0]
-    )
-
-
 @pytest.mark.parametrize(
     ("schema", "by", "says"),
     [

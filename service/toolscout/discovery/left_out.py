@@ -54,7 +54,7 @@ class LeftOut:
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._judged: Lru[tuple[str, bool, bytes], frozenset[str]] = Lru(MAX_LISTS)
+        self._judged: Lru[tuple[str, bytes], frozenset[str]] = Lru(MAX_LISTS)
         self._refused: Lru[Upstream, Mapping[str, tuple[bytes, float]]] = Lru(MAX_TOOLS)
         self._told: Lru[tuple[str, str], bool] = Lru(MAX_TOOLS)
 
@@ -64,8 +64,6 @@ class LeftOut:
         offer: Offer,
         upstream: Upstream,
         forced: Collection[str] = (),
-        *,
-        by_reference: bool = False,
     ) -> Collection[str]:
         """Take the tools out of an offer that its provider refuses, and return their names.
 
@@ -74,18 +72,17 @@ class LeftOut:
             offer: is changed.
             upstream: where the request goes.
             forced: names that the request forces or lists, which stay: without them it is wrong.
-            by_reference: whether tools are deferred, and loaded by their names.
         """
-        key = provider.name, by_reference, offer.digest()
+        key = provider.name, offer.digest()
         known = self._judged.get(key)
         if known is None:
-            known = frozenset(self._judge(provider, offer, by_reference))
+            known = frozenset(self._judge(provider, offer))
             self._judged.put(key, known)
         if gone := known.union(self._refused_before(offer, upstream)).difference(forced):
             offer.keep(lambda name: name not in gone)
         return gone
 
-    def _judge(self, provider: Provider, offer: Offer, by_reference: bool) -> Iterator[str]:
+    def _judge(self, provider: Provider, offer: Offer) -> Iterator[str]:
         for name, tool in offer.by_name.items():
             given = mapping(tool)
             space = given.get(
@@ -95,7 +92,7 @@ class LeftOut:
             reasons: tuple[str, ...] = ()
             with suppress(Exception):  # no tool of any known shape
                 schema = schema_of(tool)
-                reasons = refusals(provider.name, own, schema, by_reference=by_reference)
+                reasons = refusals(provider.name, own, schema)
             if reasons:
                 self._tell(provider.name, name, "; ".join(reasons))
                 yield name

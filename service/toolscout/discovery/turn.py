@@ -77,14 +77,14 @@ class Turn:
         self.provider = settings.native_form(provider, request, upstream) or provider
         choice = provider.choice(request)
         self.refused = Refused(settings.left_out, upstream, choice.names)
-        settings.left_out.leave_out(
-            provider, offer, upstream, choice.names, by_reference=self.is_native
-        )
+        settings.left_out.leave_out(provider, offer, upstream, choice.names)
         limit = provider.max_tools and provider.max_tools - (2 if settings.dispatch else 1)
         self.shown = Shown(offer, "append" if settings.dispatch else settings.order, limit)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
         self.shown.keep((*settings.kept(session, self.scope), *search.visible))
+        if isinstance(self.provider, Native):
+            self.shown.keep(self.provider.undeferred(offer.by_name))
         self.shown.keep_found(self._first or ())
         self._begin()
 

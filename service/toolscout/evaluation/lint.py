@@ -76,8 +76,7 @@ def findings(
 
 def _refused(tools: Sequence[Tool]) -> Iterator[Finding]:
     for tool in tools:
-        # Any of them may be deferred, and is then loaded by its name.
-        if reasons := refused_by(tool.name, sent_schema(tool), by_reference=True):
+        if reasons := refused_by(tool.name, sent_schema(tool)):
             suggestion = (
                 "shorten the name, or write the schema as JSON Schema with an object on top"
             )

@@ -40,8 +40,6 @@ class Rules(NamedTuple):
     """Whether a name has to begin with a letter or `_`."""
     root: tuple[str, ...] = _COMPOSED
     """Keywords that must not stand at the root of a schema."""
-    longest_reference: int | None = None
-    """Characters of a name in a reference that loads a deferred tool, if fewer."""
     is_lenient_about_case: bool = False
     """Whether `STRING` is a type, too."""
     needs_properties: bool = False
@@ -51,7 +49,7 @@ class Rules(NamedTuple):
 RULES: Mapping[str, Rules] = {
     "openai": Rules(64, root=_OPENAI_ROOT),
     "openai-responses": Rules(128, root=_OPENAI_ROOT),
-    "anthropic": Rules(128, longest_reference=64),
+    "anthropic": Rules(128),
     "bedrock": Rules(64),
     "bedrock-anthropic": Rules(64),
     "gemini": Rules(
@@ -75,29 +73,25 @@ _SINGLE = (
 _Path: TypeAlias = "tuple[_Path, tuple[str, object]] | None"
 
 
-def refusals(
-    provider: str, name: str, schema: Mapping[str, Any], *, by_reference: bool = False
-) -> tuple[str, ...]:
+def refusals(provider: str, name: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
     """Return why a provider refuses a tool of this name and input schema; nothing if it takes it.
 
     An empty schema is none. The cost is bounded whatever the schema; what lies beyond the bound is
-    taken to be right. `by_reference`: the tool is deferred, and loaded by its name.
+    taken to be right.
 
     Raises:
         KeyError: there is no such provider.
     """
     rules = RULES[provider]
-    found = [*_about_name(rules, name, by_reference), *_about_root(rules, schema)]
+    found = [*_about_name(rules, name), *_about_root(rules, schema)]
     return tuple(dict.fromkeys([*found, *_about_schemas(rules, schema)]))
 
 
-def refused_by(
-    name: str, schema: Mapping[str, Any], *, by_reference: bool = False
-) -> dict[str, list[str]]:
+def refused_by(name: str, schema: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return each reason for which some provider refuses a tool, with these providers."""
     found: dict[str, list[str]] = {}
     for provider in RULES:
-        for reason in refusals(provider, name, schema, by_reference=by_reference):
+        for reason in refusals(provider, name, schema):
             found.setdefault(reason, []).append(provider)
     return found
 
@@ -131,12 +125,9 @@ def sent_schema(tool: Tool) -> Mapping[str, Any]:
     return {}
 
 
-def _about_name(rules: Rules, name: str, by_reference: bool) -> Iterator[str]:
-    longest = rules.longest
-    if by_reference and rules.longest_reference is not None:
-        longest = rules.longest_reference
-    if len(name) > longest:
-        yield f"its name has {len(name):,} characters, {longest} are taken"
+def _about_name(rules: Rules, name: str) -> Iterator[str]:
+    if len(name) > rules.longest:
+        yield f"its name has {len(name):,} characters, {rules.longest} are taken"
     if not rules.name.fullmatch(name):
         yield "its name has other characters than letters, digits, _ and -"
     if rules.is_begun_by_letter and not (name[:1].isalpha() or name[:1] == "_"):

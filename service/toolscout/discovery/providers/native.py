@@ -13,7 +13,7 @@ client-executed tool search.
 
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -59,6 +59,9 @@ def has_search(tool: Json, model: Any) -> bool:
     return version_of(family, model) >= FIRST[family]
 
 
+MAX_REFERENCE_CHARS = 64
+"""Characters of a `tool_reference`; the name of a tool may have 128."""
+
 MAX_DECLARED = 10_000
 """Tools that Anthropic's API declines to have declared."""
 
@@ -79,6 +82,10 @@ class Native(Provider):
         """Return a tool as one that is loaded later; a built-in as it is."""
         given = mapping(tool)
         return {**given, "defer_loading": True} if self.can_defer(given) else tool
+
+    def undeferred(self, tools: Mapping[str, Any]) -> list[str]:
+        """Return the names of those that cannot be deferred."""
+        return [name for name, tool in tools.items() if not self.can_defer(mapping(tool))]
 
     def defers(self, request: Json) -> bool:
         """Return whether the model is of a version that loads tools."""
@@ -191,8 +198,8 @@ class NativeAnthropic(Native, Anthropic):
     family = "claude"
 
     def can_defer(self, tool: Json) -> bool:
-        """Return whether it has a schema."""
-        return "input_schema" in tool
+        """Return whether it has a schema, and a name that a reference may have."""
+        return "input_schema" in tool and len(str(tool.get("name"))) <= MAX_REFERENCE_CHARS
 
     def defers(self, request: Json) -> bool:
         """Return whether no more tools are there than may be declared, too."""
@@ -220,7 +227,7 @@ class NativeAnthropic(Native, Anthropic):
     def result(self, answered: SearchResult) -> Json:
         """Return a result that refers to the tools it loads; only declared ones may be."""
         block = super().result(answered)
-        names = [mapping(tool)["name"] for tool in answered.tools]
+        names = [mapping(tool)["name"] for tool in answered.tools if self.can_defer(mapping(tool))]
         loaded = [{"type": "tool_reference", "tool_name": name} for name in names]
         return {**block, "content": loaded or block["content"]}
 
