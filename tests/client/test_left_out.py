@@ -9,16 +9,11 @@ import pytest
 
 from tests.client.flows import DONE, PHANTOM, Model, search
 from tests.client.shapes import ABOUT, BY_NAME, Json, Shape
-from tests.client.streaming import EVENTS, StreamingModel, read
 from tests.client.turns import SCHEMA
 from tests.client.upstream import Exchange, peer
 from toolscout import Engine
-from toolscout.client.offer import Offer
-from toolscout.discovery import ToolDiscovery, Transport
-from toolscout.discovery.exchange import ProviderError
-from toolscout.discovery.left_out import REFUSED_FOR_S, LeftOut, Upstream
-from toolscout.discovery.providers import provider_named
-from toolscout.discovery.refusals import MAX_REFUSALS
+from toolscout.discovery import Transport
+from toolscout.discovery.left_out import Upstream
 
 ILL: dict[str, Json] = {
     "read_" + "x" * 130: SCHEMA,
@@ -30,6 +25,9 @@ ILL: dict[str, Json] = {
 JSON = ("Content-Type", "application/json")
 
 
+MODELS = {"openai": "gpt-4o", "openai-responses": "gpt-4.1", "anthropic": "claude-3-5-haiku"}
+
+
 def having(value: Any, schema: Json) -> Any:
     """Return a tool with another schema."""
     if value is SCHEMA:
@@ -39,14 +37,14 @@ def having(value: Any, schema: Json) -> Any:
     return value
 
 
+def vendors(shape: Shape) -> Json:
+    """Return what tells that the vendor itself answers."""
+    return {"model": MODELS[shape.name]} if shape.name in MODELS else {}
+
+
 def declared(shape: Shape) -> list[Json]:
     ill = [having(shape.tool(name, "Read it"), schema) for name, schema in ILL.items()]
     return [*ill, *(shape.tool(name, about) for name, about in ABOUT.items())]
-
-
-def refusal(message: str, param: str | None = None) -> ProviderError:
-    error = {"message": message, "param": param}
-    return ProviderError(httpx2.Response(400, json={"error": error}))
 
 
 @pytest.mark.parametrize("endpoint", [None, "http://127.0.0.1:9"], ids=["well", "away"])
@@ -58,7 +56,8 @@ def test_what_a_provider_refuses_is_never_sent_and_told_once(
     model = Model(shape, search("read"), DONE)
     for text in ("please read", "read again"):
         model.turns = [search("read"), DONE] if strategy != "relevance" else [DONE]
-        running.complete(shape.request(text, declared(shape)), model, shape.name)
+        request = shape.request(text, declared(shape))
+        running.complete(request | vendors(shape), model, shape.name)
     assert all("read_file" in json.dumps(request) for request in model.requests)
     assert not any(name in json.dumps(request) for request in model.requests for name in ILL)
     told = [line for line in caplog.messages if "is left out" in line]
@@ -72,230 +71,117 @@ def test_what_the_caller_forces_stays(flow):
     shape = BY_NAME["openai"]
     model = Model(shape, DONE)
     request = shape.request("please", declared(shape), **shape.forcing("read_list"))
-    flow().complete(request, model, "openai")
+    flow().complete(request | vendors(shape), model, "openai")
     assert model.seen(0) == [PHANTOM, "read_list"]
 
 
-REFUSALS = {
-    "openai": "Invalid schema for function 'read_file': schema must be a JSON Schema",
-    "openai-responses": "Invalid 'tools[{place}].parameters': not a schema",
-    "anthropic": "tools.{place}.custom.input_schema: JSON schema is invalid",
-    "bedrock-anthropic": "tools.{place}.custom.input_schema: JSON schema is invalid",
-    "bedrock": "Value at 'toolConfig.tools.{next}.member.toolSpec.name' failed to satisfy",
-    "gemini": "* GenerateContentRequest.tools[0].function_declarations[{place}].parameters: no",
-}
-PARAMS = {
-    "openai": "tools[{place}].function.parameters",
-    "openai-responses": "tools[{place}].parameters",
-}
-
-
-def refusal_in_words_of(name: str, place: int) -> ProviderError:
-    param = PARAMS.get(name, "").format(place=place)
-    return refusal(REFUSALS[name].format(place=place, next=place + 1), param or None)
-
-
-class Refusing(Model):
-    """Refuses requests that have `read_file`, in the words of its provider."""
-
-    def __call__(self, request: Json) -> Json:
-        if "read_file" not in self.shape.names(request):
-            return super().__call__(request)
-        self.requests.append(request)
-        place = self.shape.names(request).index("read_file")
-        raise refusal_in_words_of(self.shape.name, place)
-
-
-@pytest.mark.parametrize("strategy", ["api", "hybrid-first"])
-def test_a_refusal_that_names_a_tool_is_repeated_without_it_and_remembered(
-    flow, shape, tools, strategy
-):
-    running = flow(strategy)
-    first = Refusing(shape, search("read email"), DONE)
-    answer = running.complete(shape.request("read code", tools), first, shape.name)
-    assert shape.read(answer) == DONE
-    refused = sum("read_file" in shape.names(request) for request in first.requests)
-    assert refused == 1
-    assert "send_email" in first.seen(-1)
-    second = Refusing(shape, search("read email"), DONE)
-    running.complete(shape.request("now read code", tools), second, shape.name)
-    assert not any("read_file" in shape.names(request) for request in second.requests)
-
-
-@pytest.mark.parametrize("interface", EVENTS)
-def test_a_stream_is_begun_again_without_it(service, interface):
-    shape = BY_NAME[interface]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    refused = refusal_in_words_of(interface, 3)
-    model = StreamingModel(shape, search("email read"), refused, DONE)
-    discovery = ToolDiscovery(service.url, order="rank", timeout=5)
-    request = shape.request("run tests", tools)
-    out = b"".join(discovery.stream(request, model, interface, "s"))
-    discovery.close()
-    assert read(shape, out) == DONE
-    assert [len(shape.names(one)) for one in model.requests] == [2, 4, 3]
-
-
-def test_no_more_than_some_refusals_of_a_turn_are_tried_again(flow):
+def test_few_tools_go_out_without_what_is_refused(flow):
     shape = BY_NAME["openai"]
-    sent: list[list[str]] = []
-
-    def refuse(request: Json) -> Json:
-        names = shape.names(request)
-        sent.append(names)
-        raise refusal(f"Invalid schema for function '{names[1]}'")
-
-    tools = [shape.tool(f"read_{number}", "Read") for number in range(30)]
-    running = flow("hybrid-first", top_k=20)
-    with pytest.raises(ProviderError):
-        running.complete(shape.request("read", tools), refuse, "openai")
-    assert [len(names) for names in sent] == [21 - n for n in range(MAX_REFUSALS + 1)]
+    model = Model(shape, DONE)
+    request = shape.request("please", declared(shape)) | vendors(shape)
+    flow(defer_above=len(ABOUT)).complete(request, model, "openai")
+    assert model.requests == [{**request, "tools": request["tools"][len(ILL) :]}]
 
 
-@pytest.mark.parametrize("message", ["tools: too many", "the function of the tool is wrong", ""])
-def test_a_refusal_that_names_no_tool_is_the_callers(flow, message):
+@pytest.mark.parametrize("strategy", ["hybrid-first", "relevance"])
+def test_a_request_of_which_nothing_would_be_left_goes_out_as_it_came(flow, strategy):
     shape = BY_NAME["openai"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    model = Model(shape, refusal(message))
-    with pytest.raises(ProviderError):
-        flow().complete(shape.request("read", tools), model, "openai")
-    assert len(model.requests) == 1
-
-
-def asking(flow: Any, refused: Exception | None = None, **more: Any) -> list[list[str]]:
-    """Return the tools of each forward of a request of which the first is refused."""
-    shape = BY_NAME["openai"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    model = Model(shape, *([refused] if refused else []), DONE)
-    flow.complete(shape.request("read", tools), model, "openai", **more)
-    return [model.seen(number) for number in range(len(model.requests))]
-
-
-BOTH, ONE = [PHANTOM, "read_file"], [PHANTOM]
-EVIDENT = refusal("Invalid schema for function 'read_file'", "tools[1].function.parameters")
-
-
-def test_a_guess_from_the_words_of_a_refusal_is_tried_but_not_remembered(flow):
-    running = flow("hybrid-first")
-    guess = refusal("The schema of function 'read_file' is wrong")
-    assert asking(running, guess, session="a") == [BOTH, ONE]
-    assert asking(running, session="b") == [BOTH]
+    model = Model(shape, DONE)
+    request = shape.request("read", declared(shape)[: len(ILL)]) | vendors(shape)
+    flow(strategy).complete(request, model, "openai")
+    assert model.requests == [request]
 
 
 @pytest.mark.parametrize(
-    ("message", "param"),
+    ("interface", "address", "is_known"),
     [
-        ("Invalid value: 'schema of tool read_file'", "reasoning_effort"),
-        ("Invalid value: 'tools[1].function.name'", "messages[0].role"),
-        ("Invalid arguments of function 'read_file' in the history", None),
-        ("tools.1.custom.cache_control: Extra inputs are not permitted", None),
-        ("Unknown parameter: 'tools[1].strict'.", "tools[1].strict"),
+        ("openai", "api.openai.com/v1/chat/completions", True),
+        ("openai", "eu.api.openai.com/v1/chat/completions", True),
+        ("openai", "me.openai.azure.com/openai/deployments/d/chat/completions", True),
+        ("openai", "my-vllm/v1/chat/completions", False),
+        ("openai", "openrouter.ai/api/v1/chat/completions", False),
+        ("openai", "api.openai.com.example/v1/chat/completions", False),
+        ("openai", "generativelanguage.googleapis.com/v1beta/openai/chat/completions", False),
+        ("openai", "", False),
+        ("openai-responses", "api.openai.com/v1/responses", True),
+        ("anthropic", "api.anthropic.com/v1/messages", True),
+        ("anthropic", "127.0.0.1/v1/messages", False),
+        ("gemini", "generativelanguage.googleapis.com/v1beta/models/m:generateContent", True),
+        ("gemini", "europe-west1-aiplatform.googleapis.com/v1/m:generateContent", True),
+        ("bedrock", "bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse", True),
+        ("bedrock", "my-gateway/model/m/converse", False),
     ],
 )
-def test_a_refusal_of_anything_but_a_name_or_a_schema_is_the_callers(flow, message, param):
-    """A provider repeats in its words what a request says, and that may be anything."""
-    running = flow("hybrid-first")
-    with pytest.raises(ProviderError):
-        asking(running, refusal(message, param), session="a")
-    assert asking(running, session="b") == [BOTH]
-
-
-def test_a_tool_without_which_the_request_is_refused_too_is_not_remembered(flow):
-    shape = BY_NAME["openai"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    running = flow("hybrid-first")
-    with pytest.raises(ProviderError):
-        running.complete(shape.request("read", tools), Model(shape, EVIDENT), "openai", "a")
-    assert asking(running, session="b") == [BOTH]
-
-
-def test_what_one_caller_has_taught_is_no_matter_of_another(flow):
-    running = flow("hybrid-first")
-    assert asking(running, EVIDENT, session="a", scope="mallory") == [BOTH, ONE]
-    assert "read_file" not in str(asking(running, session="b", scope="mallory"))
-    assert asking(running, session="c", scope="bob") == [BOTH]
-
-
-def test_a_refused_tool_is_remembered_for_an_hour_and_its_model():
-    now = [0.0]
-    left_out = LeftOut(lambda: now[0])
-    tools = {name: BY_NAME["openai"].tool(name, about) for name, about in ABOUT.items()}
-    upstream = Upstream("openai", "gpt-4o", "host/v1", "key")
-
-    def taken(where: Upstream) -> bool:
-        offer = Offer([*tools.values()])
-        left_out.leave_out(provider_named("openai"), offer, where)
-        return "read_file" in offer.names
-
-    left_out.remember(upstream, {"read_file": tools["read_file"]})
-    assert not taken(upstream)
-    others = {"model": "gpt-5"}, {"address": "other/v1"}, {"scope": "other"}
-    assert all(taken(upstream._replace(**other)) for other in others)
-    now[0] = REFUSED_FOR_S
-    assert taken(upstream)
+def test_rules_are_known_at_the_hosts_of_the_interfaces_vendor(interface, address, is_known):
+    assert Upstream(interface, "gpt-4o", address).is_vendors == is_known
 
 
 @pytest.mark.parametrize(
-    ("interface", "message", "param"),
+    ("interface", "model", "is_known"),
     [
-        ("anthropic", "tools.{}.custom.defer_loading: Extra inputs are not permitted", None),
-        ("anthropic", "Tool 'search_code' cannot have both defer_loading and cache_control", None),
-        ("anthropic", "tools.{}.custom.cache_control: Extra inputs are not permitted", None),
-        ("openai-responses", "Unknown parameter: 'tools[{0}].defer_loading'.", None),
-        ("openai-responses", "Unknown parameter: 'tools[{0}].defer_loading'.", "tools[{0}]"),
+        ("openai", "gpt-4o", True),
+        ("openai", "qwen3-32b", False),
+        ("openai", "gpt-oss-120b", False),
+        ("anthropic", "claude-opus-4-6", True),
+        ("anthropic", "kimi-k2", False),
+        ("gemini", "None", True),
+        ("bedrock-anthropic", "None", True),
     ],
 )
-def test_a_refusal_of_the_native_form_costs_no_tool(flow, interface, message, param):
-    shape = BY_NAME[interface]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+def test_without_a_host_the_model_tells_who_answers(interface, model, is_known):
+    assert Upstream(interface, model).is_vendors == is_known
+
+
+def test_a_compatible_server_gets_what_the_vendor_would_refuse():
+    shape = BY_NAME["openai"]
+    tools = [shape.tool(f"slack.{word}.delete", "Delete") for word in ABOUT]
     sent: list[Json] = []
 
-    def forward(request: Json) -> Json:
-        sent.append(request)
-        if "defer_loading" in json.dumps(request):
-            place = next(n for n, tool in enumerate(request["tools"]) if "defer_loading" in tool)
-            raise refusal(message.format(place), param and param.format(place))
-        return shape.response(DONE)
+    def answered(request: httpx2.Request) -> httpx2.Response:
+        sent.append(json.loads(request.content))
+        return httpx2.Response(200, json=shape.response(DONE))
 
-    model = "claude-sonnet-4-5" if interface == "anthropic" else "gpt-5.4"
-    running = flow("hybrid-first")
-    for text in ("read it", "search it"):
-        running.complete({**shape.request(text, tools), "model": model}, forward, interface)
-    assert len(sent) <= 4
-    assert [shape.names(request) for request in sent[1::2]][:1] == [[PHANTOM, "read_file"]]
-    assert shape.names(sent[-1]) == [PHANTOM, "search_code"]
+    with peer(lambda exchange: exchange.select("slack.send_email.delete")) as service:
+        transport = Transport(service.url, inner=httpx2.MockTransport(answered), defer_above=0)
+        with httpx2.Client(transport=transport) as client:
+            body = shape.request("delete it", tools) | {"model": "gpt-4o"}
+            client.post("http://my-vllm:8000/v1/chat/completions", json=body)
+    assert shape.names(sent[0]) == [PHANTOM, "slack.send_email.delete"]
 
 
-def strict(exchange: Exchange) -> None:
+def strict(request: httpx2.Request) -> httpx2.Response:
     """Answer as a provider that takes neither long names nor composed schemas."""
-    tools = [tool.get("function", tool) for tool in exchange.json["tools"]]
+    tools = [tool.get("function", tool) for tool in json.loads(request.content)["tools"]]
     schemas = [tool.get("parameters") or tool.get("input_schema") for tool in tools]
     is_long = any(len(tool["name"]) > 64 for tool in tools)
     if is_long or any({"allOf", "anyOf", "oneOf"} & {*schema} for schema in schemas):
-        exchange.answer(b'{"error": {"message": "no"}}', 400, [JSON])
-        return
-    interface = "openai" if exchange.path.endswith("completions") else "anthropic"
-    exchange.answer(json.dumps(BY_NAME[interface].response(DONE)).encode(), headers=[JSON])
+        return httpx2.Response(400, json={"error": {"message": "no"}})
+    interface = "openai" if request.url.path.endswith("completions") else "anthropic"
+    return httpx2.Response(200, json=BY_NAME[interface].response(DONE))
 
 
 @pytest.mark.parametrize("case", ["wire-long-name", "wire-native-again"])
 def test_lists_that_broke_agents_elsewhere_are_answered_at_once(data: Path, case):
     cases = json.loads((data / "cases/field.json").read_text())["cases"]
     asked = next(one for one in cases if one["id"] == case)["input"]
+    host = "api.openai.com" if asked["path"].endswith("completions") else "api.anthropic.com"
+    sent: list[httpx2.Request] = []
+
+    def answered(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request)
+        return strict(request)
 
     def ranking(exchange: Exchange) -> None:
         found = Engine(exchange.json["tools"]).search(exchange.json["pattern"])
         exchange.select(*found.names)
 
-    with (
-        peer(ranking) as service,
-        peer(strict) as upstream,
-        httpx2.Client(transport=Transport(service.url)) as client,
-    ):
-        for _ in range(2):
-            answer = client.post(upstream.url + asked["path"], json=asked["body"])
-            assert answer.status_code == 200
-        assert len(upstream.requests) == 2
+    with peer(ranking) as service:
+        transport = Transport(service.url, inner=httpx2.MockTransport(answered))
+        with httpx2.Client(transport=transport) as client:
+            for _ in range(2):
+                answer = client.post(f"https://{host}{asked['path']}", json=asked["body"])
+                assert answer.status_code == 200
+    assert len(sent) == 2
 
 
 @pytest.mark.parametrize("finds", [True, False])

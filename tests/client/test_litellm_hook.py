@@ -38,10 +38,12 @@ class Router:
         self.forwards: list[Json] = []
         self.models = ["anthropic/claude-3-5-sonnet"]
         """Those of the deployments behind every name."""
+        self.settings: Json = {}
+        """Further ones of each deployment."""
         self.fallbacks: list[Json] = []
 
     def get_model_list(self, model_name: str | None) -> list[Json]:
-        return [{"litellm_params": {"model": model}} for model in self.models]
+        return [{"litellm_params": {"model": model, **self.settings}} for model in self.models]
 
     async def aanthropic_messages(self, **arguments: Any) -> Json:
         self.forwards.append(arguments)
@@ -254,6 +256,30 @@ def test_a_tool_that_a_provider_has_refused_is_sent_no_more(hook, monkeypatch):
         monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
         sent = prepared(hook, received(request()), received(request()), **told)
     assert ["read_file" in json.dumps(tools) for tools in sent] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "variable", "is_sent"),
+    [
+        ("anthropic/claude-3-5-sonnet", {}, "", False),
+        ("anthropic/claude-3-5-sonnet", {"api_base": "http://127.0.0.1:9"}, "", True),
+        ("anthropic/claude-3-5-sonnet", {}, "http://127.0.0.1:9", True),
+        ("my-model", {"custom_llm_provider": "anthropic"}, "", False),
+        ("openai/gpt-4o", {}, "", True),
+        ("hosted_vllm/qwen3", {}, "", True),
+    ],
+)
+def test_a_tool_that_the_vendor_refuses_is_left_out_where_the_vendor_is_asked(
+    hook, router, monkeypatch, model, settings, variable, is_sent
+):
+    router.models, router.settings = [model], settings
+    body = request()
+    body["tools"].append(ANTHROPIC.tool("read.file", "Read it"))
+    with peer(lambda exchange: exchange.select("read.file", "read_file")) as fake:
+        monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", variable)
+        (tools,) = prepared(hook, received(body))
+    assert ("read.file" in json.dumps(tools)) == is_sent
 
 
 @pytest.mark.parametrize(("whose", "is_executed"), [(None, False), ("ours", True)])

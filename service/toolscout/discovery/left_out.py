@@ -1,11 +1,13 @@
 """Tools that are never sent, because the provider would refuse the whole request for one of them.
 
-Some are known by the providers' rules, before anything is sent; others by a refusal of their name
-or schema, if the provider then took the request without them. Such a lesson is its caller's alone,
-and ends after an hour. A tool is told of once, in one line.
+Some are known by the providers' rules before anything is sent, where a request goes to the vendor
+of its interface: compatible servers take more. Others are known by a refusal of their name or
+schema, if the provider then took the request without them. Such a lesson is its caller's alone, and
+ends after an hour. A tool is told of once, in one line.
 """
 
 import logging
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -14,7 +16,6 @@ from typing import Any, NamedTuple
 
 from toolscout.client.offer import Offer, written
 from toolscout.common.lru import Lru
-from toolscout.discovery.providers import Provider
 from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.refusals import MAX_REFUSALS, tools_named_by
 from toolscout.tools.refused import refusals
@@ -34,6 +35,17 @@ REFUSED_FOR_S = 3_600.0
 
 MAX_NAME_LOGGED = 80
 
+_HOSTS = {
+    "openai": r"(?:[\w.-]+\.)?(?:api\.openai\.com|openai\.azure\.com)",
+    "anthropic": r"api\.anthropic\.com",
+    "gemini": r"(?:generativelanguage|[\w-]*aiplatform)\.googleapis\.com",
+    "bedrock": r"(?:[\w.-]+\.)?bedrock-runtime(?:-fips)?\.[\w.-]+\.amazonaws\.com(?:\.cn)?",
+}
+"""The hosts of each vendor; its interfaces begin with its name."""
+
+_MODELS = {"openai": r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d)", "anthropic": r"claude-"}
+"""How the vendor names its models; nobody else speaks the interfaces of the others."""
+
 logger = logging.getLogger("toolscout.client")
 
 
@@ -48,6 +60,15 @@ class Upstream(NamedTuple):
     scope: str = ""
     """What tells the caller from others."""
 
+    @property
+    def is_vendors(self) -> bool:
+        """Whether the vendor of the interface answers, whose rules are known."""
+        vendor = self.interface.partition("-")[0]
+        if self.address is None:
+            return bool(re.match(_MODELS.get(vendor, ""), self.model))
+        host = self.address.partition("/")[0].lower()
+        return re.fullmatch(_HOSTS[vendor], host) is not None
+
 
 class LeftOut:
     """Knows which tools each provider refuses; thread-safe."""
@@ -59,42 +80,37 @@ class LeftOut:
         self._told: Lru[tuple[str, str], bool] = Lru(MAX_TOOLS)
 
     def leave_out(
-        self,
-        provider: Provider,
-        offer: Offer,
-        upstream: Upstream,
-        forced: Collection[str] = (),
+        self, offer: Offer, upstream: Upstream, forced: Collection[str] = ()
     ) -> Collection[str]:
         """Take the tools out of an offer that its provider refuses, and return their names.
 
         Args:
-            provider: who would refuse them.
             offer: is changed.
             upstream: where the request goes.
             forced: names that the request forces or lists, which stay: without them it is wrong.
         """
-        key = provider.name, offer.digest()
-        known = self._judged.get(key)
-        if known is None:
-            known = frozenset(self._judge(provider, offer))
-            self._judged.put(key, known)
-        if gone := known.union(self._refused_before(offer, upstream)).difference(forced):
+        refused = {*self._refused_before(offer, upstream)}
+        if upstream.is_vendors:
+            key = upstream.interface, offer.digest()
+            judged = self._judged.get(key)
+            if judged is None:
+                judged = frozenset(self._judge(upstream.interface, offer))
+                self._judged.put(key, judged)
+            refused |= judged
+        if gone := refused.difference(forced):
             offer.keep(lambda name: name not in gone)
         return gone
 
-    def _judge(self, provider: Provider, offer: Offer) -> Iterator[str]:
+    def _judge(self, interface: str, offer: Offer) -> Iterator[str]:
         for name, tool in offer.by_name.items():
-            given = mapping(tool)
-            space = given.get(
-                "namespace"
-            )  # of Responses, which is no part of the name that is sent
+            # In Responses the namespace is no part of the name that is sent.
+            space = mapping(tool).get("namespace")
             own = name.removeprefix(f"{space}.") if isinstance(space, str) else name
             reasons: tuple[str, ...] = ()
             with suppress(Exception):  # no tool of any known shape
-                schema = schema_of(tool)
-                reasons = refusals(provider.name, own, schema)
+                reasons = refusals(interface, own, schema_of(tool))
             if reasons:
-                self._tell(provider.name, name, "; ".join(reasons))
+                self._tell(interface, name, "; ".join(reasons))
                 yield name
 
     def _refused_before(self, offer: Offer, upstream: Upstream) -> Iterator[str]:

@@ -210,12 +210,16 @@ class Preparation:
         if offer.odd:
             logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
             offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
+        forced = provider.choice(request).names
+        refused = self._turn_settings.left_out.leave_out(offer, upstream, forced)
+        if refused and offer.names:  # else the refusal tells the caller more than no tool
+            request = provider.with_tools(request, offer.everything)
         few = 0 if search.tool else self.config.defer_above or 0
         if len({*offer.names} - {*search.visible}) <= few:
             return request
         if strategy == "relevance":
             is_kept = is_unknown or provider.keeps_tools(request)
-            return request if is_kept else self._filtered(request, provider, offer, name, upstream)
+            return request if is_kept else self._filtered(request, provider, offer, name)
         turn = Turn(search, provider, offer, name, self._turn_settings, upstream)
         if provider.keeps_tools(request) and not turn.is_native:
             self._tell_of_threads()
@@ -228,13 +232,9 @@ class Preparation:
             self._told_of_threads = True
             logger.warning(KEPT_BY_THREADS)
 
-    def _filtered(
-        self, request: Json, provider: Provider, offer: Offer, session: str, upstream: Upstream
-    ) -> Json:
+    def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
         choice = provider.choice(request)
-        left_out = self._turn_settings.left_out
-        refused = left_out.leave_out(provider, offer, upstream, choice.names)
         pins = {*config.pins, *choice.names} & {*offer.names}
         filtered, deferred = local.filter_tools(
             provider.query(request),
@@ -247,7 +247,7 @@ class Preparation:
             recent=provider.recent(request),
             expanded=self.store.expanded(session),
         )
-        if not deferred and not refused:
+        if not deferred:
             return request
         kept = dict.fromkeys((*filtered, *offer.endings(choice.must_call)))
         names = list(kept)

@@ -61,11 +61,10 @@ class Turn:
         """Whether the turn ended with searches and other calls in one response."""
         self._responses: list[Json] = []
         self._spent: Json = {}
-        self._restored = self._fell_back = False
-        """Whether every tool was to come back; whether the native form was just refused."""
+        self._is_accepted = self._has_ended = self._restored = self._fell_back = False
+        """The last two: every tool was to come back; the native form was just refused."""
         self._settings, self._config = settings, settings.config
         self._upstream, self.scope = upstream, upstream.scope
-        self._is_accepted = self._has_ended = False
         self._new_first: Sequence[str] | None = None  # unless it is known from before
         self.callers_search = search
         self.asked = request = search.request
@@ -77,7 +76,6 @@ class Turn:
         self.provider = settings.native_form(provider, request, upstream) or provider
         choice = provider.choice(request)
         self.refused = Refused(settings.left_out, upstream, choice.names)
-        settings.left_out.leave_out(provider, offer, upstream, choice.names)
         limit = provider.max_tools and provider.max_tools - (2 if settings.dispatch else 1)
         self.shown = Shown(offer, "append" if settings.dispatch else settings.order, limit)
         self._needed = (*offer.endings(choice.must_call), *choice.names)

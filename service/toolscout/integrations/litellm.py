@@ -9,6 +9,7 @@ spend tracking hold for every forward. A request that the hook cannot handle is 
 """
 
 import copy
+import os
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
@@ -66,6 +67,12 @@ NATIVE_PROVIDERS = {"anthropic": "anthropic", "openai-responses": "openai"}
 FALLBACKS = ("fallbacks", "context_window_fallbacks", "content_policy_fallbacks")
 """Settings of the router, and arguments, by which other models may answer."""
 
+ADDRESSES = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
+"""Where LiteLLM sends the requests of a provider, if nothing says otherwise."""
+
+BASES = ("api_base", "base_url")
+BASE_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
+
 MAX_TURNS = 10_000
 """Turns in memory. The oldest is dropped first: its client went away without an answer."""
 
@@ -96,10 +103,11 @@ class ToolscoutHook(CustomLogger):
         if not shape or not call or not data.get("tools") or not OWN_CONNECTION.isdisjoint(data):
             return data
         # The turn keeps it as the original, and `data` is changed below.
-        request = {**data, "model": _model_of(data, shape)}
+        model, address = _deployed(data, shape)
+        request = {**data, "model": model}
         # The scope keeps equal first messages of different keys apart.
         scope = str(user_api_key_dict.api_key or "")
-        begun = await self.discovery.prepare(request, shape, scope=scope)
+        begun = await self.discovery.prepare(request, shape, scope=scope, address=address)
         prepared = begun.request if isinstance(begun, Turn) else begun
         if isinstance(begun, Turn):
             sent = frozenset(data) - OF_ONE_FORWARD
@@ -224,23 +232,29 @@ def _as_provider_error(error: Exception) -> Exception:
     return ProviderError(httpx2.Response(status, json={"error": described}))
 
 
-def _model_of(data: Json, shape: ProviderName) -> str:
-    """Return the model behind a name of the proxy; empty if others may answer, or it is unknown.
+def _deployed(data: Json, shape: ProviderName) -> tuple[str, str]:
+    """Return the model behind a name of the proxy, and the host that it is at.
 
-    It is unknown too where LiteLLM writes the request anew for its provider, with what it knows of
-    deferred tools.
+    The model is empty if others may answer, or it is unknown; so it is where LiteLLM writes the
+    request anew for its provider, with what it knows of deferred tools. The host is empty unless it
+    is that of the provider itself.
     """
     from litellm.proxy.proxy_server import llm_router
 
     if any(data.get(key) or getattr(llm_router, key, None) for key in FALLBACKS):
-        return ""
+        return "", ""
     deployments = llm_router.get_model_list(model_name=data.get("model")) if llm_router else None
-    models = {deployment["litellm_params"]["model"] for deployment in deployments or ()}
+    given = [deployment["litellm_params"] for deployment in deployments or ()]
+    models = {(str(one["model"]), str(one.get("custom_llm_provider") or "")) for one in given}
     if len(models) != 1:
-        return ""
-    (model,) = models
-    provider, _, name = str(model).partition("/")
-    return name if NATIVE_PROVIDERS.get(shape, provider) == provider else ""
+        return "", ""
+    ((model, custom),) = models
+    provider, _, name = model.partition("/")
+    has_base = any(one.get(key) for one in given for key in BASES) or any(
+        map(os.environ.get, BASE_VARIABLES)
+    )
+    address = "" if has_base else ADDRESSES.get(custom or provider, "")
+    return name if NATIVE_PROVIDERS.get(shape, provider) == provider else "", address
 
 
 async def _route(body: Json, call_type: str) -> Any:

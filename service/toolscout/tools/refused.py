@@ -1,7 +1,8 @@
 """What providers refuse in a tool's name and input schema: one such tool is a 400 for them all.
 
-The rules are those of the providers' documentation and of the errors that users report. Nothing is
-refused here that any of their models may take; keywords that they only ignore are no reason.
+The rules are those of the vendors' documentation and of the errors that users report. Nothing is
+refused here that any of a vendor's models may take; keywords that they only ignore are no reason.
+Servers that are compatible with an interface, such as vLLM, Ollama or OpenRouter, may take more.
 """
 
 import re
@@ -61,7 +62,7 @@ RULES: Mapping[str, Rules] = {
         needs_properties=True,
     ),
 }
-"""By the names of `toolscout.discovery.providers`."""
+"""Of the vendor of each interface, by the names of `toolscout.discovery.providers`."""
 
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
