@@ -16,6 +16,7 @@ from toolscout.tools.refused import (
 )
 
 ALL = set(RULES)
+ARRAYS = {"openai", "openai-responses", "gemini"}
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
 
 
@@ -48,6 +49,10 @@ def test_there_are_rules_for_every_provider():
         of({"$ref": "#anchor"}),
         of({"$ref": "#"}),
         of(True),
+        of({"type": "array", "items": {}}),
+        of({"type": "array", "prefixItems": [{"type": "string"}]}),
+        of({"$id": "https://e.example/x", "$defs": {"a": {}}, "items": {"$ref": "#/$defs/a"}}),
+        of({"$id": "https://e.example/x", "$ref": "#/properties/one"}),
         {"type": "object", "properties": {"type": {"type": "string"}, "$ref": {}, "required": {}}},
     ],
 )
@@ -88,6 +93,21 @@ def test_names_are_judged_by_length_and_characters(name: str, by: set[str]):
         (of({"$ref": "#/$defs/Gone"}), ALL, "refers to #/$defs/Gone"),
         (of({"$ref": "#/properties/one/9"}), ALL, "refers to"),
         ({"$defs": {"a": {"anyOf": [{"type": "int"}]}}}, ALL, "$defs.a.anyOf.0 is of type int"),
+        (of({"type": "array"}), ARRAYS, "properties.one is an array without items"),
+        (of({"type": ["array", "null"]}), ARRAYS, "an array without items"),
+        (of({"type": "ARRAY"}), ALL, "an array without items"),
+        (of({"type": "string", "required": True}), ALL, "properties.one has a `required` that is"),
+        (
+            CITY | {"required": None},
+            ALL - {"gemini"},
+            "its schema has a `required` that is no list",
+        ),
+        ({"type": "object", "properties": ["a"]}, ALL, "has `properties` that are no object"),
+        (of("string"), ALL, "properties.one is string, no schema"),
+        (of(None), ALL, "properties.one is a NoneType, no schema"),
+        (of({"items": "string"}), ALL, "properties.one.items is string, no schema"),
+        (of({"anyOf": [{}, "null"]}), ALL, "properties.one.anyOf.1 is null, no schema"),
+        (of({"$id": "a", "items": {"$ref": "#/$defs/none"}}), ALL, "refers to #/$defs/none"),
         (of({"type": "object", "required": ["gone"]}), {"gemini"}, "requires gone"),
         (CITY | {"required": ["city", "gone"]}, {"gemini"}, "requires gone"),
     ],

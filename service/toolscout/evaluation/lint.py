@@ -77,9 +77,7 @@ def findings(
 def _refused(tools: Sequence[Tool]) -> Iterator[Finding]:
     for tool in tools:
         if reasons := refused_by(tool.name, sent_schema(tool)):
-            suggestion = (
-                "shorten the name, or write the schema as JSON Schema with an object on top"
-            )
+            suggestion = "correct the name, or the schema where the line says"
             yield Finding("refused", [tool.name], as_line(reasons), suggestion)
 
 

@@ -41,15 +41,17 @@ class Rules(NamedTuple):
     """Whether a name has to begin with a letter or `_`."""
     root: tuple[str, ...] = _COMPOSED
     """Keywords that must not stand at the root of a schema."""
-    is_lenient_about_case: bool = False
-    """Whether `STRING` is a type, too."""
+    is_protobuf: bool = False
+    """Whether schemas are read as Protocol Buffers: `STRING` is a type too, and null is absence."""
+    needs_items: bool = False
+    """Whether an array has to say of what."""
     needs_properties: bool = False
     """Whether each required name has to be among the properties."""
 
 
 RULES: Mapping[str, Rules] = {
-    "openai": Rules(64, root=_OPENAI_ROOT),
-    "openai-responses": Rules(128, root=_OPENAI_ROOT),
+    "openai": Rules(64, root=_OPENAI_ROOT, needs_items=True),
+    "openai-responses": Rules(128, root=_OPENAI_ROOT, needs_items=True),
     "anthropic": Rules(128),
     "bedrock": Rules(64),
     "bedrock-anthropic": Rules(64),
@@ -58,7 +60,8 @@ RULES: Mapping[str, Rules] = {
         name=_GEMINI_NAME,
         is_begun_by_letter=True,
         root=(),
-        is_lenient_about_case=True,
+        is_protobuf=True,
+        needs_items=True,
         needs_properties=True,
     ),
 }
@@ -70,6 +73,9 @@ _SINGLE = (
     *("items", "additionalItems", "additionalProperties", "contains", "propertyNames"),
     *("unevaluatedItems", "unevaluatedProperties", "not", "if", "then", "else"),
 )
+
+_READ_BY_ALL = ("properties", "anyOf", "items")
+"""Keywords whose schemas are read everywhere, so that what is none is a fault."""
 
 _Path: TypeAlias = "tuple[_Path, tuple[str, object]] | None"
 
@@ -140,39 +146,69 @@ def _about_root(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
         if keyword in schema:
             yield f"its schema has {keyword} at the root"
     kind = schema.get("type", "object")  # a missing one is filled in by many hosts and SDKs
-    if _lower(kind, rules.is_lenient_about_case) != "object":
+    if _lower(kind, rules.is_protobuf) != "object":
         yield f"its schema is of type {_shown(kind)}, no object"
 
 
 def _about_schemas(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
-    known: dict[str, bool] = {}
-    for path, node in _within(schema):
-        kinds = node.get("type", "object")
-        for kind in kinds if isinstance(kinds, list | tuple) else [kinds]:
-            lower = _lower(kind, rules.is_lenient_about_case)
-            if not (isinstance(lower, str) and lower in TYPES):
-                yield f"{_place(path)} is of type {_shown(kind)}, which there is not"
+    known: dict[tuple[int, str], bool] = {}
+    for path, node, base in _within(schema):
+        if not isinstance(node, Mapping):
+            yield f"{_place(path)} is {_shown(node)}, no schema"
+            continue
+        for reason in (*_about_types(rules, node), *_about_properties(rules, node)):
+            yield f"{_place(path)} {reason}"
         reference = node.get("$ref")
         if isinstance(reference, str) and reference.startswith("#"):
-            if reference not in known:
-                known[reference] = _leads_somewhere(schema, reference)
-            if not known[reference]:
+            key = id(base), reference
+            if key not in known:
+                known[key] = any(_leads_somewhere(one, reference) for one in (base, schema))
+            if not known[key]:
                 yield f"{_place(path)} refers to {_shown(reference)}, which there is not"
-        required, properties = node.get("required"), node.get("properties", {})
-        if rules.needs_properties and isinstance(required, list | tuple):
-            listed = properties if isinstance(properties, Mapping) else {}
-            missing = (one for one in required if isinstance(one, str) and one not in listed)
-            if (first := next(missing, None)) is not None:
-                yield f"{_place(path)} requires {_shown(first)}, which is no property of it"
 
 
-def _within(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Mapping[str, Any]]]:
-    """Yield a schema and those within it, each with its path, up to `MAX_SCHEMAS`."""
-    queue: list[tuple[_Path, Any]] = [(None, schema)]
-    for path, node in queue:  # which grows meanwhile
+def _about_types(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
+    given = node.get("type", "object")
+    several = given if isinstance(given, list | tuple) else [given]
+    kinds = [_lower(kind, rules.is_protobuf) for kind in several]
+    for kind, lower in zip(several, kinds, strict=True):
+        if not (isinstance(lower, str) and lower in TYPES):
+            yield f"is of type {_shown(kind)}, which there is not"
+    has_items = node.get("items") is not None or "prefixItems" in node
+    if rules.needs_items and "array" in kinds and not has_items:
+        yield "is an array without items"
+
+
+def _about_properties(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
+    absent = None if rules.is_protobuf else ()
+    required, properties = node.get("required", absent), node.get("properties", absent)
+    if not isinstance(required, list | tuple) and required is not absent:
+        yield "has a `required` that is no list"
+    if not isinstance(properties, Mapping) and properties is not absent:
+        yield "has `properties` that are no object"
+    if rules.needs_properties and isinstance(required, list | tuple):
+        listed = properties if isinstance(properties, Mapping) else {}
+        missing = (one for one in required if isinstance(one, str) and one not in listed)
+        if (first := next(missing, None)) is not None:
+            yield f"requires {_shown(first)}, which is no property of it"
+
+
+def _within(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Any, Mapping[str, Any]]]:
+    """Yield a schema and those within it, up to `MAX_SCHEMAS`.
+
+    Each comes with its path and the schema to which its references are relative; what should be a
+    schema and is none comes as it is.
+    """
+    queue: list[tuple[_Path, Any, Mapping[str, Any]]] = [(None, schema, schema)]
+    for path, node, above in queue:  # which grows meanwhile
         if not isinstance(node, Mapping):
+            keyword = path[1][0] if path else ""
+            is_absent_here = node is None and keyword == "items"
+            if keyword in _READ_BY_ALL and not (isinstance(node, bool) or is_absent_here):
+                yield path, node, above
             continue
-        yield path, node
+        base = node if isinstance(node.get("$id"), str) else above
+        yield path, node, base
         for key, value in node.items():
             inner: Iterator[tuple[tuple[str, object], Any]] = iter(())
             if key in _MAPS and isinstance(value, Mapping):
@@ -184,7 +220,7 @@ def _within(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Mapping[str, Any
             for step, one in inner:
                 if len(queue) >= MAX_SCHEMAS:
                     break
-                queue.append(((path, step), one))
+                queue.append(((path, step), one, base))
 
 
 def _leads_somewhere(schema: Mapping[str, Any], reference: str) -> bool:
