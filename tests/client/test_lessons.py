@@ -94,13 +94,33 @@ def test_the_field_of_an_interface_says_that_a_call_failed(discovery, service, i
         ('{"content": [], "isError": true}', False),
         ('{"error": null, "lines": 3}', True),
         ('{"lines": ["error"]}', True),
-        ("Error: the word alone may be content", True),
         ('{"error": "cut off', True),
-        (json.dumps({"error": "x" * 20_000}), True),
+        (json.dumps({"error": "x" * 20_000}), False),
+        (json.dumps({"error": {"message": "x"}, "data": "y" * 20_000}), False),
+        (json.dumps({"data": "y" * 20_000}), True),
+        ('{"status": "error", "message": "x"}', False),
+        ('{"status": "done"}', True),
+        ('{"success": false}', False),
+        ('{"ok": "false"}', False),
+        ('{"success": true, "ok": null}', True),
+        ('{"errors": ["x"]}', False),
+        ('{"errors": [], "lines": 3}', True),
+        ('[{"error": "x"}, {"is_error": true}]', False),
+        ('[{"error": "x"}, {"lines": 3}]', True),
+        ('[{"error": "x"}, 3]', True),
+        ("[]", True),
+        ('{"error": ""}', True),
+        ('{"error": "false"}', True),
+        ('{"error": false}', True),
+        ("Error: no such branch", False),
+        ("ERROR executing read_file: gone", False),
+        ("Traceback (most recent call last):\n  File", False),
+        ("Errors: 0 found", True),
+        ("error: " + "x" * 20_000, False),
     ],
 )
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_an_output_that_is_an_object_with_an_error_is_a_failure(
+def test_an_output_that_says_that_it_is_an_error_is_a_failure(
     discovery, service, shape, result, success
 ):
     run(discovery, shape, asked(shape), search("read it"), READING)

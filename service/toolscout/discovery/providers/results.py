@@ -3,20 +3,48 @@
 results_of(messages)   → {"call_1": False, "toolu_2": True}
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from toolscout.discovery.providers.calls import is_of_model
-from toolscout.discovery.providers.fields import UNREADABLE, Json, decode, mapping, mappings
+import msgspec
 
-MAX_ERROR_CHARS = 10_000
-"""Characters of a text that is looked into for an error; a longer one is content."""
+from toolscout.discovery.providers.calls import is_of_model
+from toolscout.discovery.providers.fields import UNREADABLE, Json, mapping, mappings
+
+MAX_ERROR_CHARS = 1024 * 1024
+"""Characters of a JSON text that is looked into for an error; a longer one is content."""
 
 _ERRORS = ("error", "isError", "is_error")
 """Keys with which the result of a tool says that it is an error, as MCP's and most SDKs' do."""
 
+_WORKED = ("success", "ok")
+"""Keys with which it says that it is none."""
+
+_NO_ERROR = ("", "false", "none", "null")
+
+_BEGINNING = re.compile(
+    r"\s*(?:error:|error executing\b|traceback \(most recent call last\))", re.I
+)
+"""How the texts begin that frameworks make of an exception."""
+
 _TOLD = ("output", "result")
 """Where Gemini's callers put what a function has returned."""
+
+
+class _Result(msgspec.Struct):
+    """The keys of a result that say whether it is an error; others are skipped unread."""
+
+    error: Any = None
+    isError: Any = None  # noqa: N815  # MCP's name
+    is_error: Any = None
+    errors: Any = None
+    status: Any = None
+    success: Any = None
+    ok: Any = None
+
+
+_DECODER = msgspec.json.Decoder(_Result | list[_Result])
 
 
 def results_of(messages: Iterable[Json]) -> dict[str, bool]:
@@ -66,15 +94,40 @@ def _text(part: Json, key: str) -> str:
 
 
 def _is_error(content: Any) -> bool:
-    """Whether a result is an object with an error, or a text or a part that holds one."""
+    """Whether a result is an error, a text or a part that holds one, or a list of errors alone."""
+    if isinstance(content, str):
+        return _BEGINNING.match(content) is not None or _is_error(_read(content))
     if isinstance(content, list):
         parts = mappings(content)
-        return any(_is_error(part.get("text")) or _is_error(part.get("json")) for part in parts)
-    if isinstance(content, str):
-        if len(content) > MAX_ERROR_CHARS or not content.lstrip().startswith("{"):
-            return False
-        try:
-            content = decode(content)
-        except UNREADABLE:
-            return False
-    return isinstance(content, Mapping) and any(map(content.get, _ERRORS))
+        if any(_is_error(part.get("text")) or _is_error(part.get("json")) for part in parts):
+            return True
+        return bool(content) and len(parts) == len(content) and all(map(_is_error, parts))
+    if not isinstance(content, Mapping):
+        return False
+    errors, status = content.get("errors"), content.get("status")
+    return (
+        any(_is_set(content.get(key)) for key in _ERRORS)
+        or any(key in content and _is_denied(content[key]) for key in _WORKED)
+        or (isinstance(errors, list) and bool(errors))
+        or (isinstance(status, str) and status.lower() == "error")
+    )
+
+
+def _read(text: str) -> Any:
+    """Return what a JSON text says of errors; None if it is no JSON, or too long."""
+    if len(text) > MAX_ERROR_CHARS or text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        read = _DECODER.decode(text)
+    except (*UNREADABLE, msgspec.MsgspecError):
+        return None
+    several = [msgspec.structs.asdict(one) for one in (read if isinstance(read, list) else [read])]
+    return several if isinstance(read, list) else several[0]
+
+
+def _is_set(value: Any) -> bool:
+    return bool(value) and not (isinstance(value, str) and value.strip().lower() in _NO_ERROR)
+
+
+def _is_denied(value: Any) -> bool:
+    return value is False or (isinstance(value, str) and value.lower() == "false")
