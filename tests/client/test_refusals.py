@@ -13,7 +13,7 @@ from toolscout.client.offer import Offer
 from toolscout.discovery import ToolDiscovery
 from toolscout.discovery.exchange import ProviderError
 from toolscout.discovery.left_out import REFUSED_FOR_S, LeftOut, Upstream
-from toolscout.discovery.refusals import MAX_REFUSALS
+from toolscout.discovery.refusals import MAX_REFUSALS, tools_named_by
 
 
 def refusal(message: str, param: str | None = None) -> ProviderError:
@@ -209,3 +209,45 @@ def test_a_refusal_of_the_native_form_costs_no_tool(flow, interface, message, pa
     assert len(sent) <= 4
     assert [shape.names(request) for request in sent[1::2]][:1] == [[PHANTOM, "read_file"]]
     assert shape.names(sent[-1]) == [PHANTOM, "search_code"]
+
+
+class SdkError(Exception):
+    """An error as SDKs and LiteLLM raise it."""
+
+    status_code = 400
+
+    def __init__(self, message: str, body: Any = None) -> None:
+        super().__init__(message)
+        self.body = body
+
+
+@pytest.mark.parametrize(
+    ("error", "named"),
+    [
+        (SdkError("no", {"message": "no", "param": "tools[1].function.name"}), True),
+        (SdkError("no", {"message": "no", "param": "tools[1].function.strict"}), None),
+        (
+            SdkError(
+                "litellm.BadRequestError: AnthropicException - "
+                '{"error": {"message": "tools.1.custom.name: String should match pattern"}}'
+            ),
+            True,
+        ),
+        (SdkError("tools.1.FrontendRemoteMcpToolDefinition.name: too long"), True),
+        (SdkError("Invalid 'tools[1].function.name': string too long"), True),
+        (SdkError("The value 'x' at tools[1].function.name is too long"), False),
+        (SdkError("Function 'read_file' has a wrong schema"), False),
+        (SdkError("Tool read_file was called without a result"), None),
+        (
+            SdkError(
+                "no",
+                {"message": "schema for function 'read_file'", "code": "invalid_function_name"},
+            ),
+            True,
+        ),
+    ],
+)
+def test_fields_and_beginnings_are_evidence_and_other_words_a_guess(error, named):
+    tools = [BY_NAME["openai"].tool(name, about) for name, about in ABOUT.items()]
+    expected = (set(), False) if named is None else ({"read_file"}, named)
+    assert tools_named_by(error, tools) == expected
