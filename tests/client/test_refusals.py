@@ -120,10 +120,11 @@ BOTH, ONE = [PHANTOM, "read_file"], [PHANTOM]
 EVIDENT = refusal("Invalid schema for function 'read_file'", "tools[1].function.parameters")
 
 
-def test_a_guess_from_the_words_of_a_refusal_is_tried_but_not_remembered(flow):
+def test_a_guess_from_the_words_of_a_refusal_holds_for_its_conversation_alone(flow):
     running = flow("hybrid-first")
     guess = refusal("The schema of function 'read_file' is wrong")
     assert asking(running, guess, session="a") == [BOTH, ONE]
+    assert "read_file" not in str(asking(running, session="a"))
     assert asking(running, session="b") == [BOTH]
 
 

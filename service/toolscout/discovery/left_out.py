@@ -59,6 +59,13 @@ class Upstream(NamedTuple):
     """Host and path; None where somebody else forwards it, empty where nobody knows."""
     scope: str = ""
     """What tells the caller from others."""
+    session: str = ""
+    """The conversation; empty when it is unknown, or any."""
+
+    @property
+    def of_anyone(self) -> "Upstream":
+        """The same without the caller and the conversation."""
+        return self._replace(scope="", session="")
 
     @property
     def is_vendors(self) -> bool:
@@ -114,7 +121,8 @@ class LeftOut:
                 yield name
 
     def _refused_before(self, offer: Offer, upstream: Upstream) -> Iterator[str]:
-        for name, (digest, until) in (self._refused.get(upstream) or {}).items():
+        of_all, of_session = map(self._refused.get, (upstream._replace(session=""), upstream))
+        for name, (digest, until) in {**(of_session or {}), **(of_all or {})}.items():
             tool = offer.by_name.get(name)
             if tool is not None and self._clock() < until and digest == _digest(name, tool):
                 yield name
@@ -149,7 +157,8 @@ class Refused:
     def __init__(self, left_out: LeftOut, upstream: Upstream, forced: Collection[str]) -> None:
         self._left_out, self._upstream, self._forced = left_out, upstream, forced
         self._refusals = 0
-        self._evident: dict[str, Any] = {}
+        self._named: dict[bool, dict[str, Any]] = {True: {}, False: {}}
+        """Evidently, and by a guess."""
 
     def named_by(
         self, error: Exception, sent: Sequence[Any], offered: Mapping[str, Any]
@@ -160,14 +169,15 @@ class Refused:
         if not named or self._refusals >= MAX_REFUSALS or len(named) == len(offered):
             return ()
         self._refusals += 1
-        if is_evident:
-            self._evident |= {name: offered[name] for name in named}
+        self._named[is_evident] |= {name: offered[name] for name in named}
         return named
 
     def remember(self) -> None:
-        """Leave those that were evidently refused out of the caller's later requests."""
-        self._left_out.remember(self._upstream, self._evident)
-        self._evident = {}
+        """Leave them out of the caller's later requests, those by a guess in this session alone."""
+        self._left_out.remember(self._upstream._replace(session=""), self._named[True])
+        if self._upstream.session:
+            self._left_out.remember(self._upstream, self._named[False])
+        self._named = {True: {}, False: {}}
 
 
 def _digest(name: str, tool: Any) -> bytes:

@@ -210,6 +210,7 @@ class Preparation:
         if offer.odd:
             logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
             offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
+        upstream = upstream._replace(session=name)
         forced = provider.choice(request).names
         refused = self._turn_settings.left_out.leave_out(offer, upstream, forced)
         if refused and offer.names:  # else the refusal tells the caller more than no tool

@@ -45,11 +45,11 @@ class TurnSettings(msgspec.Struct, frozen=True):
     def native_form(self, provider: Provider, request: Json, upstream: Upstream) -> Provider | None:
         """Return the native form of an interface, unless it is off or the model has refused it."""
         found = native_of(provider, request) if self.native else None
-        return None if found and self.refusing.get(upstream._replace(scope="")) else found
+        return None if found and self.refusing.get(upstream.of_anyone) else found
 
     def emulate(self, upstream: Upstream) -> None:
         """Use the native form no more for a model, as long as the process lives."""
-        self.refusing.put(upstream._replace(scope=""), True)
+        self.refusing.put(upstream.of_anyone, True)
         logger.warning("model %s takes no deferred tools; they are emulated", upstream.model)
 
     def kept(self, session: str, scope: str) -> tuple[str, ...]:
