@@ -104,6 +104,21 @@ async def test_a_step_down_is_said_in_the_text_and_beside_it(facade: Server):
         assert "degraded" not in plain.content[0].text
 
 
+async def test_a_catalog_that_is_not_compiled_is_searched_by_meaning_at_once(tmp_path: Path):
+    kept = {"mcp": True, "store": f"sqlite:{tmp_path / 'state.db'}"}
+    with serving(tmp_path, **kept) as before:
+        for name in ("corbels", "sconces"):
+            listed = {"tools": crowd(3_000, name)}
+            before.client.put(f"/v1/catalogs/{name}", json=listed).raise_for_status()
+    with serving(tmp_path, latency_budget_ms=1, cold_budget_ms=60_000, **kept) as after:
+        async with session(after) as client:
+            found = await call(client, "search_tools", query="spin it round", catalog="corbels")
+            assert "degraded" not in found
+            await client.get_prompt("find_tool", {"task": "spin it", "catalog": "sconces"})
+        for ranker in ("bm25", "keyword"):
+            assert after.metric(f'toolscout_degraded_total{{ranker="{ranker}"}}') == 0
+
+
 async def test_tenants_are_apart(facade: Server):
     async with session(facade, ZENITH) as client:
         assert (await client.list_resources()).resources == []

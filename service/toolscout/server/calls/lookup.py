@@ -4,16 +4,18 @@ import asyncio
 import re
 from functools import partial
 from hashlib import sha256
+from time import perf_counter
 from typing import TypeVar
 
 import msgspec
 
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import is_absent
-from toolscout.errors import CatalogUnknown, TooMuchWork
+from toolscout.errors import CatalogUnknown, Overloaded, TooLargeToKeep, TooMuchWork
 from toolscout.index.catalog import Catalog
 from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
+from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.work_threads import DEADLINE_S
 from toolscout.server.compiling.worker import Listing
 from toolscout.server.http.problems import Refused, invalid
@@ -102,8 +104,12 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     return read
 
 
-async def find(service: Service, trace: Trace, name: str) -> Catalog:
+async def find(
+    service: Service, trace: Trace, name: str, complete_by: float | None = None
+) -> Catalog:
     """Return the catalog of a name or digest, compiled first where only the store has it.
+
+    It is waited for as `compiled` does.
 
     Raises:
         CatalogUnknown: there is none.
@@ -115,7 +121,10 @@ async def find(service: Service, trace: Trace, name: str) -> Catalog:
         if raw is not None:
             raw_hash = sha256(raw).digest()
             known = service.cache.by_alias(trace.space, raw_hash)
-            catalog = await compiled(service, trace, raw, raw_hash) if known is None else known[0]
+            if known is None:
+                catalog = await compiled(service, trace, raw, raw_hash, complete_by)
+            else:
+                catalog = known[0]
         elif digest is not None:
             catalog = service.cache.by_digest(trace.space, digest)
     if catalog is None:
@@ -125,9 +134,15 @@ async def find(service: Service, trace: Trace, name: str) -> Catalog:
 
 
 async def compiled(
-    service: Service, trace: Trace, raw: bytes, raw_hash: bytes | None = None
+    service: Service,
+    trace: Trace,
+    raw: bytes,
+    raw_hash: bytes | None = None,
+    complete_by: float | None = None,
 ) -> Catalog:
     """Return the catalog of a JSON array of tools, compiled as far as its words go.
+
+    Until `complete_by`, a time of `perf_counter`, the vectors are waited for, too.
 
     Raises:
         InvalidRequest: the tools are at fault.
@@ -137,8 +152,35 @@ async def compiled(
     listing = await soon(job.listing)
     trace.offered, trace.skipped = listing.offered, listing.skipped
     catalog = await soon(job.lexical, COMPILED_WITHIN_S)
+    if complete_by is not None:
+        stage = stage_for(job, service.settings.ranker)
+        catalog = await best_by(job, stage, complete_by) or catalog
     trace.catalog, trace.unique = catalog.digest, len(catalog)
     return catalog
+
+
+def stage_for(job: CompileJob, ranker: str) -> "asyncio.Future[Catalog]":
+    """Return the first stage of a compile that has all that a ranker needs."""
+    return job.lexical if ranker in ("bm25", "regex") else job.complete
+
+
+async def best_by(
+    job: CompileJob, stage: "asyncio.Future[Catalog]", deadline: float
+) -> Catalog | None:
+    """Wait for a stage until a time of `perf_counter`; return it, else the words if they are done.
+
+    Raises:
+        Exception: that of the stage, unless it is not queued or cannot be kept.
+    """
+    await asyncio.wait([stage], timeout=max(deadline - perf_counter(), 0.0))
+    return finished(stage) or finished(job.lexical)
+
+
+def finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
+    """Return the result of a stage; None if it is not done, not queued, or cannot be kept."""
+    if not stage.done() or isinstance(stage.exception(), Overloaded | TooLargeToKeep):
+        return None
+    return stage.result()
 
 
 async def soon(stage: "asyncio.Future[T]", seconds: float = DEADLINE_S) -> T:

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from toolscout.contract.fields import is_absent
 from toolscout.contract.requests import SearchRequest
-from toolscout.errors import CatalogUnknown, Overloaded, TooLargeToKeep
+from toolscout.errors import CatalogUnknown, TooLargeToKeep
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.source import Source
@@ -26,7 +26,15 @@ from toolscout.ranking.pipeline import is_for_encoder, regex_of
 from toolscout.server.calls import envelope, external
 from toolscout.server.calls.answers import Showing, encode, headers
 from toolscout.server.calls.envelope import Decoder, R, Read
-from toolscout.server.calls.lookup import compiled, is_digest, soon, with_shared
+from toolscout.server.calls.lookup import (
+    best_by,
+    compiled,
+    finished,
+    is_digest,
+    soon,
+    stage_for,
+    with_shared,
+)
 from toolscout.server.calls.patterns import scan
 from toolscout.server.calls.unknown_fields import check_spelling, shown
 from toolscout.server.compiling.queue import CompileJob
@@ -331,7 +339,7 @@ async def _compile(
         listing = await soon(job.listing, min(patience, DEADLINE_S))
         trace.offered, trace.skipped = listing.offered, listing.skipped
         count = listing.unique
-        stage = job.lexical if questions[0][0].ranker in ("bm25", "regex") else job.complete
+        stage = stage_for(job, questions[0][0].ranker)
         scan_s = costs.estimate("scan", count * len(questions)) / 1_000
         left = deadline - scan_s - perf_counter()
         # Assume that the compiles before this one have its size.
@@ -343,19 +351,11 @@ async def _compile(
             # Before the compile has a turn.
             return await _answer_by_words(service, questions, job)
     await asyncio.wait([stage], timeout=max(left, 0.0))
-    if not stage.done() and _finished(job.lexical) is not None:  # nothing has to be scanned
-        await asyncio.wait([stage], timeout=max(deadline - perf_counter(), 0.0))
-    found = _finished(stage) or _finished(job.lexical)
+    has_words = finished(job.lexical) is not None
+    found = await best_by(job, stage, deadline) if has_words else None  # nothing has to be scanned
     if found is not None:
         return found
     return await _answer_by_words(service, questions, job)
-
-
-def _finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
-    """Return the result of a stage; None if it is not done, not queued, or cannot be kept."""
-    if not stage.done() or isinstance(stage.exception(), Overloaded | TooLargeToKeep):
-        return None
-    return stage.result()
 
 
 async def _answer_by_words(service: Service, questions: Questions, job: CompileJob) -> ColdCatalog:

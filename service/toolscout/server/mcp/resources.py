@@ -116,7 +116,7 @@ async def prompt_text(service: Service, name: str, arguments: dict[str, str]) ->
     if name == "discover":
         return INSTRUCTIONS
     if name == "find_tool":
-        tools = CatalogTools(service, await named_catalog(service, catalog))
+        tools = CatalogTools(service, await named_catalog(service, catalog, is_search=True))
         return await find_tool(tools, arguments.get("task"), "Call it where it lives.")
     if name == "backend_status":
         return await _status(service, catalog)

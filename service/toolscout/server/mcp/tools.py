@@ -107,9 +107,11 @@ class CatalogTools:
             filters=wanted.filters,
         )
         trace.pattern, trace.top_k = ask.pattern, ask.top_k
-        trace.cache = "miss" if trace.offered else "hit"  # counted when they were compiled
-        trace.offered = trace.offered or trace.unique
         deadline = deadline_of(self._service, perf_counter())
+        trace.cache = "hit"
+        if trace.offered:  # they were counted when they were compiled
+            trace.cache, deadline = "miss", max(deadline, _cold_deadline(self._service))
+        trace.offered = trace.offered or trace.unique
         found = await decide(self._service, trace, self._catalog, ask, deadline)
         shown = await self.show(found.names, wanted.detail)
         answer = ToolsFound(shown, found.outcome, self._catalog.digest, found.degraded)
@@ -161,7 +163,8 @@ async def call(service: Service, name: str, given: dict[str, Any] | None) -> typ
     tool = OFFERED[name]
     try:
         wanted: Any = read_arguments(tool.arguments, given)
-        catalog = await named_catalog(service, wanted.catalog)
+        is_search = isinstance(wanted, SearchTools)
+        catalog = await named_catalog(service, wanted.catalog, is_search=is_search)
         answer: Any = await tool.handler(CatalogTools(service, catalog), wanted)
     except (CallError, *REFUSALS) as error:
         text = str(error) if isinstance(error, CallError) else refusal(error).detail
@@ -199,8 +202,17 @@ async def catalog_names(service: Service) -> list[str]:
     return await service.registry.names(TENANT.get())
 
 
-async def named_catalog(service: Service, name: str | UnsetType | None) -> Catalog:
+def _cold_deadline(service: Service) -> float:
+    """Return until when a search waits for tools that are not compiled yet."""
+    return deadline_of(service, TRACE.get().started, cold=True)
+
+
+async def named_catalog(
+    service: Service, name: str | UnsetType | None, *, is_search: bool = False
+) -> Catalog:
     """Return the catalog of a name or digest, or the only one.
+
+    A search waits for new tools as one over HTTP does; everything else needs no vectors.
 
     Raises:
         CallError: none is named, and there is not exactly one.
@@ -213,4 +225,5 @@ async def named_catalog(service: Service, name: str | UnsetType | None) -> Catal
             listed = f"one of {', '.join(names)}" if names else "none is registered"
             raise CallError(f"name a catalog: {listed}")
         name = names[0]
-    return await lookup.find(service, TRACE.get(), name)
+    complete_by = _cold_deadline(service) if is_search else None
+    return await lookup.find(service, TRACE.get(), name, complete_by)
