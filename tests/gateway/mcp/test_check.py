@@ -73,6 +73,14 @@ def test_a_check_says_what_is_left_out_of_each_server(check: Any):
     assert "there is no tool odd__bare; odd: left out: 1 that cannot be read" in lines[0]
 
 
+def test_an_exact_name_that_was_meant_as_a_pattern_is_named(check: Any):
+    servers = {"odd": raw_server(ODD[2:]) | {"tools": ["fine", "look*"]}}
+    assert check(servers)[1] == [
+        "all: 1 tools of odd",
+        "odd: left out: 1 allowed, but there is no such tool: look* (an exact name)",
+    ]
+
+
 HIDDEN = [
     {"name": "get_capabilities", "description": "What the API can do", "inputSchema": OBJECT},
     {"name": "create_transfer", "description": "Transfer money", "inputSchema": OBJECT},

@@ -25,18 +25,22 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import json_file
 from toolscout.gateway.mcp.dialects import (
     ALIASES,
-    BESIDE,
+    AT_TOP,
     FOR_HOSTS_ALONE,
     INPUTS,
+    MCP,
     OPTIONS,
     SECTIONS,
+    SETTINGS,
     Text,
     entries,
     in_our_words,
     is_unwrapped,
-    names_tools,
+    left_out,
+    settings_of,
 )
 from toolscout.gateway.mcp.options import Config, read_options
+from toolscout.gateway.mcp.restrictions import DENY_HERE, about_tools, is_permission
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer, prefix_of
 
 OAUTH = "oauth"
@@ -111,6 +115,7 @@ class _File:
             "userHome": str(Path.home()),
             "workspaceFolder": str(project),
             "workspaceFolderBasename": project.name,
+            **_defaults(settings_of(content).get(INPUTS)),
             **_defaults(content.get(INPUTS)),
             **environ,
         }
@@ -119,7 +124,9 @@ class _File:
     def config(self) -> Config:
         """Return the configuration that it is."""
         if not is_unwrapped(self._content):
-            self._note_unknown(self._content, (*SECTIONS, *BESIDE), "")
+            self._note_unknown(self._content, (*SECTIONS, *AT_TOP), "")
+            self._note_unknown(settings_of(self._content), SETTINGS, MCP)
+        is_left_out = left_out(self._content)
         servers: dict[str, Server] = {}
         named: dict[str, str] = {}
         for section, place, name, value in entries(self._content):
@@ -130,7 +137,8 @@ class _File:
                 both = f"{named[prefix]!r} and {name!r}"
                 raise ConfigurationError(f"{place}: {both} have the same prefix, {prefix}__")
             named[prefix] = name
-            if value.get("disabled") is not True and value.get("enabled") is not False:
+            is_off = value.get("disabled") is True or value.get("enabled") is False
+            if not is_off and not is_left_out(name):
                 servers[prefix] = self._server(section, value, place)
         if not named:
             raise ConfigurationError(f"{SECTIONS[0]}: expected an object with at least one server")
@@ -147,7 +155,8 @@ class _File:
             )
         value = json_file.without_blanks(value)
         known = json_file.keys_of(_Entry)
-        unknown = self._note_unknown(value, (*known, *ALIASES, *FOR_HOSTS_ALONE), place)
+        ours = (*known, *ALIASES, *FOR_HOSTS_ALONE)
+        unknown = self._note_unknown(value, ours, place, of_server=True)
         is_http = "httpUrl" in value
         value = {
             key: one for key, one in in_our_words(section, value, place).items() if key in known
@@ -224,7 +233,7 @@ class _File:
         return variables
 
     def _note_unknown(
-        self, value: dict[str, Any], known: Sequence[str], place: str
+        self, value: dict[str, Any], known: Sequence[str], place: str, *, of_server: bool = False
     ) -> Sequence[str]:
         """Note keys that are ignored, and return them.
 
@@ -233,13 +242,12 @@ class _File:
         """
         unknown, dot = dict(json_file.unknown_keys(value, known)), "." if place else ""
         for key, hint in unknown.items():
-            if names_tools(key):
-                what = (
-                    "it may say which tools not to offer: write allow or deny of a server instead"
-                )
-                raise ConfigurationError(f"{place}{dot}{key}: unknown key; {what}")
-            why = UNSUPPORTED.get(key, f"unknown key{hint}")
-            self._warnings.append(f"{place}{dot}{key}: ignored: {why}")
+            where = f"{place}{dot}{key}"
+            for permission in about_tools(key, value[key], where, of_server=of_server):
+                self._warnings.append(f"{permission}: ignored: {DENY_HERE}")
+            if not is_permission(key):
+                why = UNSUPPORTED.get(key, f"unknown key{hint}")
+                self._warnings.append(f"{where}: ignored: {why}")
         return tuple(unknown)
 
 

@@ -1,7 +1,7 @@
 """How the files of hosts write what `mcp.json` says otherwise: where servers are, and their keys.
 
-A key that says which tools a server may offer is read, or stops the start: moving a file from one
-host to another never gives a model more tools.
+Keys that say which tools or servers there are, are read where a host is known to have them;
+`restrictions` finds others.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,13 +15,28 @@ from toolscout.gateway.mcp import json_file
 
 AMP = "amp.mcpServers"
 
-SECTIONS = ("mcpServers", "servers", "context_servers", "mcp", AMP)
+MCP = "mcp"
+"""A section in which VS Code and Gemini CLI have settings, too."""
+
+SECTIONS = ("mcpServers", "servers", "context_servers", MCP, AMP)
 """The keys under which hosts have their servers: most, VS Code, Zed, opencode and Crush, Amp."""
 
 OPTIONS, INPUTS = "toolscout", "inputs"
 
+ALLOWED, EXCLUDED = ("allowed", "allowMCPServers"), ("excluded", "excludeMCPServers")
+"""Lists of the only servers and of those left out in Gemini CLI: in `mcp`, and at the top."""
+
+DISABLED = "disabledMcpjsonServers"
+"""A list of servers that Claude Code leaves out."""
+
+SETTINGS = (INPUTS, ALLOWED[0], EXCLUDED[0])
+"""The settings in `mcp` that are read."""
+
 BESIDE = (OPTIONS, INPUTS, "$schema")
 """Keys beside the servers of a file that names them at its top, as plugins do."""
+
+AT_TOP = (*BESIDE, ALLOWED[1], EXCLUDED[1], DISABLED)
+"""Keys that are read at the top of other files, beside the sections."""
 
 _STARTING = ("command", "url", "serverUrl", "httpUrl")
 """Keys of which every server has one."""
@@ -119,11 +134,55 @@ def is_unwrapped(content: Mapping[str, Any]) -> bool:
     )
 
 
+def _inner(written: Any) -> dict[str, Any] | None:
+    """Return the servers of the section `mcp` that has them one level below."""
+    inner = written.get("servers") if isinstance(written, dict) else None
+    is_server = isinstance(inner, dict) and any(map(inner.__contains__, _STARTING))
+    return inner if isinstance(inner, dict) and not is_server else None
+
+
+def settings_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what stands in the section `mcp` and is no server."""
+    written = content.get(MCP)
+    if not isinstance(written, dict):
+        return {}
+    if _inner(written) is not None:
+        return {key: one for key, one in written.items() if key != "servers"}
+    return {key: one for key, one in written.items() if not isinstance(one, dict)}
+
+
+def left_out(content: Mapping[str, Any]) -> Callable[[str], bool]:
+    """Return what says of a server's name whether the file leaves the server out by a list.
+
+    Raises:
+        ConfigurationError: one of these is no list of names.
+    """
+    settings = settings_of(content)
+
+    def names(key: str, at_top: str) -> list[frozenset[str]]:
+        lists = {f"{MCP}.{key}": settings.get(key), at_top: content.get(at_top)}
+        return [
+            frozenset(json_file.checked(listed, _Names, place))
+            for place, listed in lists.items()
+            if listed is not None
+        ]
+
+    allowed, excluded = names(*ALLOWED), [*names(*EXCLUDED), *names("", DISABLED)]
+
+    def is_left_out(name: str) -> bool:
+        return any(name in one for one in excluded) or any(name not in one for one in allowed)
+
+    return is_left_out
+
+
 def _named(section: str, written: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     place = section
-    inner = written.get("servers") if section == "mcp" and isinstance(written, dict) else None
-    if isinstance(inner, dict) and not any(map(inner.__contains__, _STARTING)):
-        place, written = f"{place}.servers", inner  # VS Code's settings, opencode from 2 on
+    if section == MCP and isinstance(written, dict):
+        inner = _inner(written)  # VS Code's settings, opencode from 2 on
+        if inner is not None:
+            place, written = f"{place}.servers", inner
+        else:
+            written = {key: one for key, one in written.items() if isinstance(one, dict)}
     if isinstance(written, list):  # Continue
         named = [
             (one.get("name") if isinstance(one, dict) else None, f"{place}[{number}]", one)
@@ -184,8 +243,3 @@ def _with_command(value: dict[str, Any]) -> dict[str, Any]:
             "args": [*rest, *args] if isinstance(args, list) else args,
         }
     return value
-
-
-def names_tools(key: str) -> bool:
-    """Return whether a key may say which tools a server is to offer, as `allowedTools`."""
-    return any(part.lower().endswith("tools") for part in key.split("."))

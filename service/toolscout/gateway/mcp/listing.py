@@ -11,7 +11,7 @@ from toolscout.contract.fields import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.pins import Known
-from toolscout.gateway.mcp.servers import SEPARATOR, permits
+from toolscout.gateway.mcp.servers import SEPARATOR, permits, unmatched
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.refused import as_line, is_refused_by_all, refused_by
@@ -21,6 +21,8 @@ HINT = "anthropic/searchHint"
 """In the `_meta` of a tool: words for hosts to search it by."""
 
 CANNOT_BE_READ = "that cannot be read"
+
+NOT_THERE = "allowed, but there is no such tool"
 
 MAX_NAMED = 5
 """Tools that are named of those that are left out for one reason."""
@@ -82,6 +84,9 @@ class Listing:
             said += named("not accepted as they are now", refused)
             if len(tools) > share or connection.listed.is_cut:
                 said.append(f"all beyond the first {min(share, len(tools)):,}")
+            elif connection.listed.tools:
+                names = [tool.name for tool in connection.listed.tools]
+                said += named(NOT_THERE, unmatched(connection.server.allow, names))
             if said:
                 self.left_out[connection.name] = "; ".join(said)
         self.offer = Offer([one.shown for one in self.tools.values()])

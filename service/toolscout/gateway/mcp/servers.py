@@ -1,7 +1,7 @@
 """The servers of a configuration, of either transport."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
@@ -12,6 +12,10 @@ from toolscout.contract.fields import Risk
 
 SEPARATOR = "__"
 """Between a server and its tool. No prefix contains it, so no two tools have one name."""
+
+
+_ESCAPED = re.compile(r"\[([*?[])\]")
+"""A character that is none of a pattern, as `glob.escape` writes it."""
 
 
 class _Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +96,19 @@ def permits(name: str, allow: Iterable[str] | None, deny: Iterable[str]) -> bool
     if any(fnmatchcase(name, pattern) for pattern in deny):
         return False
     return allow is None or any(fnmatchcase(name, pattern) for pattern in allow)
+
+
+def unmatched(allow: Iterable[str] | None, names: Sequence[str]) -> list[str]:
+    """Return the patterns that match no name; of an exact name with `*` or such, says that it is.
+
+    Such a name may have been meant as a pattern.
+    """
+    left = [one for one in allow or () if not any(fnmatchcase(name, one) for name in names)]
+    written = [_ESCAPED.sub(r"\1", one) for one in left]
+    return [
+        name if name == one else f"{name} (an exact name)"
+        for one, name in zip(left, written, strict=True)
+    ]
 
 
 def prefix_of(name: str) -> str:
