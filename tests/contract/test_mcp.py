@@ -84,6 +84,9 @@ async def test_mistakes_are_answered_in_words(facade: Server):
         assert "pay_invoice" in await failure(client, "tool_info", name="pay_invoise")
         assert "known" in await failure(client, "search_tools", query="a", catalog="nowhere")
         assert "cursor" in await failure(client, "list_tools_meta", cursor="bad")
+        for name, query in (("search_tools", {"query": "pay"}), ("list_tools_meta", {})):
+            text = await failure(client, name, domain="git", **query)
+            assert text.startswith("domain: no tool has it; tools have c")
         missing = await failure(client, "search_tools")
         assert missing == "arguments: `query` is missing"
         blank = await failure(client, "search_tools", query="pay", catalog=5)

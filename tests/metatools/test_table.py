@@ -17,6 +17,7 @@ from toolscout.metatools import finds
 from toolscout.metatools.answers import ToolsFound, find_tool, none_found, show
 from toolscout.metatools.arguments import CallError, SearchTools, answer_schema, schema_of
 from toolscout.metatools.table import TOOLS, instructions
+from toolscout.text.domains import bundled
 
 SHELF: dict[str, Any] = {
     "mcp__git__push": {"name": "mcp__git__push", "description": "Push commits. To the remote."},
@@ -31,6 +32,7 @@ class Shelf:
     def __init__(self, tools: dict[str, Any]) -> None:
         self.tools = tools
         self.filters: Filters | None = None
+        self.counts: dict[str, int] | None = None
 
     async def search(self, wanted: SearchTools) -> ToolsFound:
         self.filters = wanted.filters
@@ -46,6 +48,9 @@ class Shelf:
 
     async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
         return [show(self.tools[name], detail) for name in names]
+
+    async def domains(self) -> dict[str, int] | None:
+        return self.counts
 
     async def required_keys(self, name: str) -> Sequence[str]:
         return self.tools[name].get("required_keys", ())
@@ -204,6 +209,25 @@ def test_namespace_and_domain_are_filters(name: str):
     assert shelf.filters == Filters(namespaces=("git",), domains=("email",))
     asyncio.run(TOOLS[name].call(shelf, {**given, "namespace": ""}))
     assert shelf.filters is None
+
+
+@pytest.mark.parametrize("name", ["search_tools", "list_tools_meta"])
+def test_a_domain_of_no_tool_is_answered_with_those_that_tools_have(name: str):
+    shelf = Shelf({})
+    given = {"domain": "Git"} | ({"query": "push"} if name == "search_tools" else {})
+    for shelf.counts, said in (({"repo": 5, "c" * 200: 3, "data": 1}, "repo, data"), ({}, "none")):
+        with pytest.raises(CallError, match=f"^domain: no tool has it; tools have {said}$"):
+            asyncio.run(TOOLS[name].call(shelf, given))
+    for shelf.counts in ({"git": 1}, None):
+        asyncio.run(TOOLS[name].call(shelf, given))
+
+
+def test_the_domains_that_are_advertised_exist():
+    for tool in TOOLS.values():
+        described = schema_of(tool.arguments)["properties"].get("domain", {}).get("description")
+        if described is not None:
+            examples = described.partition("such as ")[2].split(" or ")
+            assert set(examples) <= set(bundled().domains)
 
 
 def test_a_prompt_shows_the_best_tool_or_that_there_is_none():

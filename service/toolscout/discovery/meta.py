@@ -38,8 +38,9 @@ from toolscout.metatools.gate import RiskGate
 from toolscout.metatools.table import TOOLS
 from toolscout.text.domains import bundled
 from toolscout.tools.conversion import read_tools
-from toolscout.tools.filters import passes
+from toolscout.tools.filters import domain_counts, passes
 from toolscout.tools.shapes import as_mapping
+from toolscout.tools.traits import Traits, read_traits
 
 META_TOOL_NAMES = ("search_tools", "list_tools_meta", "tool_info", "get_tool_schemas")
 
@@ -153,6 +154,16 @@ class _Tools:
         chosen = self._selector.select(query, self._all, count, fields=fields)
         selection: Selection[Any] = await chosen if isawaitable(chosen) else chosen
         return selection
+
+    async def domains(self) -> dict[str, int]:
+        found = map(self._traits, self.offer.names)
+        return domain_counts(one for one in found if one is not None)
+
+    def _traits(self, name: str) -> Traits | None:
+        with suppress(InvalidRequest):
+            (tool,) = read_tools([self.offer.by_name[name]])
+            return read_traits(tool, bundled())
+        return None
 
     def _passes(self, name: str, filters: Filters) -> bool:
         with suppress(InvalidRequest):

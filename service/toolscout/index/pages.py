@@ -11,6 +11,7 @@ from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, BadCursor, FieldError
 from toolscout.index.catalog import Catalog
 from toolscout.tools.documents import read_tool
+from toolscout.tools.filters import domain_counts
 from toolscout.tools.summary import CUT, first_sentence, text_tokens
 
 INDEX_CHARS = 120
@@ -91,6 +92,11 @@ def domains(catalog: Catalog) -> dict[str, int]:
     """How many tools each domain has."""
     found = Counter(catalog.facets.of(row).shown_domain for row in range(len(catalog)))
     return {domain: found[domain] for domain in sorted(found) if domain}
+
+
+def filtered_domains(catalog: Catalog, rows: Iterable[int] | None = None) -> dict[str, int]:
+    """Return how many tools, or of some rows, a filter by each domain lets through, most first."""
+    return domain_counts(map(catalog.traits, range(len(catalog)) if rows is None else rows))
 
 
 def _place(catalog: Catalog, cursor: str) -> int:

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import UnsetType
 
+from toolscout.common.spelling import fold
 from toolscout.contract.answers import Resolution
 from toolscout.contract.catalogs import SchemaError, SchemasAnswer, ToolPage
 from toolscout.contract.fields import Detail, Outcome
@@ -28,7 +30,7 @@ from toolscout.metatools.arguments import (
 from toolscout.tools.advice import CANDIDATES, best_tool
 from toolscout.tools.risk import needs_confirmation, needs_schema, risk_of
 from toolscout.tools.shapes import as_mapping, schema_of, texts
-from toolscout.tools.summary import MAX_HINTS, examples, first_sentence, namespaces
+from toolscout.tools.summary import MAX_HINT_CHARS, MAX_HINTS, examples, first_sentence, namespaces
 
 _AFTER = "after:"
 
@@ -88,18 +90,26 @@ class Source(Protocol):
     async def show(self, names: Sequence[str], detail: Detail) -> Sequence[ToolDetail]:
         """Return tools at a level of detail; whole, they count as read."""
 
+    async def domains(self) -> Mapping[str, int] | None:
+        """Return how many tools each domain has, most first; None while tools may be missing."""
+
     async def required_keys(self, name: str) -> Sequence[str]:
         """Return the keys that a tool needs."""
 
 
 async def search_tools(source: Source, wanted: SearchTools) -> ToolsFound:
     """Find tools for a task. Returns names and what they do, best first."""
-    return await source.search(wanted)
+    found = await source.search(wanted)
+    if not found.tools:
+        await check_domain(source, wanted.domain)
+    return found
 
 
 async def list_tools_meta(source: Source, wanted: ListToolsMeta) -> ToolPage:
     """List all tools by name, a page at a time. Prefer search_tools."""
     names = await source.names(wanted.filters)
+    if not names:
+        await check_domain(source, wanted.domain)
     page, following = page_of(names, wanted.cursor or None, wanted.page_size)
     shown = await source.show(page, wanted.detail)
     return ToolPage(list(shown), len(names), following)
@@ -140,6 +150,19 @@ async def find_tool(source: Source, task: Any, call: str) -> str:
     best, *others = (tool.name for tool in found.tools)
     (tool,) = await source.show([best], "full")
     return best_tool(task, tool, others, call, is_clear=found.outcome == "match")
+
+
+async def check_domain(source: Source, domain: str | UnsetType) -> None:
+    """Check that tools have the domain by which nothing was found.
+
+    Raises:
+        CallError: none has it; the message names those that tools have.
+    """
+    counts = await source.domains() if domain else None
+    if not domain or counts is None or fold(domain) in counts:
+        return
+    shown = [one for one in counts if len(one) <= MAX_HINT_CHARS][:MAX_HINTS]
+    raise CallError(f"domain: no tool has it; tools have {', '.join(shown) or 'none'}")
 
 
 async def resolved(source: Source, name: str) -> str:

@@ -40,7 +40,7 @@ class Filtered(Arguments, frozen=True, kw_only=True):
 
     namespace: Annotated[Text, Meta(description="Only tools of this server")] | UnsetType = UNSET
     domain: (
-        Annotated[Text, Meta(description="Only tools of this field, such as git or email")]
+        Annotated[Text, Meta(description="Only tools of this field, such as repo or comms")]
         | UnsetType
     ) = UNSET
     detail: Annotated[Detail, _TEXT] = "brief"

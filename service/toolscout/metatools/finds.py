@@ -13,7 +13,13 @@ from msgspec import UNSET, Meta, UnsetType
 from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.contract.catalogs import SchemaError
 from toolscout.contract.fields import DEFAULT_TOP_K
-from toolscout.metatools.answers import Source, ToolsFound, parameters_of, schema_errors
+from toolscout.metatools.answers import (
+    Source,
+    ToolsFound,
+    check_domain,
+    parameters_of,
+    schema_errors,
+)
 from toolscout.metatools.arguments import (
     MAX_SCHEMAS,
     Arguments,
@@ -93,6 +99,8 @@ async def search_tools(source: Schemas, wanted: FindTools) -> ToolsRead:
         detail="names",
     )
     found = await source.search(search)
+    if not (found.tools or found.skills or found.texts):
+        await check_domain(source, wanted.domain)
     names_found = [tool.name for tool in found.tools]
     whole = _whole(names_found, source)
     more = [

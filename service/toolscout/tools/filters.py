@@ -1,5 +1,6 @@
 """Filters: whether one tool passes, by what it declares and what is inferred from its text."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -62,6 +63,12 @@ VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
     "kinds": lambda traits: (traits.kind,),
 }
 """For each facet of `Filters` the values of a tool."""
+
+
+def domain_counts(traits: Iterable[Traits]) -> dict[str, int]:
+    """Return how many tools a filter by each domain lets through, most first."""
+    found = Counter(domain for one in traits for domain in set(_domains(one)))
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def labels(tool: Tool, traits: Traits) -> list[str]:

@@ -1,10 +1,11 @@
 """What a search of the gateway takes, and how many tools it brings."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.gateway.mcp.hosts import inside, raw_server
+from tests.gateway.mcp.hosts import inside, raw_server, text_of
 from tests.support import TOOLS
 
 pytestmark = pytest.mark.integration
@@ -30,7 +31,9 @@ def test_a_search_can_be_of_one_domain(tmp_path: Path):
     with inside(tmp_path, {"all": raw_server(described)}) as office:
         of_comms = {"all__send_email", "all__list_meetings"}
         assert set(office.found("send a message in code", domain="comms")) == of_comms
-        assert office.found("send a message", domain="nowhere") == []
+        refused = office.send("search_tools", {"query": "send a message", "domain": "nowhere"})
+        assert refused.is_error
+        assert re.match("domain: no tool has it; tools have .*comms", text_of(refused))
 
 
 def test_names_of_arguments_of_other_systems_are_read(tmp_path: Path):

@@ -1,6 +1,6 @@
 """Search in process, ordered by what served before: the engine and its learning, without HTTP."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
@@ -121,6 +121,12 @@ class Finder:
     def names(self, filters: Filters) -> list[str]:
         """Return the names of the tools that pass, sorted."""
         return pages.names(self.catalog, filters)
+
+    def domains(self, names: Collection[str]) -> dict[str, int]:
+        """Return how many of some tools each domain has, most first."""
+        catalog = self.catalog
+        rows = [catalog.rows[name] for name in names if name in catalog.rows]
+        return pages.filtered_domains(catalog, rows)
 
     def resolve(self, name: str) -> Resolution:
         """Return the tool that a written name means, or similar names."""

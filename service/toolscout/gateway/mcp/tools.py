@@ -161,6 +161,12 @@ class ServerTools:
         """Return the name of the tool that calls it."""
         return CALL if self._view.tools[name].shown["risk"] == "read_only" else CALL_WRITE
 
+    async def domains(self) -> dict[str, int] | None:
+        """Return how many tools each domain has, most first; None while servers start."""
+        if self._view.starting():
+            return None
+        return await asyncio.to_thread(self._view.finder.domains, set(self._view.tools))
+
     async def required_keys(self, name: str) -> Sequence[str]:
         """Return the names of the variables or headers that a tool's server was given."""
         return self._view.tools[name].connection.server.keys

@@ -153,6 +153,12 @@ class CatalogTools:
             )
         return await run_inline_or_in_thread(len(rows), AT_ONCE, details, catalog, rows, detail)
 
+    async def domains(self) -> dict[str, int]:
+        """Return how many tools each domain has, most first."""
+        return await run_inline_or_in_thread(
+            len(self._catalog), AT_ONCE, pages.filtered_domains, self._catalog
+        )
+
     async def required_keys(self, name: str) -> Sequence[str]:
         """Return the keys that a tool needs."""
         return self._catalog.tool(self._catalog.rows[name]).required_keys or ()
