@@ -34,9 +34,9 @@ def read(endpoint: str | None) -> httpx2.URL | None:
     text = (endpoint or "").strip()
     if not text:
         return None
-    if placeholder := _PLACEHOLDER.search(text):
+    if placeholder := placeholder_in(text):
         raise InvalidArgument(
-            f"endpoint: replace {placeholder[0]} by the address of the service, as in "
+            f"endpoint: replace {placeholder} by the address of the service, as in "
             "http://127.0.0.1:8080"
         )
     url = _parsed(text)
@@ -70,6 +70,12 @@ def _prefix(search_path: str) -> str | None:
         if path.endswith(known):
             return path.removesuffix(known)
     return None
+
+
+def placeholder_in(text: str) -> str | None:
+    """Return what a sample has in place of a value, such as `<backend>`; None if there is none."""
+    found = _PLACEHOLDER.search(text)
+    return None if found is None else found[0]
 
 
 def is_web_address(text: str) -> bool:

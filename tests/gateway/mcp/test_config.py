@@ -79,6 +79,14 @@ GOOD = {"command": "notes"}
         ('{"mcpServers": {"a": {"command": ""}}}', "mcpServers.a: expected either command"),
         ('{"mcpServers": {"a": {"url": "ftp://b"}}}', "mcpServers.a.url: expected an http://"),
         ('{"mcpServers": {"a": {"url": "http://b", "type": "stdio"}}}', "mcpServers.a.type"),
+        (
+            '{"mcpServers": {"a": {"url": "https://<backend>/mcp"}}}',
+            "mcpServers.a.url: write your own in place of <backend>",
+        ),
+        (
+            '{"mcpServers": {"a": {"url": "https://b.example/{{team}}/mcp"}}}',
+            "mcpServers.a.url: write your own in place of {{team}}",
+        ),
         ('{"mcpServers": {"a": {"command": "${NOWHERE}"}}}', "the variable NOWHERE is not set"),
         ('{"mcpServers": {"a b": {"command": "x"}, "a_b": {"command": "x"}}}', "the same prefix"),
         ('{"mcpServers": {"--": {"command": "x"}, "__": {"command": "x"}}}', "'__' is no name"),

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from toolscout.client.endpoint import is_web_address
+from toolscout.client.endpoint import is_web_address, placeholder_in
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import json_file
@@ -186,6 +186,8 @@ class _File:
             env = self._variables(entry, place)
             args, cwd = tuple(map(_text, entry.args)), entry.cwd
             return StdioServer(command=entry.command, args=args, env=env, cwd=cwd, **common)
+        if placeholder := placeholder_in(url or ""):
+            raise ConfigurationError(f"{place}.url: write your own in place of {placeholder}")
         if url is None or not is_web_address(url):
             raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
         transport = _transport(entry, place, ("http", "sse"))
