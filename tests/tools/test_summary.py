@@ -1,4 +1,4 @@
-"""The first sentence of a description."""
+"""The first sentence of a description, and what many tools are about."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.tools.summary import CUT, SUMMARY_CHARS, first_sentence
+from toolscout.tools.summary import CUT, SUMMARY_CHARS, first_sentence, overview
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,10 @@ def test_documented_first_sentences_of_another_system(data: Path):
     assert asked
     for case in asked:
         assert first_sentence(case["query"]) == case["expect_text"], case["id"]
+
+
+def test_most_tools_are_under_namespaces_only_where_that_is_so():
+    plain = [f"tool_{number}" for number in range(297)]
+    few = [*plain, "sentry__list", "sentry__find", "gmail__send"]
+    assert overview(few) == "300 tools, some of them under sentry (2), gmail (1)"
+    assert overview(few[-4:]) == "4 tools, most of them under sentry (2), gmail (1)"

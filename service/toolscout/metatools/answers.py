@@ -7,13 +7,13 @@ docstrings are the descriptions of the tools.
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 from msgspec import UnsetType
 
-from toolscout.common.spelling import fold
+from toolscout.common.spelling import fold, prefix
 from toolscout.contract.answers import Resolution
 from toolscout.contract.catalogs import SchemaError, SchemasAnswer, ToolPage
 from toolscout.contract.fields import Detail, Outcome
@@ -220,12 +220,14 @@ def parameters_of(tool: Any) -> tuple[list[str], list[str]]:
     return list(map(str, listed)), list(map(str, needed))
 
 
-def none_found(names: Sequence[str], advice: str = TRY_ALL) -> ToolsFound:
-    """Say that nothing fits, how many tools there are, and some namespaces or names.
+def none_found(
+    names: Sequence[str], advice: str = TRY_ALL, namespace_of: Callable[[str], str] = prefix
+) -> ToolsFound:
+    """Say that nothing fits, how many tools there are, and some namespaces, or names without.
 
     That is said of a search that has worked; one that could not be made is an error.
     """
-    spaces = namespaces(names)
+    spaces = namespaces(names, namespace_of)
     there_are = "There is 1 tool" if len(names) == 1 else f"There are {len(names)} tools"
     return ToolsFound(
         [],

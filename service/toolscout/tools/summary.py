@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -96,9 +96,9 @@ MAX_HINT_CHARS = 128
 """Longer names are left out of such a list."""
 
 
-def namespaces(names: Sequence[str]) -> dict[str, int]:
-    """Return the namespaces of most tools, and how many tools each has."""
-    found = Counter(space for name in _short(names) if (space := prefix(name)))
+def namespaces(names: Sequence[str], namespace_of: Callable[[str], str] = prefix) -> dict[str, int]:
+    """Return the namespaces with the most tools, and how many tools each has."""
+    found = Counter(space for name in _short(names) if (space := namespace_of(name)))
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MAX_HINTS])
 
 
@@ -113,7 +113,8 @@ def overview(names: Sequence[str]) -> str:
     total = f"{len(names)} tools" if len(names) != 1 else "1 tool"
     if spaces := namespaces(names):
         listed = ", ".join(f"{space} ({count})" for space, count in spaces.items())
-        return f"{total}, most of them under {listed}"
+        share = "most" if 2 * sum(spaces.values()) > len(names) else "some"
+        return f"{total}, {share} of them under {listed}"
     listed = ", ".join(examples(names))
     return f"{total}, such as {listed}" if listed else total
 

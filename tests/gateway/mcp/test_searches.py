@@ -36,6 +36,13 @@ def test_a_search_can_be_of_one_domain(tmp_path: Path):
         assert re.match("domain: no tool has it; tools have .*comms", text_of(refused))
 
 
+def test_the_namespaces_of_tools_are_servers_whatever_is_in_their_names(tmp_path: Path):
+    names = ("GET /users", "dots.in", "deep__nested", "plain")
+    tools = [{"name": name, "description": "Read it", "inputSchema": OBJECT} for name in names]
+    with inside(tmp_path, {"wx": raw_server(tools)}) as office:
+        assert office.ask("search_tools", query="zxqv")["namespaces"] == {"wx": 4}
+
+
 def test_names_of_arguments_of_other_systems_are_read(tmp_path: Path):
     with inside(tmp_path, {"notes": raw_server(NOTES)}) as office:
         answer = office.ask(

@@ -237,8 +237,10 @@ class ServerTools:
 
     def _none_found(self, space: str) -> ToolsFound:
         """Say that nothing fits, and for how many tools and which servers that is said."""
-        names = list(self._view.tools)
-        found = none_found(names, TRY_AGAIN)
+        tools = self._view.tools
+        names = list(tools)
+        # A tool's own name may have what else separates a server's.
+        found = none_found(names, TRY_AGAIN, lambda name: tools[name].connection.name)
         if starting := self._view.starting(space):
             said = (
                 f"No tool fits this query yet. Still starting: {', '.join(starting)}. Search again."
