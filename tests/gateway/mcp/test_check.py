@@ -67,10 +67,41 @@ def test_a_pinned_tool_that_all_providers_refuse_is_not_listed_but_found(tmp_pat
 def test_a_check_says_what_is_left_out_of_each_server(check: Any):
     ill = [{"name": "bare"}, *ODD[3:]]
     status, lines = check({"odd": raw_server(ill)})
-    assert (status, lines) == (0, ["all: 1 tools of odd", "odd: left out: 1 that cannot be read"])
-    status, lines = check({"odd": raw_server(ill)}, "--pin", "odd__bare")
+    left_out = "odd: left out: 1 that cannot be read: bare (inputSchema: field required)"
+    assert (status, lines) == (0, ["all: 1 tools of odd", left_out])
+
+
+@pytest.mark.parametrize(
+    ("pin", "entry", "options", "said"),
+    [
+        ("bare", {}, {}, "left out, among those that cannot be read: inputSchema: field required"),
+        ("fine", {"deny": ["fine"]}, {}, "left out, among those that the entry of their server"),
+        ("erase_all", {}, {"max_risk": "read_only"}, "left out, among those above max_risk"),
+        ("nowhere", {}, {}, None),
+    ],
+)
+def test_a_pinned_tool_that_is_left_out_is_said_to_be(check: Any, pin, entry, options, said):
+    tools = [{"name": "bare"}, *ODD[2:], ODD[3] | {"name": "erase_all"}]
+    status, lines = check({"odd": raw_server(tools) | entry}, "--pin", f"odd__{pin}", **options)
     assert status == 2
-    assert "there is no tool odd__bare; odd: left out: 1 that cannot be read" in lines[0]
+    told = f"odd__{pin} is {said}" if said else f"there is no tool odd__{pin}"
+    assert lines[0].startswith(f"toolscout: all: pinned: {told}")
+
+
+def test_a_tool_that_a_profile_has_not_is_said_to_be_left_out_of_it(check: Any):
+    profiles = {"few": {"max_risk": "read_only", "pinned": ["odd__send"]}}
+    tools = [*ODD[3:], ODD[3] | {"name": "send"}]
+    status, lines = check({"odd": raw_server(tools)}, profiles=profiles)
+    assert status == 2
+    assert "profile few: pinned: odd__send is left out of this profile" in lines[0]
+
+
+def test_tools_that_providers_would_refuse_are_named_without_pins_too(check: Any):
+    status, lines = check({"odd": raw_server(ODD)}, "--pin", "odd__lookup")
+    refused = "2 that providers refuse where they are listed as themselves"
+    assert (status, lines[0]) == (0, "all: 4 tools of odd")
+    assert lines[1].startswith("pinned: odd__lookup: ")
+    assert lines[2:] == [f"{refused}: odd__GET /users/{{id}}, odd__{LONG}"]
 
 
 def test_an_exact_name_that_was_meant_as_a_pattern_is_named(check: Any):

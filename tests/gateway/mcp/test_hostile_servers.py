@@ -91,7 +91,10 @@ def test_a_server_with_too_many_tools_is_cut_and_the_others_change_as_ever(tmp_p
 def test_names_that_cannot_be_shown_or_mean_several_tools_are_left_out_and_said(tmp_path: Path):
     with inside(tmp_path, {"odd": hostile("names")}) as office:
         assert office.names() == {"odd__work"}
-        why = "left out: 6 without a name that can be shown; 2 of one name with several definitions"
+        why = (
+            r"left out: 6 without a name that can be shown: '', ' ', 'new\nline', 'es\x1b[2Jcape', "
+            r"'\u202eright', …; 2 of one name with several definitions: two"
+        )
         assert status(office) == [f"odd: answers, 1 tool; {why}"]
         assert f"odd: {why}" in office.stderr
 
@@ -100,8 +103,11 @@ def test_an_entry_that_is_no_tool_is_left_out_and_takes_none_with_it(tmp_path: P
     with inside(tmp_path, {"odd": hostile("entries", WAITS="1")}) as office:
         assert office.names() == {"odd__work"}
         assert not office.call("odd__work", how="begin").is_error
-        said = "odd: answers, 1 tool; left out: 4 that cannot be read"
-        until(lambda: status(office) == [said])
+        said = "odd: answers, 1 tool; left out: 4 that cannot be read: odd (description: input "
+        until(lambda: status(office)[0].startswith(said))
+        line = status(office)[0]
+        assert ", #3 (input should be a valid dictionary" in line
+        assert line.endswith(", bare (inputSchema: field required)")
         assert text_of(office.call("odd__work")) == "worked"
 
 

@@ -36,8 +36,8 @@ class ToolPages(NamedTuple):
     tools: tuple[mcp_types.Tool, ...] = ()
     is_cut: bool = False
     """Whether the server has more tools than were read."""
-    unreadable: int = 0
-    """Entries that are no tools."""
+    unreadable: tuple[tuple[str, str], ...] = ()
+    """Of each entry that is no tool the name, or the place as `#3`, and what is wrong with it."""
     resources: tuple[mcp_types.Resource, ...] = ()
     templates: tuple[mcp_types.ResourceTemplate, ...] = ()
     prompts: tuple[mcp_types.Prompt, ...] = ()

@@ -11,7 +11,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.finder import Memory
-from toolscout.gateway.mcp.listing import Listing, refused_pins
+from toolscout.gateway.mcp.listing import Listing, missing_pins, refused_pins
 from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.skills import Skills
@@ -94,9 +94,8 @@ class Gateway:
                 task.cancel()
         self._readiness.is_ready.set()
         pinned = [name for view in self._views() for name in view.config.options.pinned]
-        for name in dict.fromkeys(pinned):
-            if name not in self._listing.tools:
-                logger.warning("pinned: there is no tool %s now", name)
+        for line in missing_pins(pinned, self._listing.tools, self._listing):
+            logger.warning("pinned: %s", line)
         for line in refused_pins(pinned, self._listing.tools):
             logger.warning("%s", line)
 

@@ -11,7 +11,7 @@ import httpx2
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
-from toolscout.gateway.mcp.listing import Listing, named, refused_pins
+from toolscout.gateway.mcp.listing import Listing, missing_pins, named, refused_pins
 from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.view import permitted
@@ -74,12 +74,14 @@ def check(config: Config) -> str:
     parts |= {f"profile {name}": config.of(name) for name in config.options.profiles}
     lines: list[str] = []
     pinned = [pin for part in parts.values() for pin in part.options.pinned]
+    refused = [name for name, one in listing.tools.items() if name not in pinned and one.refusals()]
     notes = [*_left_out(listing), *refused_pins(pinned, listing.tools)]
+    notes += named("that providers refuse where they are listed as themselves", refused)
     for name, part in parts.items():
         tools = permitted(part, listing)
-        if missing := [pin for pin in part.options.pinned if pin not in tools]:
-            what = f"{name}: pinned: there is no tool {', '.join(missing)}"
-            raise ConfigurationError("; ".join([what, *notes]))
+        if missing := missing_pins(part.options.pinned, tools, listing):
+            lines = [f"{name}: pinned: {why}" for why in missing]
+            raise ConfigurationError("; ".join([*lines, *notes]))
         lines.append(f"{name}: {len(tools)} tools of {', '.join(part.servers)}")
         if part.profile is not None:
             has = part.profile.permits

@@ -1,6 +1,6 @@
 """The tools of all servers under one set of names, and which of them are offered at all."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -16,16 +16,39 @@ from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.refused import as_line, is_refused_by_all, refused_by
 from toolscout.tools.risk import LEVELS, risk
+from toolscout.tools.summary import MAX_HINT_CHARS
 
 HINT = "anthropic/searchHint"
 """In the `_meta` of a tool: words for hosts to search it by."""
 
 CANNOT_BE_READ = "that cannot be read"
 
+ABOVE, NOT_ACCEPTED = "above max_risk", "not accepted as they are now"
+NOT_PERMITTED = "that the entry of their server does not permit"
 NOT_THERE = "allowed, but there is no such tool"
 
 MAX_NAMED = 5
 """Tools that are named of those that are left out for one reason."""
+
+
+class LeftOut(NamedTuple):
+    """A tool that is left out."""
+
+    name: str
+    """Its own name, or what stands for it."""
+    flaw: str = ""
+    """What is wrong with it, where that can be said."""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.flaw})" if self.flaw else self.name
+
+    def among(self, reason: str) -> str:
+        """Return why it is left out, after "is"."""
+        return f"left out, among those {reason}" + (f": {self.flaw}" if self.flaw else "")
+
+
+Why = defaultdict[str, list[LeftOut]]
+"""The tools of a server that are left out, by the reason."""
 
 
 class Offered(NamedTuple):
@@ -62,26 +85,30 @@ class Listing:
         self.tools: dict[str, Offered] = {}
         self.left_out: dict[str, str] = {}
         """Which tools of a server are left out though its entry permits them, and why."""
+        self.reasons: dict[str, str] = {}
+        """Of tools that are left out, by their whole names, why."""
         self.changes: list[str] = []
         """Which tools have changed since the listing before, and in what."""
         self._known = known or Known()
         self._highest = LEVELS.index(max_risk)
         self._above: dict[str, bool] = {}
         """Tools of the server at hand above that risk, and whether only by its default."""
-        reasons = {one: Counter[str]() for one in connections}
-        candidates = {one: _usable(one, why) for one, why in reasons.items()}
+        whys: dict[Connection, Why] = {one: defaultdict(list) for one in connections}
+        candidates = {one: _usable(one, why) for one, why in whys.items()}
         share = _share(list(map(len, candidates.values())))
         for connection, tools in candidates.items():
-            why = reasons[connection]
+            why = whys[connection]
             self._above = {}
-            refused = [
-                tool.name for tool in tools[:share] if not self._offer(connection, tool, why)
+            for tool in tools[:share]:
+                self._offer(connection, tool, why)
+            said = [
+                line
+                for reason, some in why.items()
+                if reason != NOT_PERMITTED
+                for line in named(reason, list(map(str, some)))
             ]
-            said = [f"{count:,} {reason}" for reason, count in why.items()]
             by_default = [name for name, is_default in self._above.items() if is_default]
-            said += named("above max_risk", self._above)
             said += named("of them by default_risk", by_default)
-            said += named("not accepted as they are now", refused)
             if len(tools) > share or connection.listed.is_cut:
                 said.append(f"all beyond the first {min(share, len(tools)):,}")
             elif connection.listed.tools:
@@ -89,10 +116,15 @@ class Listing:
                 said += named(NOT_THERE, unmatched(connection.server.allow, names))
             if said:
                 self.left_out[connection.name] = "; ".join(said)
+            self.reasons |= {
+                f"{connection.name}{SEPARATOR}{one.name}": one.among(reason)
+                for reason, some in why.items()
+                for one in some
+            }
         self.offer = Offer([one.shown for one in self.tools.values()])
 
-    def _offer(self, connection: Connection, tool: mcp_types.Tool, why: Counter[str]) -> bool:
-        """Add a tool, or count why it is left out; return whether its definition is accepted."""
+    def _offer(self, connection: Connection, tool: mcp_types.Tool, why: Why) -> None:
+        """Add a tool, or note why it is left out."""
         whole = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         # By its own name: that of the server may be a verb.
         about = tool.name, tool.description or "", whole.get("annotations")
@@ -100,18 +132,20 @@ class Listing:
         name = f"{connection.name}{SEPARATOR}{tool.name}"
         verdict = self._known.judge(connection.name, name, whole, level)
         if verdict is None:
-            why["with new names, after too many others"] += 1
-            return True
+            why["with new names, after too many others"].append(LeftOut(tool.name))
+            return
         if verdict.news:
             level = verdict.risk
             self.changes.append(f"{name} has changed: {', '.join(verdict.news)}; it is {level}")
         if not verdict.is_accepted:
-            return False
+            why[NOT_ACCEPTED].append(LeftOut(tool.name))
+            return
         if LEVELS.index(verdict.risk) > self._highest:
             # Whether it would be offered if its server had the lowest default.
             least = risk(*about, is_elsewhere=True, default="read_only")
             self._above[tool.name] = LEVELS.index(least) <= self._highest
-            return True
+            why[ABOVE].append(LeftOut(tool.name))
+            return
         whole |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
         hint = (tool.meta or {}).get(HINT)
         hints = (hint,) if isinstance(hint, str) else ()
@@ -123,17 +157,27 @@ class Listing:
             whole["status"] = "unavailable"
         try:
             read_tools([whole])
-        except InvalidRequest:
-            why[CANNOT_BE_READ] += 1
+        except InvalidRequest as error:
+            why[CANNOT_BE_READ].append(LeftOut(tool.name, error.detail))
         else:
             self.tools[name] = Offered(connection, tool, whole, verdict.is_changed)
-        return True
 
 
 def named(what: str, names: Collection[str]) -> list[str]:
     """Return how many tools something is said of, with some of their names; nothing of none."""
-    some = ", ".join([*list(names)[:MAX_NAMED], *(["…"] if len(names) > MAX_NAMED else [])])
+    different = list(dict.fromkeys(names))
+    shown = [name[:MAX_HINT_CHARS] for name in different[:MAX_NAMED]]
+    some = ", ".join([*shown, *(["…"] if len(different) > MAX_NAMED else [])])
     return [f"{len(names):,} {what}: {some}"] if names else []
+
+
+def missing_pins(pinned: Iterable[str], tools: Collection[str], listing: Listing) -> list[str]:
+    """Return in a phrase each which pinned tools are not among some of a listing, and why."""
+    missing = [name for name in dict.fromkeys(pinned) if name not in tools]
+    reasons = dict.fromkeys(listing.tools, "left out of this profile") | listing.reasons
+    unknown = [name for name in missing if name not in reasons]
+    lines = [f"there is no tool {', '.join(unknown)}"] if unknown else []
+    return lines + [f"{name} is {reasons[name]}" for name in missing if name in reasons]
 
 
 def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[str]:
@@ -146,24 +190,24 @@ def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[st
     return lines
 
 
-def _usable(connection: Connection, why: Counter[str]) -> list[mcp_types.Tool]:
+def _usable(connection: Connection, why: Why) -> list[mcp_types.Tool]:
     """Return the tools that the configuration permits and a model can name and call."""
-    if connection.listed.unreadable:
-        why[CANNOT_BE_READ] += connection.listed.unreadable
+    for name, flaw in connection.listed.unreadable:
+        why[CANNOT_BE_READ].append(LeftOut(name, flaw))
     by_name: dict[str, list[mcp_types.Tool]] = {}
     for tool in connection.listed.tools:
         server = connection.server
         if not permits(tool.name, server.allow, server.deny):
-            continue
-        if not tool.name.strip() or not tool.name.isprintable():
-            why["without a name that can be shown"] += 1
+            why[NOT_PERMITTED].append(LeftOut(tool.name))
+        elif not tool.name.strip() or not tool.name.isprintable():
+            why["without a name that can be shown"].append(LeftOut(ascii(tool.name)))
         elif tool.execution is not None and tool.execution.task_support == "required":
-            why["that only run as tasks"] += 1
+            why["that only run as tasks"].append(LeftOut(tool.name))
         else:
             by_name.setdefault(tool.name, []).append(tool)
     for name, tools in list(by_name.items()):
         if any(other != tools[0] for other in tools):  # which of them a call means, nobody knows
-            why["of one name with several definitions"] += len(tools)
+            why["of one name with several definitions"] += [LeftOut(name)] * len(tools)
             del by_name[name]
     return [tools[0] for tools in by_name.values()]
 

@@ -30,6 +30,9 @@ MAX_TEXTS = 1_000
 MAX_NAME_CHARS = 2_048
 """Characters of a URI or of the name of a prompt; what has more is left out."""
 
+MAX_FLAW_CHARS = 100
+"""Characters of what is wrong with an entry: a part of it is in the server's own words."""
+
 VERSION = "2025-11-25"
 """The version of the protocol by which single entries are read; later ones add no bounds."""
 
@@ -38,8 +41,10 @@ class ListTransport(ClientTransport):
     """Mixin of a transport that cuts lists of tools and, once `is_lenient`, takes entries out."""
 
     is_lenient = False
-    unreadable = 0
-    """How many entries were taken out so far."""
+    offset = 0
+    """How many entries of the list were on earlier pages."""
+    unreadable: tuple[tuple[str, str], ...] = ()
+    """The entries that were taken out of the latest page, as `ToolPages` has them."""
     ttl_s: float | None = None
     """Seconds for which the server says that the latest page of tools is as it is."""
 
@@ -65,9 +70,13 @@ class ListTransport(ClientTransport):
             self.ttl_s = ttl_ms / 1_000 if is_told else None
             del tools[MAX_TOOLS + 1 :]
             if self.is_lenient:
-                readable = list(filter(_is_readable, tools))
-                self.unreadable += len(tools) - len(readable)
-                tools[:] = readable
+                flaws = list(map(_flaw, tools))
+                self.unreadable = tuple(
+                    (_label(entry, self.offset + number), flaw)
+                    for number, (entry, flaw) in enumerate(zip(tools, flaws, strict=True), 1)
+                    if flaw is not None
+                )
+                tools[:] = [entry for entry, flaw in zip(tools, flaws, strict=True) if flaw is None]
 
 
 class _Dispatcher(JSONRPCDispatcher[Any]):
@@ -83,13 +92,25 @@ class _Dispatcher(JSONRPCDispatcher[Any]):
         return result
 
 
-def _is_readable(entry: Any) -> bool:
+def _flaw(entry: Any) -> str | None:
+    """Return what is wrong with an entry; None of one that can be read."""
     try:
-        methods.validate_server_result("tools/list", VERSION, {"tools": [entry]})
         mcp_types.Tool.model_validate(entry, by_name=False)
-    except ValidationError:
-        return False
-    return True
+        methods.validate_server_result("tools/list", VERSION, {"tools": [entry]})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        path = first["loc"][2:] if first["loc"][:1] == ("tools",) else first["loc"]
+        where = ".".join(part for part in map(str, path) if part.isprintable())
+        message = first["msg"][:1].lower() + first["msg"][1:]
+        return f"{where}: {message}"[:MAX_FLAW_CHARS] if where else message[:MAX_FLAW_CHARS]
+    return None
+
+
+def _label(entry: Any, number: int) -> str:
+    """Return the name of an entry, or its number in the list if it has none to show."""
+    name = entry.get("name") if isinstance(entry, dict) else None
+    is_shown = isinstance(name, str) and name.strip() and name.isprintable()
+    return str(name)[:MAX_NAME_CHARS] if is_shown else f"#{number}"
 
 
 async def read_pages(client: ProxyClient) -> ToolPages:
@@ -99,7 +120,8 @@ async def read_pages(client: ProxyClient) -> ToolPages:
         Exception: the server is lost, refuses, or answers with something else than a list.
     """
     transport: Any = client.transport
-    before = transport.unreadable
+    transport.unreadable = ()
+    unreadable: list[tuple[str, str]] = []
     tools: list[mcp_types.Tool] = []
     cursors: set[str | None] = set()
     cursor: str | None = None
@@ -107,6 +129,7 @@ async def read_pages(client: ProxyClient) -> ToolPages:
     size = 0
     while cursor not in cursors and len(tools) <= MAX_TOOLS:
         cursors.add(cursor)
+        transport.offset = len(tools) + len(unreadable)
         try:
             page = await client.list_tools_mcp(cursor=cursor)
         except ValidationError:
@@ -115,6 +138,7 @@ async def read_pages(client: ProxyClient) -> ToolPages:
             transport.is_lenient = True
             page = await client.list_tools_mcp(cursor=cursor)
         tools += page.tools
+        unreadable += transport.unreadable
         if transport.ttl_s is not None:
             ttl_s = min(transport.ttl_s, ttl_s or MAX_AGE_S)
         size += await asyncio.to_thread(_size, page)
@@ -122,8 +146,7 @@ async def read_pages(client: ProxyClient) -> ToolPages:
         if cursor is None or size > MAX_LIST_BYTES or len(cursors) > MAX_PAGES:
             break
     is_cut = cursor is not None or len(tools) > MAX_TOOLS
-    unreadable = transport.unreadable - before
-    return ToolPages(tuple(tools[:MAX_TOOLS]), is_cut, unreadable, ttl_s=ttl_s)
+    return ToolPages(tuple(tools[:MAX_TOOLS]), is_cut, tuple(unreadable), ttl_s=ttl_s)
 
 
 async def read_texts(client: ProxyClient) -> dict[str, tuple[Any, ...]]:
