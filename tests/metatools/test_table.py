@@ -74,6 +74,14 @@ def ask(name: str, tools: dict[str, Any] | None = None, /, **arguments: Any) -> 
         ("search_tools", {"query": "x", "detail": "all"}, "detail: expected one of brief, full"),
         ("search_tools", {"query": "pay", "domain": 7}, "domain: expected text, got a whole"),
         ("search_tools", {"query": "pay", "limit": 5}, "arguments: `limit` is not known"),
+        (
+            *("search_tools", {"query": "pay", "max_result": 5}),
+            "arguments: `max_result` is not known; did you mean top_k?",
+        ),
+        (
+            *("list_tools_meta", {"pagesize": 5}),
+            "arguments: `pagesize` is not known; did you mean page_size?",
+        ),
         ("list_tools_meta", {"page_size": -1}, "page_size: expected at least 1"),
         ("list_tools_meta", {"cursor": "nowhere"}, "cursor: not one of this list"),
         ("list_tools_meta", {"cursor": ["x"]}, "cursor: expected text, got a list"),

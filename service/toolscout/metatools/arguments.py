@@ -1,6 +1,7 @@
 """The arguments of the meta-tools: their JSON Schemas, and how a model's arguments are read."""
 
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -9,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.contract.fields import DEFAULT_TOP_K, Detail
 from toolscout.contract.requests import Filters
-from toolscout.errors import wrong_field
+from toolscout.errors import UNKNOWN_KEY, wrong_field
 
 MAX_TOP_K = 100
 MAX_SCHEMAS = 20
@@ -17,6 +18,9 @@ MAX_SCHEMAS = 20
 
 ALIASES = {"max_results": "top_k", "task_description": "query", "brief": "detail"}
 """Names of arguments that other systems use: they are read where the other is, not advertised."""
+
+NEAR = 0.7
+"""Likeness of two names, of 0 to 1, from which one is taken for a slip of the other."""
 
 _MAX_SHOWN = 100
 """Characters of a message, because it may repeat the name of an unknown argument."""
@@ -111,10 +115,21 @@ def read_arguments(kind: type[A], given: Mapping[str, Any] | None) -> A:
         return msgspec.convert(written, kind, strict=False)
     except msgspec.ValidationError as error:
         wrong = wrong_field("", error)
+        unknown = UNKNOWN_KEY.search(str(error))
     where, message = wrong.path, wrong.message[:_MAX_SHOWN]
+    if unknown and (near := _nearest(unknown[1], kind.__struct_fields__)):
+        message += f"; did you mean {near}?"
     if message == _INVALID_CHOICE:
         message = f"expected one of {', '.join(schema_of(kind)['properties'][where]['enum'])}"
     raise CallError(f"{'arguments' if where == 'body' else where}: {message}")
+
+
+def _nearest(written: str, fields: Collection[str]) -> str | None:
+    """Return the argument with a name, here or in other systems, that is like a written one."""
+    known = {name: name for name in fields}
+    known |= {alias: name for alias, name in ALIASES.items() if name in fields}
+    near = get_close_matches(written[:_MAX_SHOWN], known, 1, NEAR)
+    return known[near[0]] if near else None
 
 
 def _rename(written: dict[str, Any], alias: str, fields: Collection[str]) -> None:
