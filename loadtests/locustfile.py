@@ -137,7 +137,7 @@ class BadClient(Caller):
         (b"{", 400),
         (b'{"pattern":"x","tools":' + b"[" * 20_000, 400),
         (b'{"pattern":" ","tools":[{"name":"a"}]}', 422),
-        (b'{"pattern":"x","tools":[{"name":7}]}', 422),
+        (b'{"pattern":"x","tools":7}', 422),
         (b'{"pattern":"x","catalog":"' + b"0" * 64 + b'"}', 404),
     )
 
