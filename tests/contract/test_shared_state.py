@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
+from tests.contract.learning import FEEDBACK, WORKED
 from tests.in_process import serving
 from tests.postgres_server import PostgresServer
 from tests.redis_server import RedisServer
@@ -21,11 +22,7 @@ from tests.support import PATIENCE_S, SEARCH, TOOLS, Server, crowd, problem_of, 
 from toolscout.state.redis import READ_S
 from toolscout.state.sqlite import SqliteStore
 
-FEEDBACK = "/v1/tool-discovery/feedback"
 SERVERS = ("redis_server", "postgres_server")
-"""The fixtures of stores that are processes of their own."""
-
-WORKED = {"pattern": "ship the parcel", "tool": "resize_image", "success": True}
 
 
 @pytest.fixture(

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.gateway.mcp.hosts import cache_in, write
-from tests.gateway.mcp.test_profiles import KEYS, PROFILES, SERVERS, config
+from tests.gateway.mcp.test_profiles import KEYS, PROFILES, SERVERS, config, seen_by
+from tests.support import until
 from toolscout.cli import main
 
 
@@ -83,6 +84,15 @@ def test_profiles_that_nobody_can_use_are_refused(
     path = write(tmp_path, SERVERS, profiles=profiles)
     assert main(["mcp", "--config", str(path), "--http", address]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_profile_never_raises_the_limits_of_all(tmp_path: Path):
+    profile = {"servers": ["notes"], "allow": ["*"], "max_risk": "destructive"}
+    options: dict[str, Any] = {"profiles": {"office": profile}, "max_risk": "read_only"}
+    with seen_by(tmp_path, "office", **options) as office:
+        until(lambda: "notes__list_notes" in office.names())
+        assert not {"notes__crash", "notes__send_note"} & office.names()
+        assert "call_tool_write" not in {tool.name for tool in office.tools()}
 
 
 @pytest.mark.integration

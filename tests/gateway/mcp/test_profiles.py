@@ -192,15 +192,6 @@ def test_tools_are_those_that_lists_and_risk_of_the_profile_permit(office: Host)
     assert "there is no tool of this name" in text_of(office.change("notes__erase_notebook"))
 
 
-def test_a_profile_never_raises_the_limits_of_all(tmp_path: Path):
-    profile = {"servers": ["notes"], "allow": ["*"], "max_risk": "destructive"}
-    options: dict[str, Any] = {"profiles": {"office": profile}, "max_risk": "read_only"}
-    with seen_by(tmp_path, "office", **options) as office:
-        until(lambda: "notes__list_notes" in office.names())
-        assert not {"notes__crash", "notes__send_note"} & office.names()
-        assert "call_tool_write" not in {tool.name for tool in office.tools()}
-
-
 def test_another_profile_sees_what_it_has(tmp_path: Path):
     with seen_by(tmp_path, "books") as books:
         until(lambda: "library__find_book" in books.names())

@@ -19,6 +19,7 @@ from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.work_threads import DEADLINE_S
 from toolscout.server.compiling.worker import Listing
 from toolscout.server.http.problems import Refused, invalid
+from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.registry import Record
@@ -60,6 +61,35 @@ def check_name(name: str) -> None:
     """
     if not CATALOG_NAME.fullmatch(name):
         raise invalid("id", "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit")
+
+
+def by_digest(service: Service, space: str, digest: str | None) -> Catalog:
+    """Return the catalog whose digest a request sends instead of tools.
+
+    Raises:
+        CatalogUnknown: nobody who sees these tools has sent it to this process, or it was evicted.
+    """
+    catalog = service.cache.by_digest(space, digest or "")
+    if catalog is None:
+        raise CatalogUnknown(
+            "send the tools once more; the answer names their digest"
+            if is_digest(digest or "")
+            else "nothing is registered under this name; a list without one is named by its digest"
+        )
+    return catalog
+
+
+def held(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
+    """Return the catalog that was recognised by its bytes or its digest."""
+    trace.cache = "hit"
+    if read.known is not None:
+        catalog, trace.offered, trace.skipped = read.known
+    else:
+        catalog = by_digest(service, trace.space, read.request.catalog)
+        trace.offered = len(catalog)
+    trace.catalog, trace.unique = catalog.digest, len(catalog)
+    trace.phases["decode"] = perf_counter() - request.arrived
+    return catalog
 
 
 async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from toolscout.contract.fields import is_absent
 from toolscout.contract.requests import SearchRequest
-from toolscout.errors import CatalogUnknown, TooLargeToKeep
+from toolscout.errors import TooLargeToKeep
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.source import Source
@@ -30,7 +30,7 @@ from toolscout.server.calls.lookup import (
     best_by,
     compiled,
     finished,
-    is_digest,
+    held,
     soon,
     stage_for,
     with_shared,
@@ -140,22 +140,6 @@ def deadline_of(
     return began + most_ms / 1_000
 
 
-def by_digest(service: Service, space: str, digest: str | None) -> Catalog:
-    """Return the catalog whose digest a request sends instead of tools.
-
-    Raises:
-        CatalogUnknown: nobody who sees these tools has sent it to this process, or it was evicted.
-    """
-    catalog = service.cache.by_digest(space, digest or "")
-    if catalog is None:
-        raise CatalogUnknown(
-            "send the tools once more; the answer names their digest"
-            if is_digest(digest or "")
-            else "nothing is registered under this name; a list without one is named by its digest"
-        )
-    return catalog
-
-
 async def find(
     service: Service,
     request: Request,
@@ -178,7 +162,7 @@ async def find(
         named, left = read.request.catalog, deadline - perf_counter()
         return await external.near(service, trace, named, read.external, asks, within_s=left)
     if read.known is not None or is_absent(read.request.tools):
-        return _known(service, request, read, trace)
+        return held(service, request, read, trace)
     trace.cache = "miss"
     trace.phases["decode"] = perf_counter() - request.arrived
     began = perf_counter()
@@ -208,7 +192,7 @@ async def find_compiled(
         named = read.request.catalog
         return await external.near(service, trace, named, read.external, asks, names)
     if read.known is not None or is_absent(read.request.tools):
-        return _known(service, request, read, trace)
+        return held(service, request, read, trace)
     trace.cache = "miss"
     catalog = await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
     trace.phases["decode"] = perf_counter() - request.arrived
@@ -305,19 +289,6 @@ async def remember(service: Service, trace: Trace, turn: str | None, decision: D
         trace.turn = turn
         if service.learner is not None:
             await service.learner.remember(trace.tenant, turn, decision)
-
-
-def _known(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
-    """Return the catalog that was recognised by its bytes or its digest."""
-    trace.cache = "hit"
-    if read.known is not None:
-        catalog, trace.offered, trace.skipped = read.known
-    else:
-        catalog = by_digest(service, trace.space, read.request.catalog)
-        trace.offered = len(catalog)
-    trace.catalog, trace.unique = catalog.digest, len(catalog)
-    trace.phases["decode"] = perf_counter() - request.arrived
-    return catalog
 
 
 async def _compile(
