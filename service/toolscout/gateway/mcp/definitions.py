@@ -142,8 +142,8 @@ def instructions(config: Config) -> str:
         more = ", …" if len(names) > MAX_NAMED_SERVERS else ""
         servers = f"search_tools finds the tools of {', '.join(names[:MAX_NAMED_SERVERS])}{more}. "
     return (
-        f"{servers}Never guess the name or the arguments of a tool. Ask before you call one that "
-        "needs confirmation. Search in other words before you say that something cannot be done."
+        f"{servers}Never guess a tool's name or arguments. Ask before you call one that needs "
+        "confirmation. Search in other words before you say it cannot be done."
     )
 
 
