@@ -8,7 +8,6 @@ engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from operator import index
 from pathlib import Path
@@ -20,7 +19,7 @@ from toolscout.contract.answers import Counts, Match, Resolution
 from toolscout.contract.fields import DEFAULT_TOP_K, KINDS, Detail, Fill, Outcome, RankerName
 from toolscout.contract.requests import Filters, Messages
 from toolscout.contract.tools import Tool, ToolDetail
-from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest
+from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest, did_you_mean
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
@@ -300,8 +299,7 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     for name in CHOICES.keys() & options.keys():
         value, choices = options[name], CHOICES[name]
         if value not in choices:
-            near = get_close_matches(str(value), choices, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(value, choices)
             expected = f"expected one of {', '.join(choices)}"
             raise InvalidRequest(f"{name}: {expected}, got {value!r}{hint}")
     return options

@@ -15,8 +15,9 @@ ToolscoutError
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Self
 
 import msgspec
@@ -151,6 +152,12 @@ class InvalidArgument(ToolscoutError, TypeError):
         """Make an error with the common message; values are not repeated."""
         message = f"expected {expected}, got {type(got).__name__}"
         return cls(f"{name}: {message}", (FieldError(name, message),))
+
+
+def did_you_mean(given: object, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the nearest that is known, if any is."""
+    near = get_close_matches(given, list(known), 1) if isinstance(given, str) else []
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def check_names(argument: str, given: Any) -> None:

@@ -8,11 +8,10 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from toolscout.errors import ConfigurationError
+from toolscout.errors import ConfigurationError, did_you_mean
 from toolscout.settings import BY_NAME, PREFIX, SETTINGS, Settings, Value
 
 
@@ -177,6 +176,4 @@ def _read(path: Path, what: str) -> str:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, 1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    return f"unknown setting {name}{hint}"
+    return f"unknown setting {name}{did_you_mean(name, known)}"

@@ -4,9 +4,9 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, NoReturn, TextIO
+
+from toolscout.errors import did_you_mean
 
 USAGE = 2
 """The exit status of wrong usage."""
@@ -40,7 +40,7 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             known = parsed.flags
             wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
-            hint = _near(wrong.partition("=")[0], known)
+            hint = did_you_mean(wrong.partition("=")[0], known)
             parsed.command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return parsed
 
@@ -49,15 +49,10 @@ class Parser(argparse.ArgumentParser):
         if found := _NO_CHOICE.match(message):
             what, got, choices = found.groups()
             known = choices.replace("'", "").split(", ")
-            hint = _near(got, known) or f"; it is one of {', '.join(known)}"
+            hint = did_you_mean(got, known) or f"; it is one of {', '.join(known)}"
             message = f"{what}: there is no {got!r}{hint}"
         self.print_usage(sys.stderr)
         self.exit(USAGE, f"{painted('toolscout:', RED, sys.stderr)} {message}\n")
-
-
-def _near(wrong: str, known: Iterable[str]) -> str:
-    close = get_close_matches(wrong, list(known), 1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def whole_number(text: str) -> int:

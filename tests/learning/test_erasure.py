@@ -52,6 +52,16 @@ async def taught(store: MemoryStore) -> tuple[Learner, Learner]:
     return one, two
 
 
+async def broken_off(number: int, *, after: bool) -> tuple[Failing, Learner, Learner]:
+    """Return a store of which a write failed in an erasure, and the two that learned by it."""
+    store = Failing()
+    one, two = await taught(store)
+    store.writes_left, store.after = number, after
+    with pytest.raises(StoreUnavailable):
+        await one.forget("acme", ALICE)
+    return store, one, two
+
+
 async def is_forgotten(store: MemoryStore, *learners: Learner) -> bool:
     for one in learners:
         await follow(one)
@@ -64,11 +74,7 @@ async def is_forgotten(store: MemoryStore, *learners: Learner) -> bool:
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("number", [1, 2, 3])
 async def test_what_a_failing_write_leaves_is_finished_by_trying_again(number: int, after: bool):
-    store = Failing()
-    one, two = await taught(store)
-    store.writes_left, store.after = number, after
-    with pytest.raises(StoreUnavailable):
-        await one.forget("acme", ALICE)
+    store, one, two = await broken_off(number, after=after)
     assert await one.forget("acme", ALICE)
     assert await is_forgotten(store, one, two)
     assert not await one.forget("acme", ALICE)  # now nobody knows of her
@@ -77,21 +83,13 @@ async def test_what_a_failing_write_leaves_is_finished_by_trying_again(number: i
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("number", [2, 3])
 async def test_what_a_killed_process_leaves_is_finished_by_another(number: int, after: bool):
-    store = Failing()
-    one, two = await taught(store)
-    store.writes_left, store.after = number, after
-    with pytest.raises(StoreUnavailable):
-        await one.forget("acme", ALICE)
+    store, _, two = await broken_off(number, after=after)
     assert await is_forgotten(store, two)
     assert await is_forgotten(store, two, learner(store))
 
 
 async def test_nothing_is_removed_where_it_cannot_be_said_that_it_is():
-    store = Failing()
-    one, two = await taught(store)
-    store.writes_left = 1
-    with pytest.raises(StoreUnavailable):
-        await one.forget("acme", ALICE)
+    store, _, two = await broken_off(1, after=False)
     await follow(two)
     assert (len(await store.read(LOG)), observed(two)) == (4, 4)
 

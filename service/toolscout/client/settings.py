@@ -4,7 +4,6 @@ import logging
 import os
 import ssl
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
 from math import isfinite
@@ -23,7 +22,7 @@ from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout, overlap
 from toolscout.client.selection import Reason, Selection
 from toolscout.contract.fields import DEFAULT_TOP_K, MAX_TOP_K
-from toolscout.errors import InvalidArgument, check_count, check_names
+from toolscout.errors import InvalidArgument, check_count, check_names, did_you_mean
 from toolscout.tools.shapes import texts
 
 Fallback = Literal["all", "relevance"]
@@ -73,8 +72,7 @@ def check_options(owner: object, given: Iterable[str], *functions: Callable[...,
     known = {name for function in functions for name in signature(function).parameters}
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(name, known)
             raise InvalidArgument(f"{name}: is no argument of {type(owner).__name__}{hint}")
 
 

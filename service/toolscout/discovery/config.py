@@ -32,6 +32,7 @@ from toolscout.errors import (
     check_count,
     check_names,
     check_switches,
+    did_you_mean,
     wrong_field,
 )
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
@@ -119,7 +120,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         except InvalidArgument as error:
             raise ConfigurationError(str(error)) from None
         if self.strategy not in STRATEGIES:
-            near = _did_you_mean(self.strategy, STRATEGIES)
+            near = did_you_mean(self.strategy, STRATEGIES)
             raise ConfigurationError(
                 f"strategy: expected one of {', '.join(STRATEGIES)}, got {self.strategy!r}{near}"
             )
@@ -256,13 +257,8 @@ def _check_keys(section: Mapping[Any, Any], known: Iterable[str], prefix: str = 
     known = tuple(known)
     for key in section:
         if key not in known:
-            near = _did_you_mean(key, known)
+            near = did_you_mean(key, known)
             raise ConfigurationError(f"{prefix}{key}: unknown key{near}")
-
-
-def _did_you_mean(given: object, known: Iterable[str]) -> str:
-    near = get_close_matches(given, tuple(known), 1) if isinstance(given, str) else []
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _section(value: Any, name: str) -> Mapping[str, Any]:

@@ -4,8 +4,9 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import MCPError
@@ -62,26 +63,34 @@ def test_a_server_whose_list_cannot_be_read_is_unavailable(office: Host):
     assert "sesame" not in office.stderr
 
 
+async def sizes_until(
+    folder: Path, server: dict[str, Any], is_enough: Callable[[list[int]], bool]
+) -> list[int]:
+    """Connect until the lists of a server are enough; return how many tools each had."""
+    config = read_config(write(folder, {"odd": server}), {})
+    sizes: list[int] = []
+    seen = asyncio.Event()
+
+    async def changed() -> None:
+        sizes.append(len(odd.listed.tools))
+        if is_enough(sizes):
+            seen.set()
+
+    odd = Connection("odd", config.servers["odd"], changed)
+    running = asyncio.create_task(odd.run())
+    async with asyncio.timeout(PATIENCE_S):
+        await seen.wait()
+    await connection.ended(running)
+    return sizes
+
+
 @pytest.mark.anyio
 async def test_a_list_that_changes_in_silence_is_read_again_after_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(connection, "REFRESH_S", 0.2)
     monkeypatch.setattr(connection, "CHECK_S", 0.1)
-    config = read_config(write(tmp_path, {"odd": stdio_server("odd")}), {})
-    sizes: list[int] = []
-    is_long = asyncio.Event()
-
-    async def changed() -> None:
-        sizes.append(len(odd.listed.tools))
-        if len(sizes) >= 3:
-            is_long.set()
-
-    odd = Connection("odd", config.servers["odd"], changed)
-    running = asyncio.create_task(odd.run())
-    async with asyncio.timeout(PATIENCE_S):
-        await is_long.wait()
-    await connection.ended(running)
+    sizes = await sizes_until(tmp_path, stdio_server("odd"), lambda sizes: len(sizes) >= 3)
     assert sizes[:3] == [10, 11, 12]
 
 
@@ -93,18 +102,7 @@ async def test_a_list_is_kept_as_long_as_its_server_says(
     monkeypatch.setattr(connection, "MIN_REFRESH_S", 0.05)
     tools = [{"name": "one", "inputSchema": {"type": "object"}}]
     server = raw_server(tools, SILENT="1", LIST=json.dumps({"ttlMs": 100}))
-    config = read_config(write(tmp_path, {"raw": server}), {})
-    is_long = asyncio.Event()
-
-    async def changed() -> None:
-        if len(raw.listed.tools) >= 4:
-            is_long.set()
-
-    raw = Connection("raw", config.servers["raw"], changed)
-    running = asyncio.create_task(raw.run())
-    async with asyncio.timeout(PATIENCE_S):
-        await is_long.wait()
-    await connection.ended(running)
+    await sizes_until(tmp_path, server, lambda sizes: sizes[-1] >= 4)
 
 
 @pytest.mark.anyio

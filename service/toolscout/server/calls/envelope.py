@@ -164,14 +164,9 @@ def decode_checked(body: bytes, decoder: "Decoder[S]") -> S:
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
         InvalidRequest: a field is nearly one of ours, also where that is why one is missing.
     """
-    try:
-        found = decode(body, decoder)
-    except Refused:
-        with suppress(*NOT_JSON, msgspec.ValidationError):
-            check_spelling(unknown_fields(body, decoder.fields), decoder.fields)
-        raise
-    check_spelling(unknown_fields(body, decoder.fields), decoder.fields)
-    return found
+    with suppress(*NOT_JSON, msgspec.ValidationError):  # of what is no object, `decode` says why
+        check_spelling(unknown_fields(body, decoder.fields), decoder.fields)
+    return decode(body, decoder)
 
 
 def to_ask(request: SearchRequest, settings: Settings) -> Ask:
