@@ -2,10 +2,14 @@
 
 import json
 import logging
+import resource
+import socket
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -16,13 +20,14 @@ from tests.support import (
     SEARCH,
     TOOLS,
     Process,
+    crowd,
     exchange,
     raw_request,
     read_response,
     running,
     until,
 )
-from toolscout.serving.connections import Connections, LoggedEvents
+from toolscout.serving.connections import CLOSED_AT_ONCE, Connections, LoggedEvents
 from toolscout.settings import Settings
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS[:3]}).encode()
@@ -246,6 +251,63 @@ def test_an_answer_that_nobody_reads_is_dropped(edge: Process):
         reader.close()
     until(lambda: edge.metric("toolscout_inflight_requests") == 0)
     assert edge.names("read a file", top_k=1) == ["read_file"]
+
+
+def test_callers_who_close_their_sending_half_get_their_answers(tmp_path: Path):
+    body = json.dumps({"pattern": "read a file", "tools": crowd(300)}).encode()  # takes a while
+    twice = raw_request(body) + raw_request(BODY, headers=["Connection: keep-alive"])
+    with running(tmp_path) as server, ExitStack() as held:
+        callers = [held.enter_context(server.connect()) for _ in range(20)]
+        for caller in callers:
+            caller.sendall(twice)
+            caller.shutdown(socket.SHUT_WR)
+        for caller in callers:
+            assert caller.makefile("rb").read().count(b"HTTP/1.1 200 OK") == 2
+        with server.connect() as half:
+            half.sendall(twice[: len(twice) // 2])
+            half.shutdown(socket.SHUT_WR)
+            assert half.recv(1) == b""
+
+
+def test_idle_callers_make_room_where_no_descriptors_are_left(tmp_path: Path):
+    with running(tmp_path) as server, ExitStack() as held:
+        oldest = held.enter_context(server.connect())
+        oldest.sendall(raw_request(b"", "/healthz", "GET"))
+        assert read_response(oldest)[0] == 200
+        used = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (used + 2, used + 2))
+        for _ in range(4):
+            held.enter_context(server.connect())
+        assert exchange(server, raw_request(BODY))[0] == 200
+        assert oldest.recv(1) == b""
+        until(lambda: "descriptors_exhausted" in server.stdout)
+        assert server.metric(f'{REFUSED}{{reason="descriptors"}}') > 0
+
+
+class Idle:
+    """A connection, closed in its own name."""
+
+    def __init__(self, since: float | None, closed: list[Any]) -> None:
+        self.idle_since = since
+        self.transport = self
+        self._closed = closed
+
+    def close(self) -> None:
+        self._closed.append(self.idle_since)
+
+
+def test_the_oldest_idle_connections_are_closed_first(caplog: pytest.LogCaptureFixture):
+    counted: Counter[str] = Counter()
+    log = LoggedEvents(logging.getLogger("descriptors"))
+    connections = Connections(Settings(), lambda *_: b"", log, lambda why: counted.update([why]))
+    closed: list[Any] = []
+    times = [*range(CLOSED_AT_ONCE + 1, 0, -1), None]
+    assert connections.make_room([Idle(since, closed) for since in times]) == CLOSED_AT_ONCE
+    assert closed == [*range(1, CLOSED_AT_ONCE + 1)]
+    assert connections.make_room([Idle(None, closed)]) == 0
+    connections.expire()
+    assert caplog.messages == [f"descriptors_exhausted times=2 closed={CLOSED_AT_ONCE}"]
+    assert counted == {"descriptors": CLOSED_AT_ONCE}
 
 
 def test_an_address_has_only_so_many_connections(tmp_path: Path):

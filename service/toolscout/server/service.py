@@ -97,7 +97,8 @@ class Service:
             refusal_on_wire,
             self.log,
             lambda reason: refused.labels(reason).inc(),
-            settings.caller_timeout_s,
+            body_timeout_s=settings.caller_timeout_s,
+            half_closed_s=settings.caller_timeout_s,
         )
         self.records = Recorder(settings.log, self.metrics, self.writer)
         self.costs = Costs()

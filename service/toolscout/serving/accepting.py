@@ -15,6 +15,9 @@ import uvicorn
 PAUSE_S = 1.0
 """Seconds without accepting after the process has run out of descriptors."""
 
+CLOSING_S = 0.01
+"""Seconds without accepting where idle connections were closed to make room."""
+
 LAST_S = 0.1
 """Seconds that those who were accepted last have to send their request."""
 
@@ -45,6 +48,10 @@ class AcceptingServer(uvicorn.Server):
             acceptor.close()
         await asyncio.sleep(LAST_S)
         await super().shutdown(sockets)
+
+    def make_room(self) -> int:
+        """Close idle connections, because no descriptors are left; return how many."""
+        return 0
 
     def make_protocol(self) -> asyncio.Protocol:
         """Return the protocol of a new connection."""
@@ -81,7 +88,8 @@ class _Acceptor:
                 return
             except OSError:  # no descriptors are left: the ones that wait would call in every turn
                 self._loop.remove_reader(self._listening)
-                self._loop.call_later(PAUSE_S, self._resume)
+                pause_s = CLOSING_S if self._server.make_room() else PAUSE_S
+                self._loop.call_later(pause_s, self._resume)
                 return
             connection.setblocking(False)
             if connection.family != socket.AF_UNIX:

@@ -4,9 +4,10 @@ import logging
 import traceback
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from operator import itemgetter
 from time import monotonic
-from typing import Protocol
+from typing import Any, Protocol
 
 from toolscout.settings import Settings
 
@@ -76,6 +77,10 @@ REPORT_EVERY_S = 10.0
 """Refused connections are logged together this often, so that a flood cannot fill the log."""
 
 
+CLOSED_AT_ONCE = 16
+"""Idle connections that are closed together where the process has run out of descriptors."""
+
+
 class Watched(Protocol):
     """A connection that has deadlines."""
 
@@ -86,13 +91,14 @@ class Watched(Protocol):
 class Connections:
     """Deadlines of slow connections and counts by address."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what limits and counts need
         self,
         settings: Settings,
         refusal: Refusal,
         log: Events,
         count: Callable[[str], object] = lambda _: None,
         body_timeout_s: float | None = None,
+        half_closed_s: float = 0.0,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """Begin to count.
@@ -104,9 +110,12 @@ class Connections:
             count: gets the reason of every refusal.
             body_timeout_s: seconds after which the application is told that a body is late; None
                 where it finds out by itself.
+            half_closed_s: seconds that a caller may wait for its answer after it has closed its
+                sending half; 0 where such a caller counts as gone, as one who waits for a model.
             clock: the time in seconds.
         """
         self.body_timeout_s = body_timeout_s
+        self.half_closed_s = half_closed_s
         self.settings = settings
         self.refusal = refusal
         self._count = count
@@ -116,6 +125,7 @@ class Connections:
         self._due: dict[tuple[Watched, str], float] = {}
         self._by_address: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
+        self._exhausted: Counter[str] = Counter()
         self._reported = clock() - REPORT_EVERY_S
 
     def enter(self, address: str) -> bool:
@@ -154,9 +164,30 @@ class Connections:
         if now - self._reported >= REPORT_EVERY_S:
             self._steps.run(self.report)
 
+    def make_room(self, connections: Iterable[Any]) -> int:
+        """Close those that have been idle for the longest time, for want of descriptors.
+
+        Args:
+            connections: all that are open, with `idle_since` and `transport`.
+
+        Returns:
+            how many were closed.
+        """
+        idle = [(since, one) for one in connections if (since := one.idle_since) is not None]
+        oldest = sorted(idle, key=itemgetter(0))[:CLOSED_AT_ONCE]
+        for _, connection in oldest:
+            self._count("descriptors")
+            connection.transport.close()
+        self._exhausted += Counter(times=1, closed=len(oldest))
+        return len(oldest)
+
     def report(self) -> None:
-        """Log how many connections were refused since the last report, if any were."""
+        """Log how many connections were refused since the last report, if any were, and why."""
+        if self._exhausted:
+            self.log.warning("descriptors_exhausted", **self._exhausted)
         if self._refused:
             self.log.warning("connections_refused", **self._refused)
+        if self._refused or self._exhausted:
             self._refused.clear()
+            self._exhausted.clear()
             self._reported = self._clock()

@@ -76,6 +76,15 @@ class LimitedProtocol(HttpToolsProtocol):
         """Bytes since the parser last reported something: a part of one header."""
         self._has_progressed = False
         self._discarded = 0
+        self._since = self.loop.time()
+        """When it was opened, or the last request was answered."""
+        self._is_half_closed = False
+
+    @property
+    def idle_since(self) -> float | None:
+        """When it was opened, or last answered; None while it has a request, or is closing."""
+        is_idle = self._is_open() and not (self._waits() or self._in_message or self._is_in_head())
+        return self._since if is_idle else None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to serve a connection."""
@@ -102,6 +111,15 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         self._unfed = self._unfed + data if self._unfed else data
         self._feed()
+
+    def eof_received(self) -> bool:
+        """Keep the connection for the answers, where the caller has closed its sending half."""
+        seconds = 0.0 if self.config.is_ssl else self.limits.half_closed_s
+        if not (seconds and self._waits() and self._is_open()) or self._in_message:
+            return False
+        self._is_half_closed = True
+        self.limits.watch(self, "half_closed", seconds)
+        return True
 
     def overdue(self, wait: str) -> None:
         """End a wait that took too long."""
@@ -155,10 +173,18 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.cycle is None or len(self.cycle.body) <= HIGH_WATER_LIMIT:
             self.flow.resume_reading()
         self.limits.unwatch(self, "silent")
-        if self._in_head and (self._has_begun or self._pending) and self._is_open():
+        if self._is_in_head() and self._is_open():
             self.limits.watch(self, "head", self.limits.settings.caller_timeout_s * HEAD_SHARE)
         else:
             self.limits.unwatch(self, "head")
+
+    def _waits(self) -> bool:
+        """Return whether there is a request that is not answered."""
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return not is_answered or self.has_waiting()
+
+    def _is_in_head(self) -> bool:
+        return self._in_head and bool(self._has_begun or self._pending)
 
     def _is_open(self) -> bool:
         return self.parser is not None and not (self.transport.is_ended or self._is_refused)
@@ -243,8 +269,11 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Continue with data that waited for this answer."""
         super().on_response_complete()
+        self._since = self.loop.time()
         if self._unfed and self._is_open():
             self.loop.call_soon(self._feed)
+        elif self._is_half_closed and not self._waits():
+            self.transport.close()
 
     def pause_writing(self) -> None:
         """Set a deadline for the caller to read its answer."""

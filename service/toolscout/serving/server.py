@@ -87,6 +87,10 @@ class WatchingServer(AcceptingServer):
         for task in self._watching:
             task.cancel()
 
+    def make_room(self) -> int:
+        """Close the connections that have been idle for the longest time; return how many."""
+        return self.connections.make_room(self.server_state.connections)
+
     async def _watch(self) -> None:
         while True:
             self.connections.expire()
