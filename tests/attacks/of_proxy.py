@@ -41,21 +41,35 @@ BODIES: dict[str, Callable[[], bytes]] = {
     "a message of 120 MB": lambda: _tools(20, "x" * 120 * MIB),
     "a message of 8 MB": lambda: _tools(20, "é" * 4 * MIB)[: 8 * MIB],
     "60 MB of brackets": lambda: b'{"tools":[' + b"[]," * (20 * MIB) + b"[]]}",
-    "8 MB of brackets": lambda: b'{"tools":[' + b"[]," * (2 * MIB) + b"[]]}",
+    "8 MB of brackets": lambda: b'{"tools":[' + b"[]," * 190_000 + b"[]]}",
     "deep brackets": lambda: b'{"tools":' + b"[" * (4 * MIB) + b"]" * (4 * MIB) + b"}",
     "not UTF-8": lambda: b'{"tools":[{"name":"' + b"\xff" * MIB + b'"}]}',
 }
+
+EVENT = b'data: {"choices":[{"delta":{"content":"xxxxxxxx"}}]}\n\n'
 
 ANSWERS: dict[str, tuple[bytes, Callable[[], Iterator[bytes]]]] = {
     "a bomb": (
         JSON + b"Content-Encoding: gzip\r\n",
         lambda: iter([gzip.compress(b'{"a":"' + b"x" * 400 * MIB)]),
     ),
+    "a bomb of lists": (
+        JSON + b"Content-Encoding: gzip\r\n",
+        lambda: iter([gzip.compress(b'{"choices":[' + b"[]," * (2 * MIB) + b"1]}")]),
+    ),
+    "a bomb of choices": (
+        JSON + b"Content-Encoding: gzip\r\n",
+        lambda: iter([gzip.compress(b'{"choices":[' + b'{"message":{}},' * 39_000 + b"1]}")]),
+    ),
+    "a bomb of events": (
+        STREAM + b"Content-Encoding: gzip\r\n",
+        lambda: iter([gzip.compress(EVENT * 2_000_000)]),
+    ),
     "JSON without end": (JSON, lambda: (b'{"a":"', *[b"x" * MIB] * 200).__iter__()),
     "a line without end": (STREAM, lambda: (b"data: ", *[b"x" * MIB] * 200).__iter__()),
     "events without end": (
         STREAM,
-        lambda: iter([b'data: {"choices":[{"delta":{"content":"xxxxxxxx"}}]}\n\n' * 20_000] * 150),
+        lambda: iter([EVENT * 20_000] * 150),
     ),
     "a status of 999": (b"", lambda: iter(())),
 }
@@ -71,7 +85,7 @@ def _provider(exchange: Exchange) -> None:
     head, pieces = ANSWERS[name]
     status = 999 if name == "a status of 999" else 200
     exchange.send(b"HTTP/1.1 %d Scripted\r\n%bConnection: close\r\n\r\n" % (status, head))
-    for piece in _made(name) if name == "a bomb" else pieces():
+    for piece in _made(name) if name.startswith("a bomb") else pieces():
         exchange.send(piece)
 
 
@@ -128,7 +142,9 @@ def _before_drain(folder: Path) -> Iterator[Process]:
 
 @contextmanager
 def _before_provider(folder: Path) -> Iterator[Process]:
-    _made("a bomb")
+    for name in ANSWERS:
+        if name.startswith("a bomb"):
+            _made(name)
     with peer(_provider) as provider, serving(provider.url) as server:
         yield server
 

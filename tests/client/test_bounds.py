@@ -1,5 +1,6 @@
 """What providers and callers send has bounds, within which it is looked into."""
 
+import asyncio
 import gzip
 import json
 import zlib
@@ -10,8 +11,12 @@ import httpx2
 import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.discovery import Transport
-from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, MAX_SEARCHED_VALUES
+from toolscout.discovery import AsyncTransport, Transport
+from toolscout.discovery.exchange import (
+    MAX_ANSWER_OBJECTS,
+    MAX_SEARCHED_BYTES,
+    MAX_SEARCHED_VALUES,
+)
 
 JSON = {"Content-Type": "application/json"}
 TOOLS = [{"type": "function", "function": {"name": f"tool_{n}"}} for n in range(30)]
@@ -69,6 +74,17 @@ def test_an_answer_too_large_to_look_into_is_passed_on(post: Post, packed: bool)
     answer = ask(post, script)
     assert answer.status_code == 200
     assert answer.content == text
+
+
+MANY = {"values": [1] * (MAX_SEARCHED_VALUES + 1), "objects": [{}] * (MAX_ANSWER_OBJECTS + 1)}
+
+
+@pytest.mark.parametrize("odd", MANY.values(), ids=list(MANY))
+def test_an_answer_of_too_many_values_to_walk_through_is_passed_on(post: Post, odd: list[Any]):
+    content = json.dumps({"odd": odd} | json.loads(said("", [SEARCH]))).encode()
+    headers = [("Content-Encoding", "gzip"), *JSON.items()]
+    answer = ask(post, lambda each: each.answer(gzip.compress(content), headers=headers))
+    assert answer.content == content  # the search in it, too
 
 
 @pytest.mark.parametrize("headers", [[], [("Content-Encoding", "gzip")]], ids=["large", "corrupt"])
@@ -181,3 +197,36 @@ def test_after_a_search_a_stream_too_large_ends_with_the_providers_error(
     last = answer.content.removesuffix(b"\n\n").rpartition(b"data: ")[2]
     assert "after a search" in json.loads(last)["error"]["message"]
     assert b"gateway_search_tools" not in answer.content
+
+
+async def turns_beside(peer_url: str, whole: httpx2.Response) -> tuple[int, int]:
+    """Read an answer, and count its bytes and the turns that another task got meanwhile."""
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    transport = AsyncTransport(peer_url, inner=httpx2.MockTransport(lambda _: whole))
+    async with httpx2.AsyncClient(transport=transport) as client:
+        url = "http://model.example/v1/chat/completions"
+        request = client.build_request("POST", url, json=QUESTION | {"stream": True})
+        answer = await client.send(request, stream=True)
+        beside = asyncio.create_task(others())
+        size = sum([len(piece) async for piece in answer.aiter_bytes()])
+        beside.cancel()
+    return size, turns
+
+
+def test_others_run_while_a_compressed_stream_is_read():
+    """All of it comes in one piece from the network, so that nothing in it is waited for."""
+    content = event("x" * 50) * 50_000
+    headers = {**STREAM, "Content-Encoding": "gzip"}
+    packed = httpx2.ByteStream(gzip.compress(content))
+    whole = httpx2.Response(200, headers=headers, stream=packed)
+    with peer(lambda each: each.select("tool_7")) as service:
+        size, turns = asyncio.run(turns_beside(service.url, whole))
+    assert size == len(content)
+    assert turns > size // 100_000

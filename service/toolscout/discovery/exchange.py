@@ -52,8 +52,13 @@ LARGE_BYTES = 128 * 1024
 """Size of a request from which it is decoded and prepared beside the event loop."""
 
 MAX_SEARCHED_VALUES = 400_000
-"""Maximum commas and brackets of a request that is searched, those inside texts included: decoding
-`[[],[], …` of 8 MiB would take seconds.
+"""Maximum commas and brackets of a request that is searched, and of an answer that is looked into,
+those inside texts included: decoding `[[],[], …` of 8 MiB would take seconds.
+"""
+
+MAX_ANSWER_OBJECTS = 80_000
+"""Maximum opening braces of an answer that is looked into: walking through so many calls takes
+200 ms, and 4,000 tokens with 15 log probabilities each have fewer.
 """
 
 CALLER_HEADERS = (
@@ -272,7 +277,7 @@ def can_decode(response: httpx2.Response) -> bool:
 
 
 def decoded(response: httpx2.Response, content: bytes) -> bytes | None:
-    """Decode the whole content of a response; None if it cannot be, or is too large then."""
+    """Decode the whole content of a response; None if it cannot be, or has too much to be read."""
     made = httpx2.Response(200, headers=response.headers, stream=httpx2.ByteStream(content))
     pieces, size = [], 0
     try:
@@ -283,7 +288,9 @@ def decoded(response: httpx2.Response, content: bytes) -> bytes | None:
                 return None
     except httpx2.DecodingError:
         return None
-    return b"".join(pieces)
+    whole = b"".join(pieces)
+    is_read = count_values(whole) <= MAX_SEARCHED_VALUES and whole.count(b"{") <= MAX_ANSWER_OBJECTS
+    return whole if is_read else None
 
 
 async def outputs(

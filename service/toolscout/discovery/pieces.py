@@ -13,6 +13,9 @@ import httpx2
 
 T = TypeVar("T")
 
+MAX_PIECE_BYTES = 1 << 16
+"""Bytes of a compressed answer that are read in one turn of the event loop."""
+
 
 class Places:
     """Lets so many tasks of an event loop work at a time; the others wait for their turn."""
@@ -83,6 +86,19 @@ async def joined(held: list[bytes], pieces: Pieces) -> AsyncGenerator[bytes, Non
             yield held.pop(0)
         async for piece in pieces:
             yield piece
+
+
+async def in_turns(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """Yield the pieces in small ones, and let others run after each.
+
+    A compressed answer may hold a thousand times what came over the network, and none of that is
+    waited for.
+    """
+    async with aclosing(pieces):
+        async for piece in pieces:
+            for at in range(0, len(piece), MAX_PIECE_BYTES):
+                yield piece[at : at + MAX_PIECE_BYTES]
+                await asyncio.sleep(0)
 
 
 class AsyncBody(httpx2.AsyncByteStream):

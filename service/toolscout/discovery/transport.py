@@ -35,7 +35,7 @@ from toolscout.discovery.exchange import (
     response_with,
 )
 from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, answer_to
-from toolscout.discovery.pieces import AsyncBody, Blocking, Body, Pieces, joined, run
+from toolscout.discovery.pieces import AsyncBody, Blocking, Body, Pieces, in_turns, joined, run
 from toolscout.discovery.providers import Json, ProviderName
 from toolscout.discovery.providers.fields import encode
 from toolscout.discovery.turn import Turn
@@ -318,7 +318,10 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
         return await asyncio.to_thread(read) if len(content) > LARGE_BYTES else read()
 
     def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
-        return response.aiter_raw() if is_raw else response.aiter_bytes()
+        if is_raw:
+            return response.aiter_raw()
+        pieces = response.aiter_bytes()
+        return in_turns(pieces) if "content-encoding" in response.headers else pieces
 
 
 def _for_sdk(config: DiscoveryConfig | str, options: dict[str, Any]) -> dict[str, Any]:

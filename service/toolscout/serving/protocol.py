@@ -112,7 +112,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._unfed = self._unfed + data if self._unfed else data
         self._feed()
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> bool:  # type: ignore[override]
         """Keep the connection for the answers, where the caller has closed its sending half."""
         seconds = 0.0 if self.config.is_ssl else self.limits.half_closed_s
         if not (seconds and self._waits() and self._is_open()) or self._in_message:

@@ -80,10 +80,12 @@ def text_of(content: Any, kinds: Sequence[str] = ("text", "input_text")) -> str:
 def changed_at(value: Any, path: Sequence[str], change: Callable[[list[Json]], list[Json]]) -> Any:
     """Return a value whose lists of objects at a path are changed; itself where none is.
 
-    Lists on the way are followed to each of their items.
+    Lists on the way are followed to each of their objects.
     """
     if isinstance(value, list):
-        items = [changed_at(item, path, change) for item in value]
+        items = [
+            changed_at(item, path, change) if isinstance(item, dict) else item for item in value
+        ]
         return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
     given = as_dict(value)
     if given is None:
