@@ -1,4 +1,4 @@
-"""What a machine does to a service: its clock jumps, its disk fills."""
+"""What a machine does to a service: its clock jumps, its disk fills, or cannot be written."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 
 FEEDBACK = "/v1/tool-discovery/feedback"
 QUERY = "mail the report to my boss"
-DISK = "4m"
+DISK = "16m"
 DAY_S = 86_400
 
 SHIFTED = """
@@ -31,6 +31,10 @@ time.time = lambda: real() + float(shift.read_text() or 0)
 """Gives a process a wall clock that can be set from outside; Python reads it when it starts."""
 
 MOUNTED = 'mount -t tmpfs -o size=$0 tmpfs "$1" && shift && exec "$@"'
+
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+
+OWN_MOUNTS = ("unshare", "--user", "--map-root-user", "--mount")
 
 
 def told(server: Process, tool: str) -> int:
@@ -92,15 +96,19 @@ def entries(file: Path) -> int:
     return found
 
 
+def own_mounts() -> tuple[str, ...]:
+    """Return what starts a program that may mount what nobody else sees."""
+    if subprocess.run([*OWN_MOUNTS, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs a mount namespace of its own, and may not have one here")
+    return OWN_MOUNTS
+
+
 @contextmanager
 def small_disk(folder: Path) -> Iterator[Process]:
     """Yield a service whose state lies on a disk of its own, with little room."""
     disk = folder / "disk"
     disk.mkdir()
-    own = ["unshare", "--user", "--map-root-user", "--mount"]
-    if subprocess.run([*own, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("needs a mount namespace of its own, and may not have one here")
-    before = [*own, "sh", "-c", MOUNTED, DISK, str(disk)]
+    before = [*own_mounts(), "sh", "-c", MOUNTED, DISK, str(disk)]
     with running(folder, "--store", f"sqlite:{disk / 'state.db'}", before=before) as s:
         yield s
 
@@ -122,9 +130,40 @@ def test_a_full_disk_costs_no_search_and_is_told(tmp_path: Path):
         assert "toolscout_store_failures_total" in server.get("/metrics").text
         assert server.search("spin w0", catalog="list0").status_code == 200
         enlarge = ["nsenter", "-t", str(server.process.pid), "--user", "--mount"]
-        enlarge += ["--preserve-credentials", "mount", "-o", "remount,size=16m"]
+        enlarge += ["--preserve-credentials", "mount", "-o", "remount,size=64m"]
         assert shutil.which("nsenter")
         subprocess.run([*enlarge, str(tmp_path / "disk")], check=True, capture_output=True)
         until(lambda: told(server, "read_file") == 202)
         assert register(server, "last", TOOLS).status_code == 201
         assert server.get(f"/v1/catalogs/list{kept - 1}").status_code == 200
+
+
+def test_deletions_make_room_on_a_full_disk(tmp_path: Path):
+    with small_disk(tmp_path) as server:
+        server.post({"pattern": QUERY, "tool": "send_email", "success": True}, FEEDBACK)
+        names = []
+        while register(server, f"list{len(names)}", crowd(300, f"w{len(names)}")).is_success:
+            names.append(f"list{len(names)}")
+        until(lambda: server.send("DELETE", f"/v1/catalogs/{names[0]}").status_code == 204)
+        assert server.send("DELETE", "/v1/learning").is_success
+        for name in names[1:]:
+            assert server.send("DELETE", f"/v1/catalogs/{name}").status_code == 204, name
+        for number in range(len(names) * 2 // 3):
+            again = register(server, f"list{number}", crowd(300, f"w{number}"))
+            assert again.status_code == 201, number
+        assert told(server, "read_file") == 202
+
+
+def test_a_disk_that_cannot_be_written_is_read(tmp_path: Path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    store = ["--store", f"sqlite:{disk / 'state.db'}"]
+    with running(tmp_path, *store) as server:
+        assert register(server, "mine", TOOLS).status_code == 201
+        assert told(server, "send_email") == 202
+    before = [*own_mounts(), "sh", "-c", READ_ONLY, str(disk)]
+    with running(tmp_path, *store, before=before) as server:
+        assert server.search(QUERY, catalog="mine", top_k=1).json()["selected_names"]
+        until(lambda: server.get("/v1/learning").json()["observations"] == 1)
+        problem_of(register(server, "more", TOOLS), 503, "store_unavailable")
+        assert server.get("/v1/catalogs/mine").status_code == 200

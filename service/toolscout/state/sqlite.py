@@ -2,7 +2,8 @@
 
 The write-ahead log is fully synchronised, so a `put` that returned is on the disk. All statements
 run in one separate thread; several processes may share the file. A file of a newer release, or
-a damaged one, is never changed, because another process may be using it.
+a damaged one, is never changed, because another process may be using it. One that cannot be
+written is read all the same, and a full disk has room left for deletions.
 """
 
 import asyncio
@@ -10,10 +11,21 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import monotonic, sleep, time
+from time import time
 from typing import TypeVar
 
-from toolscout.state.sqlite_file import BUSY_S, check
+from toolscout.state.sqlite_file import (
+    BUSY_S,
+    Reserve,
+    check,
+    empty_write_ahead_log,
+    free_bytes,
+    in_transaction,
+    is_read_only,
+    read_only,
+    used_bytes,
+    write_ahead,
+)
 from toolscout.state.store import (
     LAST_CHARACTER,
     RECOMPILABLE,
@@ -56,6 +68,15 @@ EXPIRED_AT_ONCE = 4
 EVICTED_AT_ONCE = 64
 """Maximum number of lists that one write evicts."""
 
+DROPPED_AT_ONCE = 200
+"""Maximum number of entries of one deletion, so that it fits into the room that is kept for it."""
+
+LOG_PAGES = 256
+"""Pages of 4 KiB in the write-ahead log from which they are moved to the file."""
+
+SMALL = 1 << 10
+"""Bytes of a value that is written from the room for deletions, as what marks an erasure."""
+
 
 class SqliteStore:
     """Values and logs in one file.
@@ -70,6 +91,7 @@ class SqliteStore:
         self, path: Path, max_bytes: int = MAX_BYTES, clock: Callable[[], float] = time
     ) -> None:
         self._path = path
+        self._reserve = Reserve(path)
         self._max_bytes = max_bytes
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, "sqlite")
@@ -81,7 +103,9 @@ class SqliteStore:
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
-        await self._run(lambda db: self._set(db, key, value, ttl_s), write=True)
+        await self._write(
+            lambda db: self._set(db, key, value, ttl_s), len(value), is_overwritten=False
+        )
 
     async def swap(
         self, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None = None
@@ -97,12 +121,12 @@ class SqliteStore:
                 self._set(db, key, value, ttl_s)
             return True
 
-        return await self._run(swapped, write=True)
+        return await self._write(swapped, len(value or b""), is_overwritten=False)
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
         query = "DELETE FROM kept WHERE key = ?"
-        await self._run(lambda db: db.execute(query, (key,)), write=True)
+        await self._write(lambda db: db.execute(query, (key,)), is_overwritten=False)
 
     async def now(self) -> float:
         """Return the time of this machine."""
@@ -125,7 +149,8 @@ class SqliteStore:
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries."""
-        await self._run(lambda db: self._append(db, log, values, keep), write=True)
+        size = SMALL + sum(map(len, values))
+        await self._write(lambda db: self._append(db, log, values, keep), size)
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position."""
@@ -141,9 +166,11 @@ class SqliteStore:
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries, which are overwritten in the file."""
         query = "DELETE FROM entries WHERE log = ? AND position = ?"
-        return await self._erase(
+        removed = await self._write(
             lambda db: sum(db.execute(query, (log, int(one))).rowcount for one in positions)
         )
+        await self._run(empty_write_ahead_log)  # which has their texts, too
+        return removed
 
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix."""
@@ -153,7 +180,13 @@ class SqliteStore:
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries, which are overwritten in the file."""
-        await self._erase(lambda db: db.execute("DELETE FROM entries WHERE log = ?", (log,)))
+        query = (
+            "DELETE FROM entries WHERE position IN "
+            "(SELECT position FROM entries WHERE log = ? ORDER BY position LIMIT ?)"
+        )
+        while await self._write(lambda db: db.execute(query, (log, DROPPED_AT_ONCE)).rowcount):
+            pass
+        await self._run(empty_write_ahead_log)
 
     async def close(self) -> None:
         """Close the file."""
@@ -170,28 +203,55 @@ class SqliteStore:
         if oldest is not None:
             db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
 
-    async def _erase(self, action: Callable[[sqlite3.Connection], T]) -> T:
-        """Run deletions whose texts are to be left in no log either; pages are overwritten."""
-        result = await self._run(action, write=True)
-        await self._run(_empty_write_ahead_log, transaction=False)
-        return result
-
-    async def _run(
+    async def _write(
         self,
         action: Callable[[sqlite3.Connection], T],
+        size: int = 0,
         *,
-        write: bool = False,
-        transaction: bool = True,
+        is_overwritten: bool = True,
     ) -> T:
+        """Run a transaction.
+
+        Args:
+            action: what is done in it.
+            size: the bytes that it adds; what adds next to none may use the room for deletions.
+            is_overwritten: whether what it deletes is overwritten on a full disk, too, which takes
+                as much room as it makes.
+        """
+
+        def run(db: sqlite3.Connection) -> T:
+            if size > SMALL:
+                self._hold(db, size)
+                return in_transaction(db, action)
+            return self._reserve.delete(db, action, is_overwritten=is_overwritten)
+
+        return await self._run(run)
+
+    def _hold(self, db: sqlite3.Connection, size: int) -> None:
+        """Hold room for deletions after a write; where there is none, evict lists to have it."""
+        for _ in range(EVICTED_AT_ONCE):
+            try:
+                return self._reserve.hold(size, free_bytes(db))
+            except OSError:
+                if not self._reserve.delete(db, _evict, is_overwritten=False):
+                    raise
+        return self._reserve.hold(size, free_bytes(db))
+
+    async def _run(self, action: Callable[[sqlite3.Connection], T]) -> T:
+        """Run an action in the thread of this store, which opens the file first."""
+
         def run() -> T:
             if self._connection is None:
                 self._connection = self._open()
-            if not transaction:
+            try:
                 return action(self._connection)
-            # A write takes the lock with its first statement, or it could lose a race.
-            self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            with self._connection:
-                return action(self._connection)
+            except sqlite3.OperationalError as error:
+                if not is_read_only(error):
+                    raise
+            self._connection.close()
+            self._connection = None
+            self._connection = self._open()  # it may be possible to write it by now
+            return action(self._connection)
 
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, run)
@@ -199,15 +259,24 @@ class SqliteStore:
             raise StoreUnavailable(f"sqlite: {error}") from error
 
     def _open(self) -> sqlite3.Connection:
+        try:
+            return self._opened()
+        except sqlite3.OperationalError as error:
+            if not is_read_only(error):
+                raise
+        return read_only(self._path)
+
+    def _opened(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(
             self._path, timeout=BUSY_S, check_same_thread=False, isolation_level=None
         )
         try:
             version = check(db, self._path)
-            _write_ahead(db)
+            write_ahead(db)
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA secure_delete = ON")
+            db.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             db.executescript(_TABLES)
             if version != SCHEMA:  # else no write: the disk may be full, or another process writes
                 db.execute(f"PRAGMA user_version = {SCHEMA}")
@@ -240,40 +309,19 @@ class SqliteStore:
             StoreFull: there is none left to evict.
         """
         for _ in range(EVICTED_AT_ONCE):
-            if _used_bytes(db) + size <= self._max_bytes:
+            if used_bytes(db) + size <= self._max_bytes:
                 return
-            evicted = db.execute(
-                "DELETE FROM kept WHERE key = (SELECT key FROM kept INDEXED BY kept_until "
-                "WHERE until IS NOT NULL AND key >= ? AND key < ? ORDER BY until LIMIT 1)",
-                (RECOMPILABLE, RECOMPILABLE + LAST_CHARACTER),
-            )
-            if not evicted.rowcount:
+            if not _evict(db):
                 break
-        if _used_bytes(db) + size > self._max_bytes:
+        if used_bytes(db) + size > self._max_bytes:
             raise StoreFull(f"sqlite: full, {self._max_bytes} bytes")
 
 
-def _empty_write_ahead_log(db: sqlite3.Connection) -> None:
-    """Write the log to the file and empty it, unless another process is reading."""
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _used_bytes(db: sqlite3.Connection) -> int:
-    (pages,) = db.execute("PRAGMA page_count").fetchone()
-    (free,) = db.execute("PRAGMA freelist_count").fetchone()
-    (size,) = db.execute("PRAGMA page_size").fetchone()
-    return int((pages - free) * size)
-
-
-def _write_ahead(db: sqlite3.Connection) -> None:
-    """Switch to the write-ahead log, waiting for other processes, which SQLite does not do here."""
-    until = monotonic() + BUSY_S
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > until:
-                raise
-            sleep(0.01)
-        else:
-            return
+def _evict(db: sqlite3.Connection) -> bool:
+    """Evict the unregistered list that expires first; return whether there was one."""
+    evicted = db.execute(
+        "DELETE FROM kept WHERE key = (SELECT key FROM kept INDEXED BY kept_until "
+        "WHERE until IS NOT NULL AND key >= ? AND key < ? ORDER BY until LIMIT 1)",
+        (RECOMPILABLE, RECOMPILABLE + LAST_CHARACTER),
+    )
+    return bool(evicted.rowcount)

@@ -1,18 +1,134 @@
-"""The file of a SQLite store: check it, and copy it."""
+"""The file of a SQLite store: check it, copy it, and keep room beside it for deletions."""
 
+import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
+from time import monotonic, sleep
+from typing import TypeVar
 from urllib.parse import quote
 
 from toolscout.errors import ConfigurationError
 from toolscout.state.store import SCHEMA
+
+T = TypeVar("T")
 
 BUSY_S = 1.0
 """Seconds that a statement waits for another process that is writing."""
 
 CHECKED_BYTES = 64 << 20
 """Size up to which a whole file is checked when it is opened; others fail where they are read."""
+
+SPARE_BYTES = 256 << 10
+"""Room for deletions beyond what the write-ahead log may grow to."""
+
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
+
+
+class Reserve:
+    """Room on the disk beside a store's file, given up so that deletions can be written.
+
+    A deletion needs room in the write-ahead log, and the log needs room in the file before it can
+    begin anew. So a write that adds something first sees to it that as much is held in reserve.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._path = store.with_name(f"{store.name}-reserve")
+        self._log = store.with_name(f"{store.name}-wal")
+
+    def hold(self, size: int, free: int) -> None:
+        """Hold what may be needed after a write.
+
+        Args:
+            size: the bytes that are written.
+            free: bytes of the store's file that hold nothing.
+
+        Raises:
+            OSError: the disk has no room for it.
+        """
+        held = _size(self._path)
+        needed = max(0, _size(self._log) + size - free) + SPARE_BYTES
+        if held >= needed:
+            return
+        with self._path.open("ab") as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, needed + SPARE_BYTES)
+            except OSError:
+                file.truncate(held)
+                raise
+
+    def delete(
+        self,
+        db: sqlite3.Connection,
+        action: Callable[[sqlite3.Connection], T],
+        *,
+        is_overwritten: bool,
+    ) -> T:
+        """Run a transaction that adds next to nothing, and has this room on a full disk.
+
+        Args:
+            db: the store.
+            action: what is done in it.
+            is_overwritten: whether what it deletes is overwritten on a full disk, too, which takes
+                as much room as it makes.
+        """
+        try:
+            return in_transaction(db, action)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode not in _NO_ROOM:
+                raise
+        with suppress(OSError):
+            os.truncate(self._path, 0)
+        empty_write_ahead_log(db)
+        db.execute(f"PRAGMA secure_delete = {is_overwritten}")
+        try:
+            return in_transaction(db, action)
+        finally:
+            db.execute("PRAGMA secure_delete = ON")
+            empty_write_ahead_log(db)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def read_only(path: Path) -> sqlite3.Connection:
+    """Open a file that must not, or cannot, be changed.
+
+    Raises:
+        sqlite3.OperationalError: it cannot be read either.
+    """
+    address = f"file:{quote(str(path))}?mode=ro"
+    try:
+        return _opened(address)
+    except sqlite3.OperationalError as error:
+        # Where nothing can be written, the locks of the write-ahead log cannot be made. Without
+        # that log the file is complete, and nobody can be writing it.
+        if not is_read_only(error) or _size(path.with_name(f"{path.name}-wal")):
+            raise
+    return _opened(f"{address}&immutable=1")
+
+
+def is_read_only(error: sqlite3.Error) -> bool:
+    """Return whether something failed because the file or its folder cannot be written."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+
+
+def _opened(address: str) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        address, uri=True, timeout=BUSY_S, check_same_thread=False, isolation_level=None
+    )
+    try:
+        db.execute("PRAGMA schema_version")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
 
 
 def verify(path: Path) -> None:
@@ -24,11 +140,8 @@ def verify(path: Path) -> None:
     if not path.exists():
         return
     try:
-        db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=BUSY_S)
-        try:
+        with closing(read_only(path)) as db:
             check(db, path)
-        finally:
-            db.close()
     except sqlite3.OperationalError:
         return  # busy or not permitted: the file itself may be intact
     except sqlite3.DatabaseError as error:
@@ -68,7 +181,7 @@ def back_up(source: Path, target: Path) -> None:
     partial = target.with_name(target.name + ".partial")
     try:
         with (
-            closing(sqlite3.connect(f"file:{quote(str(source))}?mode=ro", uri=True)) as original,
+            closing(read_only(source)) as original,
             closing(sqlite3.connect(partial)) as copy,
         ):
             original.backup(copy)
@@ -77,3 +190,44 @@ def back_up(source: Path, target: Path) -> None:
     except sqlite3.Error as error:
         partial.unlink(missing_ok=True)
         raise ConfigurationError(f"store: {source}: {error}") from None
+
+
+def in_transaction(db: sqlite3.Connection, action: Callable[[sqlite3.Connection], T]) -> T:
+    """Run an action that writes."""
+    # It takes the lock with its first statement, or it could lose a race.
+    db.execute("BEGIN IMMEDIATE")
+    with db:
+        return action(db)
+
+
+def empty_write_ahead_log(db: sqlite3.Connection) -> None:
+    """Write the log to the file and empty it, unless another process is reading."""
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def used_bytes(db: sqlite3.Connection) -> int:
+    """Return the bytes of a file that hold something."""
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    (size,) = db.execute("PRAGMA page_size").fetchone()
+    return int(pages * size) - free_bytes(db)
+
+
+def free_bytes(db: sqlite3.Connection) -> int:
+    """Return the bytes of a file that hold nothing."""
+    (free,) = db.execute("PRAGMA freelist_count").fetchone()
+    (size,) = db.execute("PRAGMA page_size").fetchone()
+    return int(free * size)
+
+
+def write_ahead(db: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log, waiting for other processes, which SQLite does not do here."""
+    until = monotonic() + BUSY_S
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > until:
+                raise
+            sleep(0.01)
+        else:
+            return
