@@ -16,22 +16,20 @@ AGAIN = 40
 
 
 def measure(plan: Plan) -> Iterator[Row]:
-    """Yield lists sent once and again, and the same where nothing compiled is shared."""
+    """Yield lists sent once and again."""
     tools = traffic.load(plan.folder, TOOLS)
     count = LISTS // 10 if plan.quick else LISTS
     lists = [
         [{**tool, "name": f"{tool['name']}_{number}"} for tool in tools] for number in range(count)
     ]
-    for shared in ("on", "off"):
-        with tempfile.TemporaryDirectory() as folder:
-            store = f"sqlite:{Path(folder) / 'state.db'}"
-            flags = ["--store", store, "--store-bytes", str(STORE_BYTES)]
-            flags += ["--cache-bytes", str(CACHE_BYTES), "--share-compiled", shared]
-            with servers.toolscout(*flags) as ours:
-                yield from _sent(ours, lists, shared)
+    with tempfile.TemporaryDirectory() as folder:
+        store = f"sqlite:{Path(folder) / 'state.db'}"
+        flags = ["--store", store, "--store-bytes", str(STORE_BYTES)]
+        with servers.toolscout(*flags, "--cache-bytes", str(CACHE_BYTES)) as ours:
+            yield from _sent(ours, lists)
 
 
-def _sent(ours: servers.Running, lists: list[list[dict]], shared: str) -> Iterator[Row]:
+def _sent(ours: servers.Running, lists: list[list[dict]]) -> Iterator[Row]:
     payloads = [
         traffic.inline(json.dumps(each), traffic.PROSE[:1], latency_budget_ms=60_000)[0]
         for each in lists
@@ -40,7 +38,5 @@ def _sent(ours: servers.Running, lists: list[list[dict]], shared: str) -> Iterat
     settle(ours)
     resident, _ = ours.memory_mib()
     note = f"{servers.metric(ours, 'toolscout_catalog_cache_entries'):.0f} kept, {resident:.0f} MiB"
-    yield row(f"{len(lists):,} lists of {TOOLS}, share_compiled {shared}", [once], note)
-    again = client.run(ours.port, payloads, 1, AGAIN)
-    restored = servers.metric(ours, "toolscout_tools_restored_total") / TOOLS
-    yield row(f"dropped ones again, share_compiled {shared}", [again], f"{restored:.0f} restored")
+    yield row(f"{len(lists):,} lists of {TOOLS}", [once], note)
+    yield row("dropped ones again", [client.run(ours.port, payloads, 1, AGAIN)])

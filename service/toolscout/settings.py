@@ -130,12 +130,6 @@ class Settings:
         MIB,
         1_024_000 * MIB,
     )
-    share_compiled: bool = setting(
-        True, "take compiled tools from the store, if another process has compiled them"
-    )
-    share_key: str | None = setting(
-        None, "take only compiled tools that were signed with this secret", secret=True
-    )
     learning_days: int = setting(
         LEARNING_DAYS,
         "rank by the feedback of this many days, then delete it; 0 takes none",

@@ -2,12 +2,10 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from hashlib import sha256
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -256,43 +254,6 @@ def test_a_registered_name_is_known_to_the_other_process_with_its_first_search(
         put = one.client.put(f"/v1/catalogs/n{number}", json=body, headers={"x-api-key": ACME_OLD})
         assert put.status_code == 201
         assert known(two, f"n{number}", ACME_NEW, pattern=f"spin gear{number} 7")
-
-
-def restored(server: Server) -> float:
-    return server.metric("toolscout_tools_restored_total")
-
-
-def test_a_process_takes_what_the_other_has_compiled_for_the_tenant(
-    pair: tuple[Server, Server],
-):
-    one, two = pair
-    before, lists = restored(two), count()
-
-    def takes_it() -> bool:
-        tools = crowd(30, f"lathe{next(lists)}")
-        asked = [
-            server.search("spin lathe 7", tools, headers={"x-api-key": key}).json()
-            for server, key in ((one, ACME_OLD), (two, ACME_NEW))
-        ]
-        assert asked[0] == asked[1]
-        if restored(two) == before:  # it is written after the answer
-            return False
-        two.search("spin lathe 7", tools, headers={"x-api-key": ZENITH})
-        return True
-
-    until(takes_it)
-    assert restored(two) == before + 30
-
-
-def test_a_process_that_shares_nothing_compiled_compiles_everything_itself(tmp_path: Path):
-    store, tools = f"sqlite:{tmp_path / 'state.db'}", crowd(30, "awl")
-    taken = []
-    for shared in ("on", "on", "off"):
-        with serving(tmp_path, store=store, share_compiled=shared) as server:
-            assert server.search("spin awl 7", tools).is_success
-            taken.append(restored(server))
-            time.sleep(0.2)  # it is written after the answer
-    assert taken == [0, 30, 0]
 
 
 @pytest.mark.integration

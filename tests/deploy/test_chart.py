@@ -14,8 +14,7 @@ from toolscout.settings import BY_NAME, SETTINGS
 
 CHART = Path(__file__).parents[2] / "deploy" / "helm" / "toolscout"
 OF_THEIR_OWN = {"host", "port", "api_keys", "store", "tls_cert", "tls_key", "tls_client_ca"}
-OF_THEIR_OWN |= {"share_key"}
-"""Settings that the chart gives by other values, a secret among them by `extraEnv`."""
+"""Settings that the chart gives by other values."""
 
 
 def test_every_setting_and_no_other_is_a_value():

@@ -16,9 +16,8 @@ from toolscout.common.lru import Lru
 from toolscout.common.optional import needed
 from toolscout.common.threads import use_one_arena
 from toolscout.index.cache import CatalogCache
-from toolscout.index.catalog import Catalog
 from toolscout.index.encoder import checked_model
-from toolscout.index.sealing import build
+from toolscout.index.kept_tools import build
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.learning.log import DAY_S
@@ -114,10 +113,11 @@ class Service:
         self.build = build(model, settings.domains)
         """What decides how tools are compiled here."""
         self.compiles = CompileQueue(
-            self.engine, self.cache, settings, self.costs, self.log, self.shared, self.build
+            self.engine, self.cache, settings, self.costs, self.log, self.shared
         )
-        self.compiles.on_compiled = self._compiled
         self.encoding = Encoding(self.compiles, self.cache) if settings.encoder else None
+        if self.encoding is not None:
+            self.compiles.on_compiled = self.encoding.add
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
         self.named: Lru[tuple[str, str], tuple[str, str]] = Lru(NAMES_KEPT)
@@ -187,11 +187,6 @@ class Service:
             kept_s=self.settings.learning_days * DAY_S,
             suspected=lambda what: self.log.error("clock_suspect", detail=what),
         )
-
-    def _compiled(self, space: str, catalog: Catalog, restored: int) -> None:
-        self.metrics.tools_restored.inc(restored)
-        if self.encoding is not None:
-            self.encoding.add(space, catalog)
 
     def _use_keys(self, keys: Keyring) -> None:
         self.keyring = keys

@@ -21,8 +21,8 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.compile import CompiledTool
 from toolscout.index.counts import Corpus
 from toolscout.index.expand import synonym_terms
+from toolscout.index.kept_tools import pack_tool, unpack_tools
 from toolscout.index.names import possible_forms
-from toolscout.index.sealing import pack_tool, unpack_tools
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder
 from toolscout.ranking.ask import Ask

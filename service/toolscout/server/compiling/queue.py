@@ -43,10 +43,6 @@ TOO_LARGE_REMEMBERED = 1_024
 """Lists that are not compiled again because their catalog cannot be kept."""
 
 
-FETCHED_WITHIN_S = 0.02
-"""How long a compile waits for what another process has compiled: about as long as it takes."""
-
-
 class CompileJob:
     """A compile on its way; each future is set as soon as its stage is done.
 
@@ -74,7 +70,7 @@ class CompileJob:
 class CompileQueue:
     """Starts compiles and shares those that are under way."""
 
-    def __init__(  # noqa: PLR0913  # parts that must not know each other
+    def __init__(  # parts that must not know each other
         self,
         engine: Engine,
         cache: CatalogCache,
@@ -82,20 +78,16 @@ class CompileQueue:
         costs: Costs,
         log: Events,
         shared: SharedCatalogs | None = None,
-        build: str = "",
     ) -> None:
-        """`build` decides how tools are compiled, and so which `shared` ones are taken."""
         self._cache = cache
         self._too_large: Lru[tuple[str, str], TooLargeToKeep] = Lru(TOO_LARGE_REMEMBERED)
         self._log = log
         self._shared = shared
-        self._build = build
-        self._shares_compiled = shared is not None and settings.share_compiled
         self._bytes = Shares(min(settings.cache_bytes // WAITING_SHARE, MAX_WAITING_BYTES))
         """Of lists that are read and not yet compiled."""
         self._costs = costs
-        self.on_compiled: Callable[[str, Catalog, int], object] = lambda *_: None
-        """Gets each new catalog, whose it is, and how many of its tools others had compiled."""
+        self.on_compiled: Callable[[str, Catalog], object] = lambda *_: None
+        """Gets each new catalog, and whose it is."""
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
         process = WorkerProcess(settings, lambda end: serve(end, engine, settings))
@@ -185,26 +177,18 @@ class CompileQueue:
 
     async def _compile_new(self, job: CompileJob, digest: str) -> Catalog:
         sent, tenant, shared = job.sent, tenant_of(job.sent.space), self._shared
-        name, sealed = f"{digest}.{self._build}", None
-        if shared is not None and self._shares_compiled:
-            reading = asyncio.create_task(shared.find(tenant, name))
-            await asyncio.wait([reading], timeout=FETCHED_WITHIN_S)
-            sealed = reading.result() if reading.done() else None
 
         def on_words(words: Catalog) -> None:
             if not job.lexical.done():  # a worker that was replaced may have sent them
                 job.lexical.set_result(words)
 
-        work = partial(compile_list, share=self._shares_compiled)
-        complete = await self._link.ask("compile", tenant, work, sent, sealed, on_words=on_words)
+        complete = await self._link.ask("compile", tenant, compile_list, sent, on_words=on_words)
         catalog = job.lexical.result()
         if shared is not None:
             shared.keep(tenant, digest, b"[" + b",".join(catalog.wires) + b"]")
-            if complete.sealed is not None:  # else these have them
-                shared.keep(tenant, name, complete.sealed)
         if complete.vectors is not None:
             catalog = catalog.with_vectors(complete.vectors)
         self._cache.add(sent.space, catalog)
         self._costs.learn("compile", complete.spent)
-        self.on_compiled(sent.space, catalog, complete.restored)
+        self.on_compiled(sent.space, catalog)
         return catalog

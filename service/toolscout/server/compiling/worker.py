@@ -33,7 +33,6 @@ from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
 from toolscout.index.compile import CompiledTool, ToolStore, examples_of_each
 from toolscout.index.encoder import ToolEncodings, load_encoder
 from toolscout.index.packing import SEED, Packed, pack
-from toolscout.index.sealing import seal, unseal
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vector_index import bytes_per_tool
 from toolscout.index.vectors import Floats
@@ -97,10 +96,6 @@ class Complete(msgspec.Struct, frozen=True):
 
     vectors: Embedded | None
     spent: float
-    restored: int = 0
-    """How many tools were compiled elsewhere."""
-    sealed: bytes | None = None
-    """The compiled tools for other processes; None where these have them."""
 
 
 class Worker:
@@ -118,7 +113,6 @@ class Worker:
         self._sending = Lock()
         self._told_alive = time.monotonic()
         self._max_tools = settings.max_tools
-        self.share_key = settings.share_key or ""
         self._cache = CatalogCache(settings.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
         self._pools = {name: FairPool(threads, name) for name, threads in THREADS.items()}
@@ -169,17 +163,6 @@ class Worker:
         if size > limit:
             message = f"take {size:,} bytes compiled; half of cache_bytes is {limit:,}"
             raise TooLargeToKeep(f"{len(words):,} tools {message}", (FieldError("tools", message),))
-
-    def restore(self, tools: ToolList, sealed: bytes, store: ToolStore) -> int:
-        """Put what another process has compiled into the store; returns how many tools."""
-        try:
-            pairs = zip(tools.digests, tools.tools, strict=True)
-            found = unseal(sealed, pairs, self.engine.embedder, self.share_key)
-        except (ValueError, msgspec.MsgspecError):
-            return 0  # damaged, or by a process with another key: compiled here
-        for digest, tool in found.items():
-            store.put(digest, tool)
-        return len(found)
 
     def store(self, tenant: str) -> "YieldingStore":
         """Return the compiled tools of a tenant."""
@@ -239,16 +222,12 @@ def read_list(worker: Worker, sent: Sent) -> Listing:
     return Listing(tools.digest, tools.offered, tools.skipped, len(tools.tools))
 
 
-def compile_list(
-    worker: Worker, sent: Sent, sealed: bytes | None = None, *, share: bool = False
-) -> Iterator[Packed | Complete]:
+def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
     """Compile a list: first a catalog that answers by words, then what completes it.
 
     Args:
         worker: who does it.
         sent: the list.
-        sealed: what another process has compiled of it.
-        share: whether the compiled tools are wanted for other processes.
 
     Raises:
         TooLargeToKeep: `cache_bytes` has no room for it, whatever else is kept.
@@ -256,7 +235,6 @@ def compile_list(
     tools = worker.read(sent)
     began = time.thread_time()  # others run beside it, and count for themselves
     compiler, store = worker.engine.compiler, worker.store(sent.space)
-    restored = 0 if sealed is None else worker.restore(tools, sealed, store)
     lexical, compiled = compiler.lexical(tools, store)
     worker.tell_alive()
     worker.check_size(lexical, compiled)
@@ -268,10 +246,7 @@ def compile_list(
         catalog = judged(lexical.with_vectors(vectors), compiler.embedder)
         vectors = vectors._replace(examples_gain=catalog.examples_gain)
     worker.forget(sent)  # few ask for its texts from now on
-    shared = None
-    if share and restored < len(compiled) and not lexical.skipped:
-        shared = seal(dict(zip(tools.digests, compiled, strict=True)), worker.share_key)
-    yield Complete(vectors, spent, restored, shared)
+    yield Complete(vectors, spent)
 
 
 def encode_tools(worker: Worker, tenant: str, wires: Sequence[bytes]) -> Floats | None:

@@ -67,8 +67,6 @@ class Metrics:
         self.cache_bytes = gauge("catalog_cache_bytes", "Bytes of compiled catalogs and tools")
         self.cache_entries = gauge("catalog_cache_entries", "Compiled catalogs kept")
         self.compiling = gauge("compiles_in_progress", "Catalogs being compiled")
-        about = "Tools that another process had compiled, taken from the store"
-        self.tools_restored = counter("tools_restored", about)
 
         self.in_flight = gauge("inflight_requests", "Searches being answered")
         self.shed = counter("shed", "Searches refused for overload", "reason")

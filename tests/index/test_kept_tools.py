@@ -1,9 +1,7 @@
-"""Compiled tools from a store: the same catalogs as by compiling, nothing tampered with."""
+"""Compiled tools from a database: the same catalogs as by compiling, nothing tampered with."""
 
-import hmac
 import json
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -12,34 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import ENGINE, TOOLS, crowd, select
-from toolscout.index import sealing
 from toolscout.index.cache import CatalogCache
 from toolscout.index.compile import CompiledTool
-from toolscout.index.sealing import build, seal, unseal
+from toolscout.index.kept_tools import build, pack_tool, unpack_tools
 from toolscout.index.tool_list import ToolList
 
-SECRET = "a secret of all replicas, long enough"
 LIST = ToolList.decode(
     json.dumps([*TOOLS, *crowd(5), {"name": "地図", "examples": ["wo bin ich"]}]).encode()
 )
 TENANT = CatalogCache().tools("acme")
 CATALOG = ENGINE.compiler.compile(LIST, TENANT)
-COMPILED = {digest: tool for digest in LIST.digests if (tool := TENANT.get(digest))}
+COMPILED = [tool for digest in LIST.digests if (tool := TENANT.get(digest))]
 
 
-def opened(sealed: bytes, key: str = SECRET) -> dict[bytes, CompiledTool]:
-    return unseal(sealed, zip(LIST.digests, LIST.tools, strict=True), ENGINE.embedder, key)
-
-
-def sealed(tools: Mapping[bytes, CompiledTool] = COMPILED, key: str = SECRET) -> bytes:
-    found = seal(tools, key)
-    assert found is not None
-    return found
+def taken(packed: Iterable[bytes]) -> list[CompiledTool]:
+    return unpack_tools(packed, [tool.wire for tool in COMPILED], ENGINE.embedder)
 
 
 def test_a_catalog_of_restored_tools_answers_like_a_compiled_one() -> None:
     other = CatalogCache().tools("acme")
-    for digest, tool in opened(sealed()).items():
+    for digest, tool in zip(LIST.digests, taken(map(pack_tool, COMPILED)), strict=True):
         other.put(digest, tool)
     restored = ENGINE.compiler.compile(LIST, other)
     for pattern in ("read a file", "spin gadget 3", "地図", "where am i", "fil|gadget_[12]"):
@@ -50,33 +40,6 @@ def test_a_catalog_of_restored_tools_answers_like_a_compiled_one() -> None:
     assert [CATALOG.traits(row) for row in rows] == [restored.traits(row) for row in rows]
     assert CATALOG.wires == restored.wires
     assert CATALOG.examples == restored.examples
-
-
-@given(place=st.integers(0, len(sealed()) - 1), bits=st.integers(1, 255))
-def test_nothing_is_taken_of_damaged_bytes(place: int, bits: int) -> None:
-    damaged = bytearray(sealed())
-    damaged[place] ^= bits
-    with pytest.raises(ValueError, match="mark"):
-        opened(bytes(damaged))
-
-
-@pytest.mark.parametrize("key", ["", "another secret of all replicas, longer"])
-def test_nothing_is_taken_of_another_key(key: str) -> None:
-    with pytest.raises(ValueError, match="mark"):
-        opened(sealed(), key)
-
-
-@pytest.mark.parametrize("value", [b"", b"\x00" * 31, b"\x00" * 32, sealed()[:40]])
-def test_what_is_too_short_is_refused(value: bytes) -> None:
-    with pytest.raises(ValueError, match="mark"):
-        opened(value)
-
-
-@given(st.binary(max_size=200))
-def test_marked_bytes_that_are_no_tools_are_refused(body: bytes) -> None:
-    marked = hmac.digest(SECRET.encode(), body, "sha256") + body
-    with suppress(ValueError, msgspec.MsgspecError):
-        assert opened(marked) == {}
 
 
 @pytest.mark.parametrize(
@@ -102,23 +65,24 @@ def test_marked_bytes_that_are_no_tools_are_refused(body: bytes) -> None:
     ],
 )
 def test_parts_of_another_length_or_range_are_refused(changes: dict[str, Any]) -> None:
-    digest, tool = next(iter(COMPILED.items()))
+    tool, *others = COMPILED
     if "counts" in changes:
         changes = {"counts": msgspec.structs.replace(tool.counts, **changes["counts"])}
-    forged = sealed({digest: msgspec.structs.replace(tool, **changes)})
+    forged = [msgspec.structs.replace(tool, **changes), *others]
     with pytest.raises((ValueError, msgspec.MsgspecError)):
-        opened(forged)
+        taken(map(pack_tool, forged))
 
 
-def test_what_a_tool_says_comes_from_the_list_not_from_the_store() -> None:
-    digest, tool = next(iter(COMPILED.items()))
-    forged = sealed({digest: msgspec.structs.replace(tool, wire=b'{"name":"forged"}')})
-    assert opened(forged)[digest].wire == tool.wire
+@given(st.binary(max_size=200))
+def test_bytes_that_are_no_tool_are_refused(packed: bytes) -> None:
+    with pytest.raises((ValueError, msgspec.MsgspecError)):
+        taken([packed] * len(COMPILED))
 
 
-def test_lists_that_take_too_many_bytes_are_not_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealing, "MAX_SEALED_BYTES", 1_000)
-    assert seal(COMPILED, SECRET) is None
+def test_what_a_tool_says_is_not_packed() -> None:
+    tool = COMPILED[0]
+    forged = msgspec.structs.replace(tool, wire=b'{"name":"forged"}')
+    assert pack_tool(forged) == pack_tool(tool)
 
 
 def test_another_model_or_other_domains_are_another_build(tmp_path: Any) -> None:

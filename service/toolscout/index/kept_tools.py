@@ -1,12 +1,10 @@
-"""Compiled tools as bytes for a store, from which other processes take them instead of compiling.
+"""Compiled tools as bytes in a database, from which every process takes them.
 
-Whoever can write to the store must not gain more than other answers: no pickle, every length and
-number is checked, and what a tool says comes from the list that was sent. Hashes are made anew,
-since each process has its own. With a key, only what was written with it is taken.
+Whoever can write there must not gain more than other answers: no pickle, and every length and
+number is checked. Hashes are made anew, since each process has its own.
 """
 
-import hmac
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -18,18 +16,10 @@ import numpy as np
 from msgspec.structs import replace
 
 import toolscout
-from toolscout.contract.tools import Tool
 from toolscout.index import patterns
 from toolscout.index.compile import CompiledTool
 from toolscout.index.vectors import Embedder
 from toolscout.tools.traits import unpack_clues
-
-MAX_SEALED_BYTES = 8 * 1024 * 1024
-"""Bytes that are written at most: some 2,600 tools. More would hold up the store's other callers
-for longer than compiling takes."""
-
-_MARK = 32
-"""Bytes of the mark before the tools."""
 
 _MOST = 1 << 31
 
@@ -40,33 +30,7 @@ _MADE_BY = ("common", "contract", "data", "index", "text", "tools")
 """Rooms that decide what becomes of a tool."""
 
 _encode = msgspec.msgpack.Encoder().encode
-_encode_tool = msgspec.json.Encoder().encode
 _decode_one = msgspec.msgpack.Decoder(CompiledTool).decode
-_decode = msgspec.msgpack.Decoder(dict[bytes, CompiledTool]).decode
-
-
-def seal(tools: Mapping[bytes, CompiledTool], key: str = "") -> bytes | None:
-    """Pack embedded tools by their digests; None if they take more than `MAX_SEALED_BYTES`."""
-    body = _encode({digest: _bare(tool) for digest, tool in tools.items()})
-    return _mark(body, key) + body if len(body) <= MAX_SEALED_BYTES else None
-
-
-def unseal(
-    sealed: bytes, tools: Iterable[tuple[bytes, Tool]], embedder: Embedder, key: str = ""
-) -> dict[bytes, CompiledTool]:
-    """Return those of some tools, given with their digests, that were sealed.
-
-    Raises:
-        ValueError: it was sealed with another key, was damaged, or is nothing that `seal` returns.
-    """
-    body = memoryview(sealed)[_MARK:]
-    if not hmac.compare_digest(_mark(body, key), sealed[:_MARK]):
-        raise ValueError("the mark is not that of the content")
-    known = _decode(body)
-    wanted = {digest: tool for digest, tool in tools if digest in known}
-    wires = list(map(_encode_tool, wanted.values()))
-    checked = _checked([known[digest] for digest in wanted], wires, embedder)
-    return dict(zip(wanted, checked, strict=True))
 
 
 def pack_tool(tool: CompiledTool) -> bytes:
@@ -87,10 +51,6 @@ def unpack_tools(
 
 def _bare(tool: CompiledTool) -> CompiledTool:
     return replace(tool, wire=b"", counts=replace(tool.counts, hashes=b""))
-
-
-def _mark(body: bytes | memoryview, key: str) -> bytes:
-    return hmac.digest(key.encode(), body, "sha256")
 
 
 def _checked(
