@@ -28,7 +28,6 @@ from toolscout.server.compiling.worker import engine_of
 from toolscout.server.http.admission import Admission, RateLimit
 from toolscout.server.http.answer import refusal_on_wire
 from toolscout.server.http.auth import KeyFile, Keyring
-from toolscout.server.http.leases import Leases
 from toolscout.server.observe import log
 from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder
@@ -146,9 +145,6 @@ class Service:
         if self.learner is not None:
             self.run(self.learner.follow(self.keyring.tenants, self._warn))
         self.run(self._check_store())
-        rate = self.settings.rate_limit
-        if rate and self.shared is not None:
-            self.run(Leases(self.guard, self.rate_limit, rate).follow())
         if self.key_file is not None:
             self.run(self.key_file.files.follow())
         sys.setswitchinterval(SWITCH_S)

@@ -171,15 +171,12 @@ class Admission:
 BURST_S = 1.0
 """Size of a burst, in seconds of the rate."""
 
-LASTS_S = 5.0
-"""How long the part of a process that asks for none any more is kept from the others."""
-
 
 class RateLimit:
     """One token bucket per tenant of the configured keys.
 
-    Requests are counted in this process alone, so that they wait for no shared state. Where
-    processes share a store, each is told its share of a tenant's rate (`leases`).
+    Requests are counted in this process alone, so that they wait for no shared state. Over several
+    processes a balancer limits.
     """
 
     def __init__(self, per_second: float, clock: Callable[[], float] = monotonic) -> None:
@@ -187,23 +184,16 @@ class RateLimit:
         self._rate = per_second
         self._clock = clock
         self._buckets: dict[str, tuple[float, float]] = {}
-        self.rates: dict[str, float] = {}
-        """What this process may allow of a tenant's rate, where that is not all."""
-        self.asked: Counter[str] = Counter()
-        """Requests by tenant, refused ones too, since somebody cleared it."""
 
     def take(self, tenant: str) -> float:
         """Count one request; returns 0, or the seconds until the next may be allowed."""
         if not self._rate:
             return 0.0
-        now, rate = self._clock(), self.rates.get(tenant, self._rate)
-        self.asked[tenant] += 1
-        size = max(1.0, rate * BURST_S)
+        now, size = self._clock(), max(1.0, self._rate * BURST_S)
         left, since = self._buckets.get(tenant, (size, now))
-        left = min(size, left + max(0.0, now - since) * rate)
+        left = min(size, left + max(0.0, now - since) * self._rate)
         if left < 1.0:
             self._buckets[tenant] = left, now
-            # By then the others may have fallen silent, and all of the rate be allowed here.
-            return min((1.0 - left) / rate, max(LASTS_S, (1.0 - left) / self._rate))
+            return (1.0 - left) / self._rate
         self._buckets[tenant] = left - 1.0, now
         return 0.0
