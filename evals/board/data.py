@@ -89,7 +89,7 @@ def _files(name: str, tools: Path, questions: Path) -> Asked:
     from toolscout.tools.files import read_file
 
     found = tuple(read_file(tools))
-    asked = read_questions(questions, (tool.name for tool in found))
+    asked = read_questions(questions.read_bytes(), str(questions), {tool.name for tool in found})
     answerable = tuple(Question(q.query, q.query, frozenset(q.tools)) for q in asked if q.tools)
     return Asked(ToolSet(name, found, answerable), tuple(q.query for q in asked if not q.tools))
 

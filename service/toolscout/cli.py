@@ -16,11 +16,9 @@ from toolscout.evaluation.commands import (
     add_evaluate_arguments,
     add_learn_arguments,
     add_lint_arguments,
-    add_replay_arguments,
     evaluate,
     learn,
     lint,
-    replay,
 )
 from toolscout.gateway.commands import add_proxy_arguments, proxy
 from toolscout.gateway.mcp.commands import (
@@ -204,8 +202,6 @@ def parser() -> argparse.ArgumentParser:
     add_search_arguments(command("search", search, "search a file of tools"))
     about = "judge by questions with known answers which tools are selected"
     add_evaluate_arguments(command("evaluate", evaluate, about))
-    about = "answer the requests of a log once more, and compare"
-    add_replay_arguments(command("replay", replay, about))
     about = "find tools that are hard to tell apart, to find or to call"
     add_lint_arguments(command("lint", lint, about))
     about = "report to a service which tools were called for which requests, from a log"

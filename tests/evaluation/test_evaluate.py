@@ -148,3 +148,52 @@ def test_a_cell_that_is_the_name_of_a_tool_is_no_list(files: Path, capsys: Any, 
     (files / "questions.csv").write_text(f'query,tools\n{TOOLS[0]["name"]},"{name}"\n')
     assert evaluate(files, "--json", "--top-k", "1") == 0
     assert [miss["wanted"] for miss in verdict(capsys)["misses"]] == [name]
+
+
+QUERY = "read the text of a file"
+
+
+def logged(folder: Path, *entries: object) -> str:
+    (folder / "log").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    return "log"
+
+
+def search(turn: str = "t1", tenant: str = "default") -> dict[str, Any]:
+    names = {"selected_names": ["get_weather"], "selected": 1}
+    return {"event": "search", "tenant": tenant, "turn": turn, "pattern": QUERY, **names}
+
+
+def called(tool: str, *, success: bool = True, tenant: str = "default") -> dict[str, Any]:
+    report = {"tool": tool, "success": success, "turn": "t1"}
+    return {"event": "feedback", "tenant": tenant, "reports": [report]}
+
+
+def test_a_decision_log_asks_its_requests_for_what_was_called(files: Path, capsys: Any):
+    failed, unknown = called("send_email", success=False), called("gone")
+    log = logged(files, search(), called("read_file"), failed, unknown)
+    assert evaluate(files, "--json", questions=log) == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert (found["questions"], found["recall"]["1"]) == (1, 1.0)
+    assert "3 uses in 4 lines" in printed.err
+    assert "1 are left out: their tools are not in the file" in printed.err
+
+
+def test_of_several_tenants_of_a_log_one_must_be_named(files: Path, capsys: Any):
+    both = [
+        each
+        for of in ("acme", "beta")
+        for each in (search(tenant=of), called("read_file", tenant=of))
+    ]
+    log = logged(files, *both)
+    assert evaluate(files, questions=log) == 2
+    assert "one of 'acme', 'beta'" in capsys.readouterr().err
+    assert evaluate(files, "--json", "--tenant", "beta", questions=log) == 0
+
+
+def test_a_hashed_log_has_no_questions_and_says_so(files: Path, capsys: Any):
+    log = logged(files, {"event": "search", "pattern_hash": "ab", "selected": 1})
+    assert evaluate(files, questions=log) == 2
+    said = capsys.readouterr().err
+    assert "1 with hashed requests" in said
+    assert "there are no questions in it" in said

@@ -29,13 +29,10 @@ def test_plain_lines_name_query_tool_and_success():
     uses = read(
         {"query": "pay it", "tool": "create_payment"},
         {"pattern": "look", "tool": "find_item", "success": False},
-        {"query": "both", "tools": ["a", "b"]},
     )
     assert uses.found == [
         Use("pay it", "create_payment", True),
         Use("look", "find_item", False),
-        Use("both", "a", True),
-        Use("both", "b", True),
     ]
     assert not uses.lacking
 
@@ -108,7 +105,7 @@ def test_a_service_learns_from_its_own_log(tmp_path: Path, capsys: pytest.Captur
 
 def test_a_file_without_uses_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     empty = tmp_path / "events"
-    empty.write_text('{"event": "SearchEvent", "query": "x"}\n')
+    empty.write_text('{"event": "search", "pattern": "x"}\n')
     assert run("--from", str(empty), "--url", "http://127.0.0.1:1", "--dry-run") == 1
     assert NO_TOOL in capsys.readouterr().err
 

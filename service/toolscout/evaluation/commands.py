@@ -1,4 +1,4 @@
-"""The commands on questions and uses of the past: evaluate, replay, lint and learn."""
+"""The commands on questions and uses of the past: evaluate, lint and learn."""
 
 import argparse
 import sys
@@ -13,10 +13,12 @@ from toolscout.contract.bounds import MAX_EVENTS
 from toolscout.contract.fields import MAX_LATENCY_BUDGET_MS
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
-from toolscout.evaluation.uses import Use, Uses, read_uses
+from toolscout.evaluation.questions import Question
+from toolscout.evaluation.uses import Use, is_log, uses_of
 from toolscout.searching import ask_service, max_tools, post, service_at
 from toolscout.settings import RANKERS
 from toolscout.terminal import positive
+from toolscout.tools.files import STDIN
 
 FEEDBACK = "/v1/tool-discovery/feedback"
 
@@ -44,8 +46,7 @@ def _add_asking(parser: argparse.ArgumentParser, *, counted: bool = True) -> Non
 def add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout evaluate`."""
     add = parser.add_argument
-    add("--questions", type=Path, required=True, metavar="FILE",
-        help="CSV or JSON lines with query and tools; - for stdin")  # fmt: skip
+    _add_questions(parser, is_required=True)
     _add_asking(parser)
     add("--html", type=Path, metavar="FILE", help="also write a page with pictures and all misses")
     add("--min-recall", type=float, metavar="SHARE", default=0.0,
@@ -57,18 +58,17 @@ def evaluate(parsed: argparse.Namespace) -> int:
 
     Raises:
         ConfigurationError: the service is not there, or refuses.
-        ToolscoutError: a file has no tools or no questions.
+        ToolscoutError: a file has no tools or no questions, or a log has several tenants.
         OSError: a file cannot be read or written.
     """
     from toolscout.evaluation import report
     from toolscout.evaluation.judging import judge
-    from toolscout.evaluation.questions import read_questions
     from toolscout.tools.files import read_file
 
     if not 0 <= parsed.min_recall <= 1:
         raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
     tools = read_file(parsed.tools)
-    questions = read_questions(parsed.questions, (tool.name for tool in tools))
+    questions = _questions(parsed, tools)
     progress = progress_of(len(questions))
     verdict = judge(tools, questions, asking(parsed, tools), parsed.top_k, progress)
     text = _as_json(verdict) if parsed.json else report.as_text(verdict, parsed.price)
@@ -81,6 +81,46 @@ def evaluate(parsed: argparse.Namespace) -> int:
         say(f"R@{parsed.top_k} is {recall:.3f}, below {parsed.min_recall}")
         return 1
     return 0
+
+
+def _add_questions(parser: argparse.ArgumentParser, *, is_required: bool = False) -> None:
+    add = parser.add_argument
+    add("--questions", type=Path, required=is_required, metavar="FILE",
+        help="CSV or JSON lines with query and tools, or a decision log (`log = full`);"
+        " - for stdin")  # fmt: skip
+    add("--tenant", metavar="NAME", help="the tenant of a log that has several")
+
+
+def _questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[Question]:
+    """Return the questions of a file, or of a log: what was asked, and what was called for it.
+
+    Raises:
+        ToolscoutError: there are none, or a log has several tenants.
+        OSError: the file cannot be read.
+    """
+    from toolscout.evaluation.questions import asked, read_questions
+
+    known = {tool.name for tool in tools}
+    data, shown = _read(parsed.questions)
+    if not is_log(data):
+        return read_questions(data, shown, known)
+    uses = uses_of(data.splitlines())
+    say(f"{shown}: {uses.summary()}")
+    called = [use for use in uses.of(parsed.tenant) if use.success]
+    if left := [use for use in called if use.tool not in known]:
+        say(f"  {len(left):,} are left out: their tools are not in the file")
+    return asked(((use.query, [use.tool]) for use in called if use.tool in known), shown)
+
+
+def _read(path: Path) -> tuple[bytes, str]:
+    """Return the content of a file, and how it is called in messages; `-` is standard input.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if path == STDIN:
+        return sys.stdin.buffer.read(), "standard input"
+    return path.read_bytes(), str(path)
 
 
 def asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int], dict[str, Any]]:
@@ -116,73 +156,11 @@ def progress_of(total: int) -> Callable[[int], None]:
     return progress
 
 
-def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of `toolscout replay`."""
-    add = parser.add_argument
-    add("file", type=Path, metavar="LOG", help="decision log (`log = full`), events of the client,"
-        " or JSON lines with query and tool; - for stdin")  # fmt: skip
-    _add_asking(parser)
-    add("--tenant", metavar="NAME", help="the tenant of a log that has several")
-
-
-def replay(parsed: argparse.Namespace) -> int:
-    """Answer the requests of a log once more; returns 0, or 1 if there are none in it.
-
-    Raises:
-        ConfigurationError: the log has several tenants, or the service is not there or refuses.
-        ToolscoutError: the file has no tools.
-        OSError: a file cannot be read.
-    """
-    from toolscout.evaluation.replay import as_lines, compared
-    from toolscout.tools.files import read_file
-
-    tools = read_file(parsed.tools)
-    uses = read_uses(parsed.file)
-    say(f"{parsed.file}: {uses.summary()}")
-    only = _tenant(parsed, uses)
-    if not only.found and not only.searches:
-        return 1
-    ask = asking(parsed, tools)
-    count, progress = 0, progress_of(len(only.found) + len(only.searches))
-
-    def show(query: str) -> Sequence[str]:
-        nonlocal count
-        count += 1
-        progress(count)
-        names: Sequence[str] = ask(query, parsed.top_k)["selected_names"]
-        return names
-
-    found = compared(only, tools, show)
-    text = _as_json(found) if parsed.json else "\n".join(as_lines(found, parsed.price))
-    print(text)  # noqa: T201  # a command prints
-    return 0
-
-
-def _tenant(parsed: argparse.Namespace, uses: Uses) -> Uses:
-    """Return what is of one tenant of a log.
-
-    Raises:
-        ConfigurationError: there are several, and none was given.
-    """
-    of = parsed.tenant
-    tenants = sorted({use.tenant for use in uses.found} | {one.tenant for one in uses.searches})
-    if of is None and len(tenants) > 1:
-        names = ", ".join(map(repr, tenants))
-        what = f"{parsed.file} has several tenants: give --tenant NAME, one of {names}"
-        raise ConfigurationError(what)
-    return Uses(
-        [use for use in uses.found if of in (None, use.tenant)],
-        [search for search in uses.searches if of in (None, search.tenant)],
-        uses.lines,
-        uses.lacking,
-    )
-
-
 def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout lint`."""
     add = parser.add_argument
     _add_asking(parser, counted=False)
-    add("--questions", type=Path, metavar="FILE", help="CSV or JSON lines with query and tools")
+    _add_questions(parser)
     add("--ignore", action="append", metavar="KIND", default=[],
         help="leave out a kind of finding; may be given several times")  # fmt: skip
 
@@ -196,16 +174,13 @@ def lint(parsed: argparse.Namespace) -> int:
         OSError: a file cannot be read.
     """
     from toolscout.evaluation.lint import KINDS, as_text, findings
-    from toolscout.evaluation.questions import Question, read_questions
     from toolscout.tools.files import read_file
 
     if unknown := set(parsed.ignore) - set(KINDS):
         kinds = ", ".join(KINDS)
         raise ConfigurationError(f"--ignore: no such kind {unknown.pop()!r}; there are {kinds}")
     tools = read_file(parsed.tools)
-    questions: list[Question] = []
-    if parsed.questions:
-        questions = read_questions(parsed.questions, (tool.name for tool in tools))
+    questions = _questions(parsed, tools) if parsed.questions else []
     ask = asking(parsed, tools) if questions else None
     found = [each for each in findings(tools, questions, ask) if each.kind not in parsed.ignore]
     print(_as_json(found) if parsed.json else as_text(found, len(tools)))  # noqa: T201
@@ -227,12 +202,13 @@ def learn(parsed: argparse.Namespace) -> int:
     """Report the uses of a file; returns 0, or 1 if there is none in it.
 
     Raises:
-        ConfigurationError: the service is not there, or refuses.
+        ConfigurationError: a log has several tenants, or the service is not there, or refuses.
         OSError: the file cannot be read.
     """
-    uses = read_uses(parsed.file)
-    say(f"{parsed.file}: {uses.summary()}")
-    found = _tenant(parsed, uses).found
+    data, shown = _read(parsed.file)
+    uses = uses_of(data.splitlines())
+    say(f"{shown}: {uses.summary()}")
+    found = uses.of(parsed.tenant)
     if parsed.dry_run or not found:
         return 0 if found else 1
     accepted = report(found, parsed.url)

@@ -3,16 +3,13 @@
 import csv
 import io
 import re
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from toolscout.errors import NOT_JSON, InvalidRequest
-from toolscout.tools.files import STDIN
 
 QUERY_KEYS = ("query", "question", "pattern")
 TOOL_KEYS = ("tools", "tool")
@@ -29,16 +26,32 @@ class Question(msgspec.Struct, frozen=True):
     tools: tuple[str, ...]
 
 
-def read_questions(path: Path, known: Iterable[str]) -> list[Question]:
-    """Read a file; `-` is standard input. Equal requests become one with the tools of all.
+def read_questions(data: bytes, shown: str, known: Collection[str]) -> list[Question]:
+    """Read the content of a file, which is called as shown.
 
     Raises:
         InvalidRequest: an entry has no request, or names a tool that is not known; with its place.
-        OSError: the file cannot be read.
     """
-    shown = "standard input" if path == STDIN else str(path)
-    data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
-    names, tools_of = set(known), dict[str, dict[str, None]]()
+    return asked(_answered(data, shown, known), shown)
+
+
+def asked(answered: Iterable[tuple[str, Sequence[str]]], shown: str) -> list[Question]:
+    """Return questions; equal requests become one with the tools of all.
+
+    Raises:
+        InvalidRequest: there are none.
+    """
+    tools_of = dict[str, dict[str, None]]()
+    for query, tools in answered:
+        tools_of.setdefault(query, {}).update(dict.fromkeys(tools))
+    if not tools_of:
+        raise InvalidRequest(f"{shown}: there are no questions in it")
+    return [Question(query, tuple(tools)) for query, tools in tools_of.items()]
+
+
+def _answered(
+    data: bytes, shown: str, names: Collection[str]
+) -> Iterator[tuple[str, Sequence[str]]]:
     for place, entry in _entries(data, shown):
         query = next((str(entry[key]) for key in QUERY_KEYS if entry.get(key)), "").strip()
         if not query:
@@ -55,10 +68,7 @@ def read_questions(path: Path, known: Iterable[str]) -> list[Question]:
                 close = get_close_matches(name, names, 1)
                 hint = f"; did you mean {close[0]}?" if close else ""
                 raise InvalidRequest(f"{place}: there is no tool {name!r}{hint}")
-        tools_of.setdefault(query, {}).update(dict.fromkeys(wanted))
-    if not tools_of:
-        raise InvalidRequest(f"{shown}: there are no questions in it")
-    return [Question(query, tuple(tools)) for query, tools in tools_of.items()]
+        yield query, wanted
 
 
 def _entries(data: bytes, shown: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
