@@ -9,7 +9,6 @@
     python -m evals --cases                       documented behaviour of other systems
     python -m evals --learning                    before and after feedback
     python -m evals --turns                       feedback turn by turn, and its curve
-    python -m evals --fill                        full answers against as few as needed
     python -m evals --messages                    conversations against their last turn
     python -m evals --languages                   our own questions in other languages
 
@@ -27,7 +26,6 @@ from evals import (
     ablations,
     cases,
     docs,
-    fill,
     learning,
     messages,
     outcomes,
@@ -84,7 +82,6 @@ def parser() -> argparse.ArgumentParser:
     kind.add_argument("--ablations", action="store_true", help="one switch at a time")
     kind.add_argument("--outcomes", action="store_true", help="match, weak, no_match")
     kind.add_argument("--cases", action="store_true", help="cases of other systems")
-    kind.add_argument("--fill", action="store_true", help="full answers and short ones")
     kind.add_argument("--messages", action="store_true", help="conversations")
     kind.add_argument("--languages", action="store_true", help="questions in other languages")
     kind.add_argument("--learning", action="store_true", help="before and after feedback")
@@ -115,7 +112,7 @@ def _about_learning(folder: Path, parsed: argparse.Namespace) -> Found | None:
         text, data = learning.report(folder, parsed.model, parsed.limit)
         return "learning", text, data, ""
     if parsed.turns:
-        text, data = turns.report(folder, parsed.model, parsed.sets, parsed.docs)
+        text, data = turns.report(folder, parsed.model, parsed.sets)
         return "turns", text, data, ""
     return None
 
@@ -133,10 +130,6 @@ def _about_rankers(folder: Path, parsed: argparse.Namespace) -> Found:
     elif parsed.cases:
         kind = "cases"
         text, data = cases.report(folder / "cases", parsed.model)
-    elif parsed.fill:
-        kind = "fill"
-        sets = [load_set(folder / "toolsets" / "dev" / name) for name in DEV]
-        text, data = fill.table(sets, parsed.model, parsed.limit)
     elif parsed.messages:
         kind = "messages"
         text, data = messages.table(load_set(folder / "toolsets" / "dev" / DIALOGUES), parsed.model)

@@ -19,11 +19,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from evals import curves, metrics
+from evals import metrics
 from evals import report as reporting
 from evals.learning import SETS, Replay, hopeless_queries, reported
 from evals.rankers import Ours
-from evals.sets import DEV, Question, ToolSet, load_set
+from evals.sets import Question, ToolSet, load_set
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
@@ -53,14 +53,12 @@ AFTER = (0, 1, 2, 3, 5, 8, 12)
 """Reports of the new tool after which its questions are asked."""
 
 TENANT = "agent"
-PICTURE = Path("images") / "learning.svg"
-"""Where the curve is drawn, beside the page with the table."""
 
 
 def report(
-    folder: Path, model: str, names: Sequence[str] | None, page: Path | None
+    folder: Path, model: str, names: Sequence[str] | None
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return the tables as Markdown, and the figures; draws the curve beside a page."""
+    """Return the tables as Markdown, and the figures."""
     ours = Ours("hybrid", model)
     rows: list[dict[str, Any]] = []
     drifts: list[list[str]] = []
@@ -74,14 +72,6 @@ def report(
         for fails in (False, True):
             how = "fails" if fails else "is not reported"
             drifts.append([path.name, how, *_drift(asked, catalog, ours, fails)])
-    if page is not None:
-        drawn = {
-            row["set"]: [100 * (1 - found["R@5"]) for found in row["steps"]]
-            for row in rows
-            if not row["wrong"] and row["set"] in DEV
-        }
-        picture = curves.svg(STEPS, drawn, "turns", "missed tools, %")
-        (page.parent / PICTURE).write_text(picture, "utf-8")
     header = ["set", "wrong", *(f"after {step}" for step in STEPS), "hopeless told or weak"]
     text = reporting.table(header, [_cells(row) for row in rows], markdown=True)
     header = ["set", "the old tool", *(f"after {count}" for count in AFTER)]

@@ -16,7 +16,7 @@ from typing import Any, Unpack, get_args
 import msgspec
 
 from toolscout.contract.answers import Counts, Match, Resolution
-from toolscout.contract.fields import DEFAULT_TOP_K, KINDS, Detail, Fill, Outcome, RankerName
+from toolscout.contract.fields import DEFAULT_TOP_K, KINDS, Detail, Outcome, RankerName
 from toolscout.contract.requests import Filters, Messages
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest, did_you_mean
@@ -47,7 +47,6 @@ CHOICES: dict[str, Sequence[str]] = {
     "ranker": get_args(RankerName),
     "no_match": get_args(NoMatch),
     "detail": get_args(Detail),
-    "fill": get_args(Fill),
 }
 """Options with few values."""
 
@@ -172,7 +171,6 @@ class Engine:
         (whole when it is None), which also fills `tools` of the result. `session` has earlier
         calls, `context` files and words of the work; both adjust scores slightly. `no_match_below`
         replaces the engine's own. With `prerequisites`, tools that find required ids are added.
-        `fill="evident"` leaves slots empty that only tools far behind the best one would fill.
 
         Raises:
             EmptyPattern: the pattern is blank, or no message is a user's.

@@ -95,7 +95,6 @@ def test_other_paths_are_not_found(server: Server, path: str):
     [
         ("ranker", "auto, regex, bm25, semantic, hybrid, rrf, okapi"),
         ("detail", "names, brief, full"),
-        ("fill", "all, evident"),
         ("filters.max_risk", "read_only, write_local, write_remote, destructive"),
     ],
 )

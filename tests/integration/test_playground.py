@@ -75,8 +75,6 @@ def test_an_answer_is_as_short_and_as_bare_as_asked(visit: Visit):
     visit.settings()
     visit.page.get_by_label("With prerequisites").uncheck()
     expect(visit.page.locator("[data-ranker=hybrid] .name", has_text="search_")).to_have_count(0)
-    visit.page.get_by_label("As few as needed").check()
-    expect(visit.page.locator("[data-ranker=hybrid] .ranking:not(.cut) .name")).to_have_count(1)
 
 
 def test_tools_are_sent_once_and_again_when_the_service_forgot_them(

@@ -16,7 +16,6 @@ from toolscout.contract.bounds import (
 RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"]
 Outcome = Literal["match", "weak", "no_match"]
 Detail = Literal["names", "brief", "full"]
-Fill = Literal["all", "evident"]
 Status = Literal["available", "unavailable"]
 Kind = Literal["tool", "skill", "prompt", "resource"]
 Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
@@ -24,7 +23,6 @@ Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
 CHOICES: dict[str, tuple[str, ...]] = {
     "ranker": get_args(RankerName),
     "detail": get_args(Detail),
-    "fill": get_args(Fill),
     "max_risk": get_args(Risk),
     "kinds": get_args(Kind),
     "top_k_by_kind": get_args(Kind),

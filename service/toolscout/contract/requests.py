@@ -26,7 +26,6 @@ from toolscout.contract.fields import (
     Amount,
     BudgetTokens,
     Detail,
-    Fill,
     FilterValues,
     Kind,
     LatencyBudget,
@@ -157,7 +156,6 @@ class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
     context: Context | None = None
     complete_chain: bool | None = None
     prerequisites: bool | None = None
-    fill: Fill | None = None
 
 
 class SearchRequest(SearchFields, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.contract.bounds import MAX_PATTERN_CHARS
-from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Fill, Kind, Outcome, RankerName
+from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Kind, Outcome, RankerName
 from toolscout.contract.requests import Context, Filters, Session
 from toolscout.index.bm25 import LexicalScores
 from toolscout.index.facets import Allowed
@@ -75,8 +75,6 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     include_definitions: bool = False
     prerequisites: bool = True
     """Whether tools that find required identifiers are selected too."""
-    fill: Fill = "all"
-    """Whether places after an evident winner are filled with tools far behind it."""
     session: Session | None = None
     context: Context | None = None
 
@@ -104,7 +102,6 @@ class SearchOptions(TypedDict, total=False):
     context: Context | None
     no_match_below: float | None
     prerequisites: bool
-    fill: Fill
     top_k_by_kind: Mapping[Kind, int] | None
 
 
@@ -178,8 +175,6 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     scores: Floats = _NO_SCORES
     outcome: Outcome = "match"
     boosts: Boosts | None = None
-    has_clauses: bool = False
-    """Whether the query asks for several things, each with another tool."""
     prerequisites: dict[int, int] = {}
     """From tools that find a required identifier to the tools that require it."""
 

@@ -22,7 +22,7 @@ SCORING = (
 STAGES = (
     *SCORING,
     *(selecting.judge, selecting.boost, selecting.cover, selecting.require, selecting.recall),
-    *(selecting.order, selecting.fill, selecting.limit, selecting.choose),
+    *(selecting.order, selecting.limit, selecting.choose),
 )
 
 

@@ -57,10 +57,6 @@ def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
     return chosen
 
 
-COMPARABLE = 0.7
-"""Share of the best score from which another tool's evidence is comparable."""
-
-
 ONLY_WORDS = "there was no time to compare meanings, and no tool has a word of this"
 """Note of an answer without tools, where a later one may have some."""
 
@@ -109,7 +105,7 @@ def cover(ranking: Ranking) -> Ranking:
     if ranking.ranker != "hybrid" or ranking.outcome == "no_match":
         return ranking
     ranked = coverage.cover(ranking)
-    return ranking if ranked is None else replace(ranking, ranked=ranked, has_clauses=True)
+    return ranking if ranked is None else replace(ranking, ranked=ranked)
 
 
 def require(ranking: Ranking) -> Ranking:
@@ -163,21 +159,6 @@ def _kept(ranking: Ranking, ranked: list[int], pins: Pins) -> list[int]:
         full = {*here.matching, *here.others} - room
         pins = Pins(*(tuple(row for row in part if row not in full) for part in pins))
     return choosing.kept_pins(ranked, pins, ranking.ask.top_k)
-
-
-def fill(ranking: Ranking) -> Ranking:
-    """Leave slots empty that only tools far behind the best one would fill, where so asked.
-
-    What comes for another reason than its own evidence stays: names, pins, chains, prerequisites
-    and the tools of several wishes.
-    """
-    ranked, scores = ranking.ranked, ranking.scores
-    if ranking.ask.fill == "all" or ranking.has_clauses or ranking.ranker == "regex" or not ranked:
-        return ranking
-    fixed = {*ranking.pinned, *ranking.following, *ranking.prerequisites}
-    fixed.update(mention.row for mention in ranking.mentions)
-    least = COMPARABLE * max(scores[row] for row in ranked)
-    return replace(ranking, ranked=[row for row in ranked if row in fixed or scores[row] >= least])
 
 
 def limit(ranking: Ranking) -> Ranking:

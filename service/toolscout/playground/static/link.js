@@ -13,7 +13,6 @@ function settings(kept) {
     ["tools", chosen("source")],
     ["ranker", chosen("ranker")],
     ["top_k", byId("top-k").value],
-    ...(byId("fewer").checked ? [["fill", "evident"]] : []),
     ...(byId("prerequisites").checked ? [] : [["prerequisites", "false"]]),
     ...(own ? [] : kept.map((name) => ["keep", name])),
   ]);
@@ -36,7 +35,6 @@ export function restore() {
   for (const name of ["source", "ranker"]) choose(name);
   byId("query").value = said.get("q") ?? "";
   if (Number(said.get("top_k")) >= 1) byId("top-k").value = said.get("top_k");
-  byId("fewer").checked = said.get("fill") === "evident";
   byId("prerequisites").checked = said.get("prerequisites") !== "false";
   addEventListener("hashchange", () => location.reload()); // another link in the same window
   return said.getAll("keep");

@@ -31,7 +31,6 @@ function question() {
     top_k: Math.min(Math.max(topK || 1, 1), MOST),
     ranker: document.querySelector("[name=ranker]:checked").value,
     ...(kept.length > 0 && { always_keep: kept }),
-    ...(byId("fewer").checked && { fill: "evident" }),
     ...(!byId("prerequisites").checked && { prerequisites: false }),
   };
 }
@@ -118,7 +117,7 @@ function example(text) {
 
 query.addEventListener("input", () => ask());
 for (const id of ["top-k", "price"]) byId(id).addEventListener("input", () => ask());
-for (const id of ["fewer", "prerequisites"]) byId(id).addEventListener("change", () => ask(0));
+byId("prerequisites").addEventListener("change", () => ask(0));
 for (const radio of document.getElementsByName("ranker")) radio.addEventListener("change", () => ask(0));
 byId("key").addEventListener("input", (event) => {
   service.key = event.target.value.replace(/[^\x21-\x7e]/g, ""); // what a header may hold

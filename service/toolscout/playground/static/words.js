@@ -17,7 +17,6 @@ const MEANINGS = {
   cut: "The most names that the answer may have (top_k). What follows would have been next.",
   digest: "A fingerprint of the tools. Tools that the service has seen need not be sent again.",
   top_k: "The most names that the answer may have. Often fewer have evidence.",
-  fewer: "Stops after the tools with clear evidence instead of filling up to top_k.",
   prerequisites: "Adds the tool that finds what another one requires, such as a customer_id.",
   always_keep: "Tools that stand in every answer, after those that fit better.",
 };
