@@ -215,7 +215,7 @@ def parser() -> argparse.ArgumentParser:
         for name in ("insecure", "allowed_hosts", "tls_cert", "tls_key", "tls_client_ca"):
             _add_setting(one, BY_NAME[name])
 
-    about = "register tools of a file, of MCP servers, or skills as a catalog"
+    about = "register tools of a file, or of MCP servers, as a catalog"
     add_import_arguments(command("import", import_servers, about, "mcp"))
 
     about = "copy the SQLite store to a file, also while it is used"

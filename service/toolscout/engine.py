@@ -16,7 +16,7 @@ from typing import Any, Unpack, get_args
 import msgspec
 
 from toolscout.contract.answers import Counts, Match, Resolution
-from toolscout.contract.fields import DEFAULT_TOP_K, KINDS, Detail, Outcome, RankerName
+from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Outcome, RankerName
 from toolscout.contract.requests import Filters, Messages
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest, did_you_mean
@@ -31,7 +31,7 @@ from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import MAX_TOOLS, ToolList
 from toolscout.index.vectors import Embedder
 from toolscout.learning.examples import ExamplePriors, judged
-from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions, total
+from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
 from toolscout.ranking.decided import NO_EXPERIENCE, Decided
@@ -157,15 +157,13 @@ class Engine:
     def search(
         self,
         pattern: str | Sequence[Any],
-        top_k: int | None = None,
+        top_k: int = DEFAULT_TOP_K,
         *,
         explain: bool = False,
         **options: Unpack[SearchOptions],
     ) -> Result:
         """Select the tools for a query, or for what the messages of a conversation ask for.
 
-        `top_k` is 5 unless `top_k_by_kind` has other numbers, such as `{"tool": 5, "skill": 2}`:
-        the best of each kind, none of others, and of all together at most `top_k` if it is given.
         `filters` restrict which tools may be selected; tools below `min_score` are left out, pins
         excepted; `budget_tokens` is spent in rank order on tools shown at the level of `detail`
         (whole when it is None), which also fills `tools` of the result. `session` has earlier
@@ -181,13 +179,8 @@ class Engine:
         said = Conversation(pattern) if isinstance(pattern, str) else _read(pattern)
         if not said.pattern.strip():
             raise EmptyPattern("pattern is blank")
-        by_kind = options.get("top_k_by_kind") or {}
-        if unknown := by_kind.keys() - set(KINDS):
-            raise InvalidRequest(f"top_k_by_kind: there is no kind {', '.join(sorted(unknown))}")
-        top_k = total(by_kind) or DEFAULT_TOP_K if top_k is None else top_k
-        least = min(map(_number, (top_k, *by_kind.values())))
-        if least < 1:
-            raise InvalidRequest(f"top_k must be at least 1, got {least}")
+        if _number(top_k) < 1:
+            raise InvalidRequest(f"top_k must be at least 1, got {top_k}")
         ask = self._ask(said, top_k, options)
         catalog = self.catalog
         encoder_vector = None

@@ -107,16 +107,6 @@ def test_a_value_that_is_no_choice_is_answered_with_the_choices(
     assert error == {"path": field, "message": f"expected one of {choices}"}
 
 
-def test_a_kind_that_there_is_not_is_answered_with_the_kinds(server: Server):
-    for fields, path in (
-        ({"filters": {"kinds": [SECRET]}}, "filters.kinds[0]"),
-        ({"top_k_by_kind": {SECRET: 1}}, "top_k_by_kind"),
-    ):
-        (error,) = problem_of(server.search("x", **fields), 422, "invalid_request")["errors"]
-        message = "expected one of tool, skill, prompt, resource"
-        assert error == {"path": path, "message": message}
-
-
 def test_a_misspelt_choice_is_repeated(server: Server):
     (error,) = problem_of(server.search("x", ranker="hybird"), 422, "invalid_request")["errors"]
     assert error["message"].endswith('okapi; got "hybird"')
@@ -168,7 +158,7 @@ def echoing() -> list[object]:
     tool = {"name": SECRET, "description": SECRET}
     bodies: list[object] = [
         {"pattern": "x", "tools": [tool | {field: SECRET}]}
-        for field in ("tags", "risk", "status", "kind", "keywords", "required_keys")
+        for field in ("tags", "risk", "status", "keywords", "required_keys")
     ]
     bodies += [{"pattern": "x", "tools": [tool | {"tags": [[SECRET]]}]}]
     bodies += [{"pattern": "x", "tools": [tool, tool | {"risk": SECRET}]}]

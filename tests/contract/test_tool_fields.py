@@ -10,7 +10,6 @@ FIELDS: dict[str, Any] = {
     "description": "Turn a page",
     "definition": {"input_schema": {}},
     "parameters": {"type": "object", "properties": {"zebra": {"type": "string"}}},
-    "kind": "skill",
     "namespace": "zoo",
     "domain": "zoology",
     "tags": ["striped"],
@@ -53,7 +52,6 @@ def test_null_is_absent(server: Server, field: str):
         ("tags", [1]),
         ("keywords", [None]),
         ("risk", "harmless"),
-        ("kind", "function"),
         ("status", "broken"),
     ],
 )

@@ -36,7 +36,7 @@ MAX_MESSAGES = 256
 RECONNECT_PAUSE_S = 0.025
 """Longest pause before connecting a second time; random, so that clients do not retry together."""
 
-FILTERS = ("filters", "max_risk", "top_k_by_kind")
+FILTERS = ("filters", "max_risk")
 """Fields of a request by which a tool may be left out, however few there are."""
 
 PATIENT_MS, BUDGET = 900, 0.6

@@ -17,19 +17,15 @@ RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okap
 Outcome = Literal["match", "weak", "no_match"]
 Detail = Literal["names", "brief", "full"]
 Status = Literal["available", "unavailable"]
-Kind = Literal["tool", "skill", "prompt", "resource"]
 Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "ranker": get_args(RankerName),
     "detail": get_args(Detail),
     "max_risk": get_args(Risk),
-    "kinds": get_args(Kind),
-    "top_k_by_kind": get_args(Kind),
 }
 """The values of fields of requests that have few."""
 
-KINDS = get_args(Kind)
 
 DEFAULT_TOP_K = 5
 NO_MATCH_BELOW = 0.02
@@ -45,9 +41,6 @@ MAX_LATENCY_BUDGET_MS = 60_000
 ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_CHARS)]
 # Whole numbers, but decoded as floats: some callers' integers went through float64.
 TopK = Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K)]
-TopKByKind = Annotated[
-    dict[Kind, TopK], msgspec.Meta(extra_json_schema={"propertyNames": {"enum": list(KINDS)}})
-]
 Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_TOP_K)]
 Signal = Annotated[str, msgspec.Meta(max_length=MAX_SIGNAL_CHARS)]
 BudgetTokens = Annotated[float, msgspec.Meta(ge=0, le=MAX_BUDGET_TOKENS)]

@@ -27,7 +27,6 @@ from toolscout.contract.fields import (
     BudgetTokens,
     Detail,
     FilterValues,
-    Kind,
     LatencyBudget,
     Names,
     RankerName,
@@ -36,7 +35,6 @@ from toolscout.contract.fields import (
     Signal,
     ToolName,
     TopK,
-    TopKByKind,
     Turn,
 )
 
@@ -98,7 +96,6 @@ class Filters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exclude: Names | None = None
     """Names of tools, as in `tools`; the others are excluded, or these."""
     max_risk: Risk | None = None
-    kinds: tuple[Kind, ...] | None = None
 
 
 class Use(msgspec.Struct, frozen=True):
@@ -139,7 +136,6 @@ class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
 
     top_k: TopK | None = None
     max_tools: TopK | None = None
-    top_k_by_kind: TopKByKind | None = None
     always_keep: Names | None = None
     tools: msgspec.Raw = ABSENT
     catalog: str | None = None

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.contract.fields import ABSENT, Kind, Risk, Status, ToolName
+from toolscout.contract.fields import ABSENT, Risk, Status, ToolName
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -14,8 +14,6 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     description: str | None = None
     definition: msgspec.Raw = ABSENT
     parameters: msgspec.Raw = ABSENT
-    kind: Kind | None = None
-    """What the document is; a tool unless it says otherwise."""
     namespace: str | None = None
     domain: str | None = None
     tags: tuple[str, ...] | None = None
@@ -44,8 +42,6 @@ class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     name: str
-    kind: Kind | None = None
-    """Absent for a tool."""
     summary: str | None = None
     parameters: list[str] | None = None
     required: list[str] | None = None

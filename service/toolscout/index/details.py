@@ -36,7 +36,6 @@ def detail_of(
     full = detail == "full"
     return ToolDetail(
         name=tool.name,
-        kind=None if tool.kind == "tool" else tool.kind,
         summary=summary,
         parameters=list(parameters),
         required=_required(parameters) or None,

@@ -60,10 +60,6 @@ class ToolsFound(msgspec.Struct, frozen=True, omit_defaults=True):
     """The number of all tools, where none fits."""
     namespaces: dict[str, int] | None = None
     for_example: list[str] | None = None
-    skills: list[str] | None = None
-    """Skills in a line each, after the name of the tool that reads them."""
-    texts: list[str] | None = None
-    """Resources, to be read under their URI, and prompts, in a line each."""
     unavailable: dict[str, str] | None = None
     """Servers whose tools are left out, and why."""
 

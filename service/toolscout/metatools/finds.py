@@ -99,7 +99,7 @@ async def search_tools(source: Schemas, wanted: FindTools) -> ToolsRead:
         detail="names",
     )
     found = await source.search(search)
-    if not (found.tools or found.skills or found.texts):
+    if not found.tools:
         await check_domain(source, wanted.domain)
     names_found = [tool.name for tool in found.tools]
     whole = _whole(names_found, source)

@@ -1,6 +1,6 @@
 """The values of the pipeline: a question, its state between stages, and the answer."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, TypedDict
 
 import msgspec
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.contract.bounds import MAX_PATTERN_CHARS
-from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Kind, Outcome, RankerName
+from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Outcome, RankerName
 from toolscout.contract.requests import Context, Filters, Session
 from toolscout.index.bm25 import LexicalScores
 from toolscout.index.facets import Allowed
@@ -60,8 +60,6 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     earlier: tuple[Earlier, ...] = ()
     """What was said before in a conversation."""
     top_k: int = DEFAULT_TOP_K
-    top_k_by_kind: Mapping[Kind, int] | None = None
-    """Most documents of each kind, within `top_k`; of other kinds none. By default all compete."""
     always_keep: Sequence[str] = ()
     ranker: RankerName = "auto"
     no_match: NoMatch = "empty"
@@ -84,11 +82,6 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         return self.pattern.strip()[:MAX_PATTERN_CHARS]
 
 
-def total(by_kind: Mapping[Kind, int] | None) -> int | None:
-    """Return how many documents all kinds may have together; None where they have no numbers."""
-    return sum(by_kind.values()) if by_kind else None
-
-
 class SearchOptions(TypedDict, total=False):
     """Arguments of a search beside its query; as fields of `Ask`, but None means the default."""
 
@@ -102,7 +95,6 @@ class SearchOptions(TypedDict, total=False):
     context: Context | None
     no_match_below: float | None
     prerequisites: bool
-    top_k_by_kind: Mapping[Kind, int] | None
 
 
 class DecideOptions(TypedDict, total=False):
@@ -141,8 +133,6 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     allowed: Allowed | None = None
     """The tools that may be selected; None when all may."""
-    of_kind: Mapping[Kind, Allowed] = {}
-    """The same of each kind that has its own number of places; empty if none has."""
     pinned: tuple[int, ...] = ()
     """The rows of `always_keep` that may be selected."""
     unknown_pins: tuple[str, ...] = ()

@@ -1,15 +1,12 @@
 """Choose the tools to show from a ranking: the cap, the pins, names first."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.contract.fields import Kind
-from toolscout.index.facets import Allowed
 from toolscout.index.names import Mention
 from toolscout.ranking.calibration import MATCH
 
@@ -61,50 +58,24 @@ def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
     return ranked
 
 
-def best_of_kinds(scores: NDArray[np.float32], count: int, of_kind: Iterable[Allowed]) -> list[int]:
-    """Return the `count` best rows of each kind, all of them best first."""
-    rows = [row for allowed in of_kind for row in best(scores * allowed, count)]
-    return sorted(rows, key=lambda row: (-scores[row], row))
-
-
 class Places:
-    """The places of an answer: of all documents together, and of each kind with its own number.
+    """The places of an answer, some of which pins `kept` have taken."""
 
-    Args:
-        top_k: of all together.
-        kept: pins, which have taken theirs.
-        by_kind: of each kind; None if all compete.
-        of_kind: which rows belong to each of these kinds.
-    """
-
-    def __init__(
-        self,
-        top_k: int,
-        kept: Iterable[int] = (),
-        by_kind: Mapping[Kind, int] | None = None,
-        of_kind: Mapping[Kind, Allowed] | None = None,
-    ) -> None:
+    def __init__(self, top_k: int, kept: Iterable[int] = ()) -> None:
         self._free = top_k
-        self._of_kind = of_kind or {}
-        self._left = Counter(by_kind)
         for row in kept:
             self.take(row)
 
     def has_room(self, row: int) -> bool:
         """Whether there is a place for a row."""
-        return self._free > 0 and (not self._of_kind or self._left[self._kind(row)] > 0)
+        return self._free > 0
 
     def take(self, row: int) -> bool:
         """Take the place of a row, if there is one."""
-        if not self.has_room(row):
+        if not self._free:
             return False
         self._free -= 1
-        if self._of_kind:
-            self._left[self._kind(row)] -= 1
         return True
-
-    def _kind(self, row: int) -> Kind:
-        return next(kind for kind, rows in self._of_kind.items() if rows[row])
 
 
 def names_first(

@@ -1,13 +1,11 @@
 """The first stages of the pipeline: which tools may be selected, and the evidence for each."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
 
-from toolscout.contract.fields import Kind
-from toolscout.contract.requests import Filters
 from toolscout.index import lines
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
@@ -26,11 +24,7 @@ NO_VECTORS = "no vectors yet"
 def allow(ranking: Ranking) -> Ranking:
     """Find the tools that may be selected, and the pins and the chain among them."""
     ask, source, chain = ranking.ask, ranking.source, ranking.chain
-    if ask.top_k_by_kind:
-        ranking = replace(ranking, of_kind=_of_kind(ranking, ask.top_k_by_kind))
-        allowed: Allowed | None = np.logical_or.reduce(list(ranking.of_kind.values()))
-    else:
-        allowed = source.allowed(ask.filters, ask.ranking_part, ask.always_keep, ask.top_k)
+    allowed = source.allowed(ask.filters, ask.ranking_part, ask.always_keep, ask.top_k)
     following = chain.names if chain is not None and chain.is_sure else ()
     if allowed is None and not ask.always_keep and not following:
         return ranking
@@ -43,20 +37,6 @@ def allow(ranking: Ranking) -> Ranking:
         unknown_pins=lost,
         following=rows(following),
     )
-
-
-def _of_kind(ranking: Ranking, by_kind: Mapping[Kind, int]) -> dict[Kind, Allowed]:
-    """Return the documents that may be selected of each kind that has places."""
-    ask, source, filters = ranking.ask, ranking.source, ranking.ask.filters or Filters()
-    found = {}
-    for kind, count in by_kind.items():
-        if filters.kinds and kind not in filters.kinds:
-            found[kind] = np.zeros(len(source), np.bool_)
-            continue
-        wanted = replace(filters, kinds=(kind,))
-        allowed = source.allowed(wanted, ask.ranking_part, ask.always_keep, count)
-        found[kind] = np.ones(len(source), np.bool_) if allowed is None else allowed
-    return found
 
 
 def read(ranking: Ranking) -> Ranking:

@@ -151,13 +151,7 @@ def order(ranking: Ranking) -> Ranking:
 
 
 def _kept(ranking: Ranking, ranked: list[int], pins: Pins) -> list[int]:
-    """Return the pins that an answer has room for; each kind with its own number is asked alone."""
-    for kind, rows in ranking.of_kind.items():
-        here = Pins(*(tuple(row for row in part if rows[row]) for part in pins))
-        among = [row for row in ranked if rows[row]]
-        room = set(choosing.kept_pins(among, here, (ranking.ask.top_k_by_kind or {})[kind]))
-        full = {*here.matching, *here.others} - room
-        pins = Pins(*(tuple(row for row in part if row not in full) for part in pins))
+    """Return the pins that an answer has room for."""
     return choosing.kept_pins(ranked, pins, ranking.ask.top_k)
 
 
@@ -188,17 +182,14 @@ def choose(ranking: Ranking) -> Ranking:
 
 
 def _best(ranking: Ranking) -> list[int]:
-    """Return the best rows, best first, of each kind with its own number as many as of all."""
-    scores, depth = ranking.scores, _depth(ranking)
-    if ranking.of_kind:
-        return choosing.best_of_kinds(scores, depth, ranking.of_kind.values())
-    return choosing.best(scores, depth)
+    """Return the best rows, best first."""
+    return choosing.best(ranking.scores, _depth(ranking))
 
 
 def _places(ranking: Ranking) -> Places:
     """Return the places of the answer, in which the pins are already."""
     ask = ranking.ask
-    return Places(ask.top_k, ranking.kept, ask.top_k_by_kind, ranking.of_kind)
+    return Places(ask.top_k, ranking.kept)
 
 
 def _depth(ranking: Ranking) -> int:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from toolscout.contract.fields import ABSENT, KINDS
+from toolscout.contract.fields import ABSENT
 from toolscout.contract.tools import RAW_FIELDS, Tool
 from toolscout.errors import FieldError, InvalidRequest, InvalidTool, wrong_field
 from toolscout.tools.shapes import (
@@ -225,8 +225,6 @@ def _tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool
         fields["description"] = core_of(entry).get("description")
     try:
         if not _FOREIGN.isdisjoint(entry):
-            if fields.get("kind") not in KINDS:
-                fields.pop("kind", None)  # some providers have a key of this name, too
             if fields.get("definition") is None:
                 fields.pop("parameters", None)
                 fields["definition"] = sent or entry

@@ -60,7 +60,6 @@ VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
     "tags": lambda traits: map(fold, traits.tags),
     "sources": lambda traits: _one(traits.source),
     "capabilities": lambda traits: map(fold, traits.capabilities),
-    "kinds": lambda traits: (traits.kind,),
 }
 """For each facet of `Filters` the values of a tool."""
 

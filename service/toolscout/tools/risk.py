@@ -82,16 +82,9 @@ def risk_of(tool: Any) -> Risk:
     level = fields.get("risk")
     if level in LEVELS:
         return level  # type: ignore[no-any-return]
-    if is_text(fields.get("kind")):
-        return "read_only"
     name, description = texts(tool)
     elsewhere = bool(fields.get("namespace") or namespace_in(name))
     return risk(name, description, fields.get("annotations"), is_elsewhere=elsewhere)
-
-
-def is_text(kind: object) -> bool:
-    """Return whether a document of a kind is only read, so that using it changes nothing."""
-    return kind in ("skill", "prompt", "resource")
 
 
 def needs_schema(level: Risk) -> bool:

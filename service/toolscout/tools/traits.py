@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 
 from toolscout.common.spelling import namespace_in, source_in
-from toolscout.contract.fields import ABSENT, Kind, Risk
+from toolscout.contract.fields import ABSENT, Risk
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import words, words_to_terms
 from toolscout.tools.documents import read_tool
-from toolscout.tools.risk import PURPOSE_CHARS, is_text, risk
+from toolscout.tools.risk import PURPOSE_CHARS, risk
 
 
 class Traits(msgspec.Struct, frozen=True, gc=False):
@@ -35,7 +35,6 @@ class Traits(msgspec.Struct, frozen=True, gc=False):
     named_domains: tuple[str, ...] = ()
     """Domains indicated by a word of the name or namespace; filters use them if none is declared.
     """
-    kind: Kind = "tool"
 
     @property
     def shown_domain(self) -> str:
@@ -81,7 +80,7 @@ def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
     """Infer the traits of a tool whose text has been read."""
     said = declared(tool)
     level = said.risk
-    if tool.risk is None and not is_text(tool.kind):
+    if tool.risk is None:
         elsewhere = bool(said.namespace)
         level = risk(tool.name, clues.purpose, clues.annotations, is_elsewhere=elsewhere)
     domain = said.domain
@@ -111,9 +110,8 @@ def declared(tool: Tool) -> Traits:
         tool.tags or (),
         tool.source or source_in(tool.name),
         tool.capabilities or (),
-        tool.risk or ("read_only" if is_text(tool.kind) else "write_remote"),
+        tool.risk or "write_remote",
         tool.status != "unavailable",
-        kind=tool.kind or "tool",
     )
 
 

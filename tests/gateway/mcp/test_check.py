@@ -45,7 +45,7 @@ def test_pinned_tools_that_providers_refuse_are_named_with_who_refuses_them(chec
     pinned = [f"odd__{tool['name']}" for tool in ODD]
     status, lines = check({"odd": raw_server(ODD)}, pinned=pinned)
     assert status == 0
-    assert lines[0] == "all: 4 tools of odd"
+    assert lines[0] == "4 tools of odd"
     assert [line.split(": ")[1] for line in lines[1:]] == pinned[:3]
     assert lines[1].endswith("(all); it is found, not listed")
     assert lines[2].endswith(
@@ -68,7 +68,7 @@ def test_a_check_says_what_is_left_out_of_each_server(check: Any):
     ill = [{"name": "bare"}, *ODD[3:]]
     status, lines = check({"odd": raw_server(ill)})
     left_out = "odd: left out: 1 that cannot be read: bare (inputSchema: field required)"
-    assert (status, lines) == (0, ["all: 1 tools of odd", left_out])
+    assert (status, lines) == (0, ["1 tools of odd", left_out])
 
 
 @pytest.mark.parametrize(
@@ -85,21 +85,13 @@ def test_a_pinned_tool_that_is_left_out_is_said_to_be(check: Any, pin, entry, op
     status, lines = check({"odd": raw_server(tools) | entry}, "--pin", f"odd__{pin}", **options)
     assert status == 2
     told = f"odd__{pin} is {said}" if said else f"there is no tool odd__{pin}"
-    assert lines[0].startswith(f"toolscout: all: pinned: {told}")
-
-
-def test_a_tool_that_a_profile_has_not_is_said_to_be_left_out_of_it(check: Any):
-    profiles = {"few": {"max_risk": "read_only", "pinned": ["odd__send"]}}
-    tools = [*ODD[3:], ODD[3] | {"name": "send"}]
-    status, lines = check({"odd": raw_server(tools)}, profiles=profiles)
-    assert status == 2
-    assert "profile few: pinned: odd__send is left out of this profile" in lines[0]
+    assert lines[0].startswith(f"toolscout: pinned: {told}")
 
 
 def test_tools_that_providers_would_refuse_are_named_without_pins_too(check: Any):
     status, lines = check({"odd": raw_server(ODD)}, "--pin", "odd__lookup")
     refused = "2 that providers refuse where they are listed as themselves"
-    assert (status, lines[0]) == (0, "all: 4 tools of odd")
+    assert (status, lines[0]) == (0, "4 tools of odd")
     assert lines[1].startswith("pinned: odd__lookup: ")
     assert lines[2:] == [f"{refused}: odd__GET /users/{{id}}, odd__{LONG}"]
 
@@ -107,7 +99,7 @@ def test_tools_that_providers_would_refuse_are_named_without_pins_too(check: Any
 def test_an_exact_name_that_was_meant_as_a_pattern_is_named(check: Any):
     servers = {"odd": raw_server(ODD[2:]) | {"tools": ["fine", "look*"]}}
     assert check(servers)[1] == [
-        "all: 1 tools of odd",
+        "1 tools of odd",
         "odd: left out: 1 allowed, but there is no such tool: look* (an exact name)",
     ]
 
@@ -124,13 +116,10 @@ ABOVE = (
 
 def test_what_exceeds_max_risk_is_named_and_whether_only_by_default(check: Any):
     servers = {"wx": raw_server(HIDDEN)}
-    assert check(servers, max_risk="read_only") == (0, ["all: 1 tools of wx", ABOVE])
+    assert check(servers, max_risk="read_only") == (0, ["1 tools of wx", ABOVE])
     servers["wx"]["default_risk"] = "read_only"
     only = "wx: left out: 1 above max_risk: create_transfer"
-    assert check(servers, max_risk="read_only") == (0, ["all: 2 tools of wx", only])
-    _, lines = check(servers, profiles={"readers": {"max_risk": "read_only"}})
-    above = "profile readers: left out: 1 above its max_risk: wx__create_transfer"
-    assert lines == ["all: 3 tools of wx", "profile readers: 2 tools of wx", above]
+    assert check(servers, max_risk="read_only") == (0, ["2 tools of wx", only])
 
 
 def test_the_log_and_backend_status_say_what_exceeds_max_risk(tmp_path: Path):

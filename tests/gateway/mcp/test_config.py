@@ -246,7 +246,7 @@ def test_every_configuration_in_the_documentation_is_one(tmp_path: Path):
     blocks = re.findall(
         r"^```json\n(.*?)^```", (ROOT / "docs" / "mcp.md").read_text("utf-8"), re.S | re.M
     )
-    whole, *hosts, shared = map(json.loads, blocks)
+    whole, *hosts = map(json.loads, blocks)
     (tmp_path / "mcp.json").write_text(json.dumps(whole), "utf-8")
     assert len(read_config(tmp_path / "mcp.json", {"DOCS_KEY": "k"}).servers) == 3
     assert len(hosts) == 4
@@ -254,11 +254,6 @@ def test_every_configuration_in_the_documentation_is_one(tmp_path: Path):
         (server,) = (content.get("mcpServers") or content["servers"]).values()
         assert server["command"].endswith("toolscout")
         assert parser().parse_args(server["args"]).config.name == "mcp.json"
-    (tmp_path / "mcp.json").write_text(json.dumps(shared), "utf-8")
-    keys = {f"{name}_KEY": f"key-of-{name}".ljust(32, "x") for name in ("FINANCE", "BUILDERS")}
-    read = read_config(tmp_path / "mcp.json", keys, has_keys=True)
-    assert list(read.of("finance").servers) == ["ledger"]
-    assert read.of("builders").options.pinned == ("git__git_status",)
 
 
 def test_the_example_is_a_configuration():

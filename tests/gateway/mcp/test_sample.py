@@ -22,7 +22,7 @@ def test_the_example_says_how_many_tools_it_has(
         monkeypatch.setenv(name, folder)
     assert main(["mcp", "--config", str(EXAMPLE), "--check"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "all: 5 tools of sample",
+        "5 tools of sample",
         "sample: left out: 1 above max_risk: delete_task",
     ]
 

@@ -104,20 +104,6 @@ def test_a_new_resource_is_listed_and_told(office: Host):
     until(lambda: office.told_of_resources > before)
 
 
-def texts(host: Host, query: str) -> list[str]:
-    return list(host.ask("search_tools", query=query).get("texts") or [])
-
-
-def test_resources_and_prompts_are_found_beside_tools(office: Host):
-    assert texts(office, "the tale of a whale") == [f"resource {BOOK}: Moby-Dick: Tell of a whale."]
-    assert texts(office, "summarise a book in a few words")[-1].startswith(
-        "prompt library__summarise: summarise: Summarise a book"
-    )
-    assert not any("secret" in line for line in texts(office, "a secret of the shelf"))
-    office.call("library__buy_book")
-    until(lambda: any("ulysses" in line for line in texts(office, "ulysses")))
-
-
 def test_a_server_starts_when_its_resource_is_read(tmp_path: Path):
     servers = {"library": stdio_server("library", env={"READ": str(tmp_path / "read")})}
     with inside(tmp_path, servers) as first:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import msgspec
 
@@ -17,14 +17,6 @@ from toolscout.gateway.mcp.options import KEY, Config
 from toolscout.gateway.mcp.servers import HttpServer, prefix_of
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, painted
-
-if TYPE_CHECKING:
-    from toolscout.gateway.mcp.pins import Pins
-
-SKILLS = "folders below which each folder with a SKILL.md is a skill"
-
-IN_STORE = "store"
-"""Stands for the file of accepted definitions where they are in the store."""
 
 PACKAGES = ("fastmcp", "faiss", "model2vec", "rapidfuzz")
 """Some of what the extra brings, without which nothing works."""
@@ -37,20 +29,13 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
     add("--pin", nargs="+", default=(), metavar="TOOL", help="tools to list as themselves")
-    add("--skills", nargs="+", type=Path, default=(), metavar="DIR", help=SKILLS)
     rare = "list the rarely used tools, too: pages of all tools, single definitions, keys"
     add("--all-meta-tools", action="store_true", help=rare)
-    pins = "file of accepted definitions (store: in --store), others are refused; written if new"
-    add("--pin-definitions", metavar="FILE", help=pins)
+    pins = "file of accepted definitions, others are refused; written if new"
+    add("--pin-definitions", type=Path, metavar="FILE", help=pins)
     accept = "accept tools as they are now, by SERVER__TOOL or a pattern such as git__*, and end"
     add("--accept", nargs="+", default=(), metavar="NAME", help=accept)
-    issuer = "take tokens of this authorization server, too, and tell hosts of it"
-    add("--authorization-server", metavar="URL", help=issuer)
-    resource = "address of this gateway in tokens, as hosts write it; by default that of --http"
-    add("--resource", metavar="URL", help=resource)
-    profile = "show only what this profile of the file has, over stdio"
-    add("--profile", metavar="NAME", help=profile)
-    check = "list the tools of all servers, print how many each profile has, and end"
+    check = "list the tools of all servers, print how many there are, and end"
     add("--check", action="store_true", help=check)
     login = "log in to a server with auth: oauth in a browser, keep its tokens, and end"
     add("--login", metavar="SERVER", help=login)
@@ -63,7 +48,6 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout import`."""
     _add_file(parser, "--mcp")
     add = parser.add_argument
-    add("--skills", nargs="+", type=Path, default=(), metavar="DIR", help=SKILLS)
     about = "write very many tools, one in a line or a JSON array, one by one into PostgreSQL"
     add("--tools", type=Path, metavar="FILE", help=about)
     add("--catalog", metavar="NAME", required=True, help="name of the catalog")
@@ -83,11 +67,14 @@ def gateway(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.mcp import importing, serving, web
     from toolscout.gateway.mcp.cache import ListCache, user_folder
     from toolscout.gateway.mcp.gateway import Gateway
+    from toolscout.gateway.mcp.pins import Pins
 
     if parsed.login is not None:
         print(_log_in(config, parsed.login))  # noqa: T201  # a command prints
         return 0
-    pins = _pins(parsed)
+    pins = None
+    if parsed.pin_definitions is not None:
+        pins = Pins(parsed.pin_definitions, tuple(parsed.accept))
     if parsed.accept and pins is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
     cache = ListCache(
@@ -103,13 +90,7 @@ def gateway(parsed: argparse.Namespace) -> int:
     settings = load_serving(vars(parsed))
     key = os.environ.get(KEY)
     made = Gateway(config, parsed.store, pins, cache, file.changed)
-    issuer = None
-    if parsed.authorization_server is not None:
-        if http is None:
-            raise ConfigurationError("authorization-server: expected --http, too")
-        resource = parsed.resource or f"http://{http[0]}:{http[1]}{web.PATH}"
-        issuer = parsed.authorization_server, resource
-    return serving.serve(made, http, key, settings, issuer)
+    return serving.serve(made, http, key, settings)
 
 
 def _log_in(config: Config, server: str) -> str:
@@ -125,20 +106,8 @@ def _log_in(config: Config, server: str) -> str:
         raise ConfigurationError("login: stopped before it was done") from None
 
 
-def _pins(parsed: argparse.Namespace) -> "Pins | None":
-    from toolscout.gateway.mcp.pins import PinFile, Pins, PinStore
-
-    if parsed.pin_definitions is None:
-        return None
-    if parsed.pin_definitions != IN_STORE:
-        return Pins(PinFile(Path(parsed.pin_definitions)), tuple(parsed.accept))
-    if parsed.store == "memory":
-        raise ConfigurationError("pin-definitions: expected --store URL, too; memory keeps nothing")
-    return Pins(PinStore(parsed.store), tuple(parsed.accept))
-
-
 def import_servers(parsed: argparse.Namespace) -> int:
-    """Register tools of a file, or of servers and skills, at a service; returns the exit status.
+    """Register tools of a file, or of servers, at a service; returns the exit status.
 
     Raises:
         ConfigurationError: the file, a server, the service or the installation is at fault.
@@ -147,28 +116,19 @@ def import_servers(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.mcp.config import read_config
 
     if parsed.tools is not None:
-        if parsed.mcp is not None or parsed.skills:
-            raise ConfigurationError("import: expected --tools FILE, or --mcp and --skills")
+        if parsed.mcp is not None:
+            raise ConfigurationError("import: expected --tools FILE or --mcp FILE, not both")
         count = write_file(parsed.tools, parsed.catalog, parsed.url)
         print(f"{parsed.catalog}: {count:,} tools")  # noqa: T201  # a command prints
         return 0
-    config = None
-    if parsed.mcp is not None:
-        config = read_config(parsed.mcp, os.environ)
-        _warn(parsed.mcp, config.warnings)
-    elif not parsed.skills:
-        raise ConfigurationError("import: expected --mcp FILE, --skills DIR or both, or --tools")
+    if parsed.mcp is None:
+        raise ConfigurationError("import: expected --mcp FILE or --tools FILE")
+    config = read_config(parsed.mcp, os.environ)
+    _warn(parsed.mcp, config.warnings)
     _check_installed()
     from toolscout.gateway.mcp import importing
-    from toolscout.gateway.mcp.skills import Skills
 
-    skills = Skills()
-    _warn("skills", skills.use(list(map(str, parsed.skills))))
-    if parsed.skills and not skills.by_name:
-        raise ConfigurationError("skills: there is none in these folders")
-    documents = [one.document for one in skills.by_name.values()]
-    report = importing.run(config, documents, parsed.catalog, parsed.url)
-    print(report)  # noqa: T201  # a command prints
+    print(importing.run(config, parsed.catalog, parsed.url))  # noqa: T201  # a command prints
     return 0
 
 
@@ -189,37 +149,16 @@ class _Followed:
 
         parsed = self._parsed
         self._seen = self._state()
-        is_http = parsed.http is not None
-        has_keys = is_http or parsed.check
-        config = read_config(parsed.config, os.environ, has_keys=has_keys)
+        config = read_config(parsed.config, os.environ)
         given = config.options
         replace = msgspec.structs.replace
-        profiles = {
-            name: replace(one, skills=self._folders(one.skills) if one.skills else one.skills)
-            for name, one in given.profiles.items()
-        }
         options = replace(
             given,
             max_risk=parsed.max_risk or given.max_risk,
             pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
-            skills=(*self._folders(given.skills), *self._folders(map(str, parsed.skills))),
             all_meta_tools=parsed.all_meta_tools or given.all_meta_tools,
-            profiles=profiles,
         )
-        config = replace(config, options=options)
-        if parsed.profile is None:
-            return config if has_keys else replace(config, options=replace(options, profiles={}))
-        if is_http:
-            raise ConfigurationError("profile: over HTTP the key of a host says which it has")
-        if parsed.profile not in profiles:
-            there = f"there are {', '.join(profiles)}" if profiles else "there are none"
-            raise ConfigurationError(f"profile: no {parsed.profile} in {parsed.config}; {there}")
-        return config.of(parsed.profile)
-
-    def _folders(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return folders as they are seen from the file."""
-        folder = self._parsed.config.absolute().parent
-        return tuple(str(folder / Path(one).expanduser()) for one in names)
+        return replace(config, options=options)
 
     def changed(self) -> Config | None:
         """Return the configuration if the file is another than when it was read.

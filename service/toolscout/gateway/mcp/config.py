@@ -85,8 +85,8 @@ class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
     enabled: bool = True
 
 
-def read_config(path: Path, environ: Mapping[str, str], *, has_keys: bool = False) -> Config:
-    """Read a file; the keys of its profiles only where they are needed, as over HTTP.
+def read_config(path: Path, environ: Mapping[str, str]) -> Config:
+    """Read a file.
 
     Raises:
         ConfigurationError: it cannot be read, or has an error; says where and which.
@@ -94,7 +94,7 @@ def read_config(path: Path, environ: Mapping[str, str], *, has_keys: bool = Fals
     content = json_file.read_object(path)
     folder = path.absolute().parent
     try:
-        return _File(content, folder, environ, has_keys).config()
+        return _File(content, folder, environ).config()
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error.detail}") from None
 
@@ -102,11 +102,8 @@ def read_config(path: Path, environ: Mapping[str, str], *, has_keys: bool = Fals
 class _File:
     """The content of a file; what is odd in it is noted while it is read."""
 
-    def __init__(
-        self, content: dict[str, Any], folder: Path, environ: Mapping[str, str], has_keys: bool
-    ) -> None:
+    def __init__(self, content: dict[str, Any], folder: Path, environ: Mapping[str, str]) -> None:
         self._content = content
-        self._has_keys = has_keys
         self._folder = folder
         project = folder.parent if folder.name.startswith(".") else folder  # such as .vscode
         self._environ = {
@@ -145,7 +142,7 @@ class _File:
         if not servers:
             raise ConfigurationError("every server is disabled")
         written = self._content.get(OPTIONS, {})
-        options = read_options(written, OPTIONS, self._environ, named, has_keys=self._has_keys)
+        options = read_options(written, OPTIONS)
         return Config(servers, options, tuple(self._warnings))
 
     def _server(self, section: str, value: dict[str, Any], place: str) -> Server:

@@ -16,9 +16,7 @@ from toolscout.gateway.mcp.tools import (
     CALL_WRITE,
     CALLS,
     META_TOOLS,
-    READ_SKILL,
     CallTool,
-    ReadSkill,
     ServerTools,
 )
 from toolscout.gateway.mcp.view import Session, View
@@ -66,7 +64,7 @@ class Written(Prompt):
         return await self.write(arguments or {})
 
 
-def own_tools(config: Config, has_skills: bool = False) -> list[Tool]:
+def own_tools(config: Config) -> list[Tool]:
     """Return the gateway's own tools.
 
     `search_tools` names the servers, for models do not call a search of nothing in particular;
@@ -86,9 +84,6 @@ def own_tools(config: Config, has_skills: bool = False) -> list[Tool]:
     own.append(_own(CALL, CALLS[CALL], CallTool, reads))
     if options.max_risk != "read_only":
         own.append(_own(CALL_WRITE, CALLS[CALL_WRITE], CallTool, writes))
-    if has_skills:
-        about = "Read a skill that search_tools names: instructions for a task, or a file of them."
-        own.append(_own(READ_SKILL, about, ReadSkill, harmless))
     rare = [META_TOOLS[name] for name in RARE if options.all_meta_tools]
     return own + [_own(one.name, one.description, one.arguments, harmless) for one in rare]
 

@@ -5,20 +5,16 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
-from msgspec.structs import replace
-
 from toolscout import __version__
 from toolscout.contract.answers import Resolution
-from toolscout.contract.fields import Kind, Outcome
+from toolscout.contract.fields import Outcome
 from toolscout.contract.requests import Filters
 from toolscout.engine import Engine
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
-from toolscout.ranking.ask import Ask, Decision
-from toolscout.ranking.calibration import MATCH
-from toolscout.ranking.judge import score
+from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
@@ -26,9 +22,6 @@ from toolscout.state.opening import open_store
 from toolscout.state.store import StoreUnavailable
 
 TENANT = "local"
-
-FURTHER_KINDS: dict[Kind, int] = {"skill": 2, "resource": 1, "prompt": 1}
-"""How many of each kind a search finds in addition to tools, a line each."""
 
 
 class Memory:
@@ -74,7 +67,6 @@ class Finder:
         self._engine = Engine()
         self.catalog: Catalog = self._engine.catalog
         self._resolver = Resolver(self.catalog)
-        self._further: dict[Kind, int] = {}
         self._learner = memory.learner
         memory.finders.add(self)
 
@@ -85,13 +77,9 @@ class Finder:
             InvalidRequest: one of them is no tool.
         """
         names = {tool["name"] for tool in tools}
-        kinds = {tool.get("kind") for tool in tools}
-        self._further = {kind: count for kind, count in FURTHER_KINDS.items() if kind in kinds}
         self._engine.remove([name for name in self.catalog.names if name not in names])
         self._engine.add(tools)
         catalog = self._engine.catalog
-        if self._further:
-            catalog.facets.prepare()  # which tell kinds apart
         self.catalog, self._resolver = catalog, Resolver(catalog)
 
     async def prepare(self, query: str) -> None:
@@ -99,24 +87,11 @@ class Finder:
         await self._learner.prepare(query)
 
     def search(self, query: str, count: int, filters: Filters | None) -> tuple[list[str], Outcome]:
-        """Return the names of the best tools, best first, and how well they fit.
-
-        A few skills are among them, and a resource and a prompt that match by themselves.
-        """
+        """Return the names of the best tools, best first, and how well they fit."""
         ask = Ask(pattern=query, top_k=count, filters=filters)
-        if self._further:
-            by_kind = {"tool": count, **self._further}
-            ask = replace(ask, top_k=sum(by_kind.values()), top_k_by_kind=by_kind)
         prior = self._learner.prior(TENANT, self.catalog)
         decision = self._engine.decide(self.catalog, ask, prior=prior)
-        found = zip(decision.names, decision.rows, strict=True)
-        names = [name for name, row in found if self._fits(decision, row)]
-        return names, decision.outcome
-
-    def _fits(self, decision: Decision, row: int) -> bool:
-        if not self._further or self.catalog.traits(row).kind not in ("resource", "prompt"):
-            return True
-        return score(decision.ranking, row) >= MATCH
+        return decision.names, decision.outcome
 
     def names(self, filters: Filters) -> list[str]:
         """Return the names of the tools that pass, sorted."""

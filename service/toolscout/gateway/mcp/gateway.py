@@ -14,14 +14,13 @@ from toolscout.gateway.mcp.finder import Memory
 from toolscout.gateway.mcp.listing import Listing, missing_pins, refused_pins
 from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
-from toolscout.gateway.mcp.skills import Skills
 from toolscout.gateway.mcp.view import START_S, Readiness, View
 
 FOLLOW_S = 1.0
 """Seconds between two looks at the file of the configuration."""
 
 MAX_LOGGED = 20
-"""Changed tools, and skills that cannot be read, that are logged each."""
+"""Changed tools that are logged each."""
 
 logger = logging.getLogger("toolscout.mcp")
 
@@ -60,13 +59,9 @@ class Gateway:
         self._lock = asyncio.Lock()
         self._is_stale = False
         self._readiness = Readiness()
-        self._skills: dict[tuple[str, ...], Skills] = {}
-        """Those of some folders, which several views may have."""
-        self.view = self._view(config)
-        """What a host sees that has no profile."""
-        self.profiles: dict[str, View] = {}
-        """What the hosts of each profile see."""
-        self._show(config)
+        self.view = View(config, lambda: self._connections, self._memory, self._readiness)
+        """What hosts see."""
+        self.view.use(config, self._listing)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -93,14 +88,14 @@ class Gateway:
             for task in tried:
                 task.cancel()
         self._readiness.is_ready.set()
-        pinned = [name for view in self._views() for name in view.config.options.pinned]
+        pinned = self.config.options.pinned
         for line in missing_pins(pinned, self._listing.tools, self._listing):
             logger.warning("pinned: %s", line)
         for line in refused_pins(pinned, self._listing.tools):
             logger.warning("%s", line)
 
     async def _follow(self) -> None:
-        """Apply what changes in the file of the configuration and in skills, until cancelled."""
+        """Apply what changes in the file of the configuration, until cancelled."""
         while True:
             await asyncio.sleep(FOLLOW_S)
             try:
@@ -110,15 +105,13 @@ class Gateway:
                 continue
             if config is not None:
                 await self._use(config)
-            elif await asyncio.to_thread(self._have_skills_changed):
-                await self._note_change()
 
     async def _use(self, config: Config) -> None:
         """Start servers that are new or have changed, end those that are gone; leave the others."""
         before = {one.name: one for one in self._connections}
         kept = {name: one for name, one in before.items() if config.servers.get(name) == one.server}
         self.config, self._connections = config, list(kept.values())
-        self._show(config)
+        self.view.use(config, self._listing)
         await self._note_change()  # nobody finds what is about to end
         gone = [name for name in before if name not in kept]
         for name in gone:
@@ -135,26 +128,6 @@ class Gateway:
         lines = {"started": list(new), "ended": gone}
         what = "; ".join(f"{how}: {', '.join(names)}" for how, names in lines.items() if names)
         logger.info("the configuration has changed%s", f"; {what}" if what else "")
-
-    def _views(self) -> list[View]:
-        return [self.view, *self.profiles.values()]
-
-    def _view(self, config: Config) -> View:
-        return View(config, lambda: self._connections, self._memory, self._readiness, self._skills)
-
-    def _show(self, config: Config) -> None:
-        """Show to all hosts what a configuration permits them of the latest lists, and no more."""
-        names = config.options.profiles
-        for name in [name for name in self.profiles if name not in names]:
-            self.profiles.pop(name).ended.set()
-        for name in names:
-            if name not in self.profiles:
-                self.profiles[name] = self._view(config.of(name))
-            self.profiles[name].use(config.of(name), self._listing)
-        self.view.use(config, self._listing)
-
-    def _have_skills_changed(self) -> bool:
-        return any(view.skills.has_changed(view.config.options.skills) for view in self._views())
 
     def _connection(self, name: str) -> Connection:
         server = self.config.servers[name]
@@ -185,9 +158,8 @@ class Gateway:
                 detail = getattr(error, "detail", type(error).__name__)
                 logger.error("the tools are left as they were: %s", detail)
                 return
-        self._show(self.config)
-        for view in self._views():
-            await view.tell()
+        self.view.use(self.config, self._listing)
+        await self.view.tell()
 
     def _listed(self) -> Listing:
         """Read the lists of all servers and compile them, in a thread."""
@@ -199,8 +171,7 @@ class Gateway:
         for name, why in listing.left_out.items():
             if why != self._listing.left_out.get(name):
                 logger.warning("%s: left out: %s", name, why)
-        problems = [line for view in self._views() for line in view.compile(listing)]
-        _log_some(list(dict.fromkeys(problems)), "more skills are left out")
+        self.view.compile(listing)
         if pins is not None:
             try:
                 for line in pins.save():

@@ -1,8 +1,7 @@
-"""Register the tools of MCP servers, and skills, as a catalog of a running service."""
+"""Register the tools of MCP servers as a catalog of a running service."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -14,7 +13,6 @@ from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing, missing_pins, named, refused_pins
 from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
-from toolscout.gateway.mcp.view import permitted
 from toolscout.searching import service_at
 
 PAGE = 1_000
@@ -24,24 +22,16 @@ Tools = Mapping[str, Mapping[str, Any]]
 """What a catalog has of each tool, by name, as far as it is compared."""
 
 
-def run(
-    config: Config | None,
-    skills: Sequence[Mapping[str, Any]],
-    catalog: str,
-    url: str,
-) -> str:
-    """Register all tools of the servers, and skills, and return what has changed.
-
-    That is a line for each kind of change.
+def run(config: Config, catalog: str, url: str) -> str:
+    """Register all tools of the servers, and return what has changed, a line for each kind.
 
     Raises:
         ConfigurationError: a server or the service cannot be reached, or refuses.
     """
     with service_at(url) as client:
-        tools = [] if config is None else asyncio.run(_listed(config)).offer.everything
+        tools = asyncio.run(_listed(config)).offer.everything
         before = _registered(client, catalog)
-        content = {"tools": [*tools, *skills]}
-        client.put(f"/v1/catalogs/{catalog}", json=content).raise_for_status()
+        client.put(f"/v1/catalogs/{catalog}", json={"tools": tools}).raise_for_status()
         after = _registered(client, catalog)
     return "\n".join(_report(catalog, before, after))
 
@@ -64,30 +54,19 @@ def accept(config: Config, pins: Pins, cache: ListCache) -> str:
 
 
 def check(config: Config) -> str:
-    """Return how many tools everybody has, and each profile, and what is left out, a line each.
+    """Return how many tools there are, and what is left out, a line each.
 
     Raises:
         ConfigurationError: a server cannot be reached, or a pinned tool is not there.
     """
     listing = asyncio.run(_listed(config))
-    parts = {"all" if config.profile is None else "this profile": config}
-    parts |= {f"profile {name}": config.of(name) for name in config.options.profiles}
-    lines: list[str] = []
-    pinned = [pin for part in parts.values() for pin in part.options.pinned]
-    refused = [name for name, one in listing.tools.items() if name not in pinned and one.refusals()]
-    notes = [*_left_out(listing), *refused_pins(pinned, listing.tools)]
+    tools, pinned = listing.tools, config.options.pinned
+    refused = [name for name, one in tools.items() if name not in pinned and one.refusals()]
+    notes = [*_left_out(listing), *refused_pins(pinned, tools)]
     notes += named("that providers refuse where they are listed as themselves", refused)
-    for name, part in parts.items():
-        tools = permitted(part, listing)
-        if missing := missing_pins(part.options.pinned, tools, listing):
-            lines = [f"{name}: pinned: {why}" for why in missing]
-            raise ConfigurationError("; ".join([*lines, *notes]))
-        lines.append(f"{name}: {len(tools)} tools of {', '.join(part.servers)}")
-        if part.profile is not None:
-            has = part.profile.permits
-            above = [one for one in listing.tools if has(one) and one not in tools]
-            lines += [f"{name}: left out: {why}" for why in named("above its max_risk", above)]
-    return "\n".join([*lines, *notes])
+    if missing := missing_pins(pinned, tools, listing):
+        raise ConfigurationError("; ".join([*(f"pinned: {why}" for why in missing), *notes]))
+    return "\n".join([f"{len(tools)} tools of {', '.join(config.servers)}", *notes])
 
 
 def _left_out(listing: Listing) -> list[str]:
@@ -146,9 +125,7 @@ def _content(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable[str]:
     old, new = before or {}, after or {}
-    kinds = Counter({"tool": 0})
-    kinds.update(tool.get("kind", "tool") for tool in new.values())
-    yield f"{catalog}: {', '.join(f'{count} {kind}s' for kind, count in kinds.items())}"
+    yield f"{catalog}: {len(new)} tools"
     changes = {
         "added": [name for name in new if name not in old],
         "removed": [name for name in old if name not in new],

@@ -174,7 +174,7 @@ def named(what: str, names: Collection[str]) -> list[str]:
 def missing_pins(pinned: Iterable[str], tools: Collection[str], listing: Listing) -> list[str]:
     """Return in a phrase each which pinned tools are not among some of a listing, and why."""
     missing = [name for name in dict.fromkeys(pinned) if name not in tools]
-    reasons = dict.fromkeys(listing.tools, "left out of this profile") | listing.reasons
+    reasons = listing.reasons
     unknown = [name for name in missing if name not in reasons]
     lines = [f"there is no tool {', '.join(unknown)}"] if unknown else []
     return lines + [f"{name} is {reasons[name]}" for name in missing if name in reasons]

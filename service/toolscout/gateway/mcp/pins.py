@@ -1,19 +1,17 @@
 """What tools were when they were first listed, and which definitions are accepted.
 
 A server can show a harmless definition, be trusted, and change it. So the highest risk of a tool
-holds for the life of the process, a changed tool must be read again, and with pins (in a file or a
-store) nothing else than what somebody has accepted is offered.
+holds for the life of the process, a changed tool must be read again, and with pins nothing else
+than what somebody has accepted is offered.
 """
 
-import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,8 +19,6 @@ from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.json_file import read_object
 from toolscout.index.tool_list import MAX_TOOLS
-from toolscout.state.opening import open_store
-from toolscout.state.store import StateStore, StoreUnavailable, key
 from toolscout.tools.risk import LEVELS
 
 FIELDS = ("title", "description", "inputSchema", "outputSchema", "annotations", "execution")
@@ -33,104 +29,20 @@ MAX_NAMES = 2 * MAX_TOOLS
 
 DIGEST = "sha256:"
 
-PINS = key("pins", "local")
-"""Where a store has the digests."""
-
-T = TypeVar("T")
-
-
-class PinFile:
-    """Keeps the digests in a JSON file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __str__(self) -> str:
-        return str(self._path)
-
-    def read(self) -> dict[str, Any] | None:
-        """Return what the file holds; None if there is none."""
-        return read_object(self._path) if self._path.exists() else None
-
-    def write(self, news: Mapping[str, str], is_chosen: bool) -> None:
-        """Add digests to those of the file, which is replaced in one step; see `_merged`."""
-        whole = _merged(self.read() or {}, news, is_chosen)
-        text = msgspec.json.format(msgspec.json.encode(whole, order="sorted"), indent=2)
-        written = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-        try:
-            written.write_bytes(text + b"\n")
-            written.replace(self._path)
-        except OSError as error:
-            raise ConfigurationError(f"{self}: cannot be written: {error.strerror}") from None
-
-
-class PinStore:
-    """Keeps the digests in a state store, for gateways that share it.
-
-    A thread without an event loop calls it, seldom: each time it connects anew.
-    """
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def __str__(self) -> str:
-        return "the definitions in the store"
-
-    def read(self) -> dict[str, Any] | None:
-        """Return what the store holds; None if there is nothing."""
-        value = asyncio.run(self._with_store(lambda store: store.get(PINS)))
-        return None if value is None else self._decoded(value)
-
-    def write(self, news: Mapping[str, str], is_chosen: bool) -> None:
-        """Add digests to those of the store; see `_merged`."""
-        asyncio.run(self._with_store(lambda store: self._add(store, news, is_chosen)))
-
-    async def _add(self, store: StateStore, news: Mapping[str, str], is_chosen: bool) -> None:
-        is_written = False
-        while not is_written:
-            before = await store.get(PINS)
-            known = {} if before is None else self._decoded(before)
-            value = msgspec.json.encode(_merged(known, news, is_chosen), order="sorted")
-            is_written = await store.swap(PINS, before, value)
-
-    def _decoded(self, value: bytes) -> dict[str, Any]:
-        try:
-            return msgspec.json.decode(value, type=dict[str, Any])
-        except msgspec.MsgspecError as error:
-            raise ConfigurationError(f"{self}: damaged: {error}") from None
-
-    async def _with_store(self, action: Callable[[StateStore], Awaitable[T]]) -> T:
-        store = open_store(self._url)
-        try:
-            return await action(store)
-        except StoreUnavailable as error:
-            raise ConfigurationError(f"{self}: {error}") from None
-        finally:
-            with suppress(StoreUnavailable):
-                await store.close()
-
-
-def _merged(known: Mapping[str, Any], news: Mapping[str, str], is_chosen: bool) -> dict[str, Any]:
-    """Add what was accepted; of a name that another gateway has accepted too, the first counts.
-
-    What somebody has chosen to accept replaces it.
-    """
-    return {**known, **news} if is_chosen else {**news, **known}
-
 
 class Pins:
     """The digests of the accepted definitions.
 
     Args:
-        place: where they are; if there are none, all tools are accepted that are listed first.
+        path: a JSON file; if it is not there, all tools are accepted that are listed first.
         accepted: patterns of the names that are accepted as they are now.
 
     Raises:
         ConfigurationError: they cannot be read, or are something else.
     """
 
-    def __init__(self, place: PinFile | PinStore, accepted: tuple[str, ...] = ()) -> None:
-        self._place = place
+    def __init__(self, path: Path, accepted: tuple[str, ...] = ()) -> None:
+        self._path = path
         self._news: dict[str, str] = {}
         self._accepted = accepted
         self.unmet = set(accepted)
@@ -146,10 +58,10 @@ class Pins:
         Raises:
             ConfigurationError: they cannot be read, or are something else.
         """
-        content = self._place.read()
+        content = read_object(self._path) if self._path.exists() else None
         for name, digest in (content or {}).items():
             if not isinstance(digest, str) or not digest.startswith(DIGEST):
-                raise ConfigurationError(f"{self._place}: {name}: expected {DIGEST}…")
+                raise ConfigurationError(f"{self._path}: {name}: expected {DIGEST}…")
         if content is not None:
             self._digests = content
             self._listed.update(map(_server, content))
@@ -178,9 +90,26 @@ class Pins:
         self._listed.update(map(_server, self._digests))
         if news:
             written = {name: self._digests[name] for name in news}
-            self._place.write(written, bool(self._accepted))
+            self._write(written)
             self.reload()
         return [f"{name}: {what}" for name, what in news.items()]
+
+    def _write(self, news: Mapping[str, str]) -> None:
+        """Add digests to those of the file, which is replaced in one step.
+
+        Of a name that another gateway has accepted too, the first counts, unless somebody has
+        chosen to accept this one.
+        """
+        known = read_object(self._path) if self._path.exists() else {}
+        whole = {**known, **news} if self._accepted else {**news, **known}
+        text = msgspec.json.format(msgspec.json.encode(whole, order="sorted"), indent=2)
+        written = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        try:
+            written.write_bytes(text + b"\n")
+            written.replace(self._path)
+        except OSError as error:
+            why = f"{self._path}: cannot be written: {error.strerror}"
+            raise ConfigurationError(why) from None
 
 
 def _server(name: str) -> str:

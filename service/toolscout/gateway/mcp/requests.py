@@ -19,14 +19,11 @@ from toolscout.gateway.mcp.connection import Progress
 from toolscout.gateway.mcp.definitions import own_tools, pinned_tools
 from toolscout.gateway.mcp.failures import CallFailed
 from toolscout.gateway.mcp.servers import SEPARATOR
-from toolscout.gateway.mcp.skills import SkillError
 from toolscout.gateway.mcp.texts import PROMPTS, RESOURCES, TEMPLATES, own_resources
 from toolscout.gateway.mcp.tools import (
     CALLS,
     META_TOOLS,
-    READ_SKILL,
     CallTool,
-    ReadSkill,
     ServerTools,
 )
 from toolscout.gateway.mcp.view import Session, View
@@ -58,14 +55,13 @@ class Requests(Middleware):
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Sequence[Tool]]
     ) -> Sequence[Tool]:
         """List the gateway's own tools and the pinned ones."""
-        if self._view.config.options.pinned or self._view.config.options.skills:
+        if self._view.config.options.pinned:
             await self._view.is_ready()
         self._session(context.fastmcp_context)  # to tell it of changes
         pinned = self._view.pinned()
         for one in pinned:
             self._view.gate.note_read(one.shown)  # hosts have its schema
-        has_skills = bool(self._view.skills.by_name)
-        return [*own_tools(self._view.config, has_skills), *pinned_tools(pinned)]
+        return [*own_tools(self._view.config), *pinned_tools(pinned)]
 
     async def on_list_resources(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
         """List the gateway's own resources and those of all servers."""
@@ -127,8 +123,8 @@ class Requests(Middleware):
         try:
             session = self._session(context.fastmcp_context)
             tools = ServerTools(self._view, session)
-            if name in META_TOOLS or name == READ_SKILL:
-                return _text(await self._own(tools, session, name, arguments))
+            if name in META_TOOLS:
+                return _text(await self._own(tools, name, arguments))
             token, caller = None, None
             if name in CALLS:
                 wanted, caller = read_arguments(CallTool, arguments), name
@@ -141,7 +137,7 @@ class Requests(Middleware):
             tools.check(name, token, caller)
             progress = _progress(context.fastmcp_context)
             return await self._view.call(session, name, arguments, progress)
-        except (CallFailed, CallError, SkillError) as error:
+        except (CallFailed, CallError) as error:
             return _text(str(error), is_error=True)
         except MCPError:
             raise  # as the server said it
@@ -149,14 +145,8 @@ class Requests(Middleware):
             logger.error("a call failed: %s", type(error).__name__)
             return _text("the gateway could not make this call", is_error=True)
 
-    async def _own(
-        self, tools: ServerTools, session: Session, name: str, arguments: dict[str, Any]
-    ) -> str:
+    async def _own(self, tools: ServerTools, name: str, arguments: dict[str, Any]) -> str:
         """Answer a tool of the gateway that calls no server."""
-        if name == READ_SKILL:
-            await self._view.begun()
-            asked = read_arguments(ReadSkill, arguments)
-            return await self._view.read_skill(session, asked.name, asked.path)
         if name != FIND.name:  # which waits for the servers that can matter
             await self._view.is_ready()
         answer = await META_TOOLS[name].call(tools, arguments)

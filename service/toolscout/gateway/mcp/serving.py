@@ -14,15 +14,13 @@ from fastmcp import FastMCP
 from mcp.server.caching import CacheHint
 
 from toolscout import __version__
-from toolscout.common.addresses import is_loopback, listen
-from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.authorization import Authorization
+from toolscout.common.addresses import listen
 from toolscout.gateway.mcp.definitions import instructions, prompts
 from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.options import KEY
 from toolscout.gateway.mcp.requests import Requests
 from toolscout.gateway.mcp.view import View
-from toolscout.gateway.mcp.web import Served, serve_http
+from toolscout.gateway.mcp.web import serve_http
 from toolscout.serving.callers import check_key
 from toolscout.settings import Settings
 
@@ -40,16 +38,14 @@ def serve(
     http: tuple[str, int] | None,
     key: str | None,
     settings: Settings,
-    issuer: tuple[str, str] | None = None,
 ) -> int:
     """Serve until the host closes standard input, or a signal; returns the exit status.
 
     Args:
         gateway: what to serve.
         http: host and port; None for stdio.
-        key: that of hosts that see everything.
+        key: that of hosts.
         settings: limits.
-        issuer: an authorization server, and the address that its tokens have to be for.
 
     Raises:
         ConfigurationError: an address that others can reach has no key, or the key is short.
@@ -57,27 +53,19 @@ def serve(
     _log_to_stderr()
     if http is None:
         return asyncio.run(_serve(gateway, settings))
-    profiles = gateway.config.options.profiles
-    has_keys = issuer is not None or any(one.keys for one in profiles.values())
-    if profiles and not has_keys and key is None:
-        raise ConfigurationError(f"profiles: none has a key, so give one, or set {KEY}")
-    if key is not None or not has_keys:
-        check_key(http[0], KEY, key, insecure=settings.insecure)
-    is_open = issuer is None and (settings.insecure or is_loopback(http[0]))
-    authorization = None if issuer is None else Authorization(*issuer)
-    served = Served(gateway, server_of, key, is_open, authorization)
+    check_key(http[0], KEY, key, insecure=settings.insecure)
     try:
         listener = listen(*http)
     except OSError as error:
         logger.error("%s", error)
         return 1
-    return asyncio.run(_serve(gateway, settings, served, listener))
+    return asyncio.run(_serve(gateway, settings, key, listener))
 
 
 async def _serve(
     gateway: Gateway,
     settings: Settings,
-    served: Served | None = None,
+    key: str | None = None,
     listener: socket.socket | None = None,
 ) -> int:
     gc.collect()
@@ -86,10 +74,10 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with gateway.running():
-        if served is not None and listener is not None:
-            await serve_http(served, listener, stop, settings)
-            return 0
         server = server_of(gateway.view)
+        if listener is not None:
+            await serve_http(server, key, listener, stop, settings)
+            return 0
         main = asyncio.ensure_future(server.run_stdio_async(show_banner=False))
         stopped = asyncio.ensure_future(stop.wait())
         await asyncio.wait((main, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -125,7 +113,7 @@ def server_of(view: View) -> "FastMCP[None]":
 def _cache_hints(view: View) -> dict[str, CacheHint]:
     """Return how long hosts may keep lists: that of tools, where none of a server is in it."""
     options = view.config.options
-    is_fixed = not options.pinned and not options.skills
+    is_fixed = not options.pinned
     return {"tools/list": CacheHint(ttl_ms=FIXED_MS)} if is_fixed else {}
 
 

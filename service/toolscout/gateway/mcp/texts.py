@@ -14,9 +14,7 @@ from urllib.parse import unquote
 import mcp_types
 import msgspec
 
-from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.gateway.mcp.connection import Connection
-from toolscout.gateway.mcp.options import Profile
 from toolscout.gateway.mcp.servers import SEPARATOR
 
 SCHEME = "toolscout://"
@@ -80,21 +78,17 @@ def plain_text(uri: str, text: str) -> Passed:
     return Passed(mcp_types.ReadResourceResult(contents=[content]))
 
 
-def may_read(name: str, deny: Sequence[str], allow: Sequence[str] | None = None) -> bool:
+def may_read(name: str, deny: Sequence[str]) -> bool:
     """Whether patterns let a resource or a prompt be read.
 
     A URI has many spellings, so neither case nor escapes nor dots lead around a pattern.
     """
-    if not deny and allow is None:
+    if not deny:
         return True
     spellings = (name.casefold(), unquote(name).casefold())
-
-    def is_named(spelling: str, patterns: Sequence[str]) -> bool:
-        return any(fnmatchcase(spelling, pattern.casefold()) for pattern in patterns)
-
-    if _DOTS.search(spellings[-1]) or any(is_named(one, deny) for one in spellings):
+    if _DOTS.search(spellings[-1]):
         return False
-    return allow is None or all(is_named(one, allow) for one in spellings)
+    return not any(fnmatchcase(one, pattern.casefold()) for one in spellings for pattern in deny)
 
 
 def whole_uri(server: str, uri: str) -> str:
@@ -138,8 +132,6 @@ class Texts(msgspec.Struct, frozen=True):
 
     connections: Callable[[], Sequence[Connection]]
     """Returns the servers as they are configured now."""
-    profile: Callable[[], Profile | None]
-    """Returns what of them may be read; None for all."""
 
     @property
     def listed(self) -> object:
@@ -157,28 +149,8 @@ class Texts(msgspec.Struct, frozen=True):
     def _permitted(self, field: str, key: str, whole: Whole) -> Iterator[tuple[Connection, Any]]:
         for one in self.connections():
             for entry in getattr(one.listed, field):
-                if self._permits(one, getattr(entry, key), whole):
+                if may_read(getattr(entry, key), one.server.deny):
                     yield one, entry
-
-    def _permits(self, connection: Connection, own: str, whole: Whole) -> bool:
-        profile = self.profile()
-        is_permitted = may_read(own, connection.server.deny)
-        if profile is None or not is_permitted:
-            return is_permitted
-        return may_read(whole(connection.name, own), profile.deny, profile.allow)
-
-    def documents(self) -> list[dict[str, str]]:
-        """Return what is searched of resources, templates and prompts, under their whole names."""
-        kinds = {"resource": (RESOURCES, TEMPLATES), "prompt": (PROMPTS,)}
-        found = {}
-        for kind, listed in kinds.items():
-            for field, key, whole in listed:
-                for one, entry in self._permitted(field, key, whole):
-                    name = whole(one.name, str(getattr(entry, key)))
-                    text = ": ".join(filter(None, (entry.title or entry.name, entry.description)))
-                    if len(name) <= MAX_NAME_CHARS:
-                        found[name] = {"name": name, "description": text, "kind": kind}
-        return list(found.values())
 
     async def read(self, uri: str) -> Passed | None:
         """Read a resource; None if it names no server, or may not be read.
@@ -210,7 +182,7 @@ class Texts(msgspec.Struct, frozen=True):
         self, server: str, own: str, whole: Whole, ask: Callable[[Any], Any]
     ) -> Passed | None:
         connection = next((one for one in self.connections() if one.name == server), None)
-        if connection is None or not own or not self._permits(connection, own, whole):
+        if connection is None or not own or not may_read(own, connection.server.deny):
             return None
         await connection.wake()
         return Passed(renamed(server, await connection.request(ask)))

@@ -15,14 +15,12 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.listing import Offered
-from toolscout.gateway.mcp.skills import FILE
 from toolscout.gateway.mcp.view import Session, View, without_host
 from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, resolved, show
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
 from toolscout.metatools.finds import without_titles
 from toolscout.metatools.table import FIND, TOOLS
 from toolscout.tools.risk import needs_schema
-from toolscout.tools.summary import first_sentence
 
 CALL, CALL_WRITE = "call_tool", "call_tool_write"
 
@@ -32,13 +30,7 @@ CALLS = {
 }
 """The tools that call others, with their descriptions: a host can allow reads alone."""
 
-READ_SKILL = "read_skill"
-
 META_TOOLS = TOOLS | {FIND.name: FIND}
-
-
-SKILL_CHARS = 160
-"""Characters of the sentence about a skill: that is all there is to choose it by."""
 
 
 class CallTool(Arguments, frozen=True, kw_only=True):
@@ -67,15 +59,6 @@ class CallTool(Arguments, frozen=True, kw_only=True):
         return inner
 
 
-class ReadSkill(Arguments, frozen=True, kw_only=True):
-    """The arguments of `read_skill`."""
-
-    name: Annotated[str, Meta(min_length=1, max_length=MAX_NAME_CHARS)]
-    path: Annotated[
-        str, Meta(max_length=MAX_NAME_CHARS, description="A file that its text names")
-    ] = FILE
-
-
 class ServerTools:
     """The tools of all servers, as the meta-tools of one session look into them."""
 
@@ -96,13 +79,8 @@ class ServerTools:
         except ToolscoutError as error:
             raise CallError(error.detail) from None
         found = self._none_found(space)
-        tools = [name for name in names if name in self._view.tools]
-        skills = [self._skill(name) for name in names if name in self._view.skills.by_name]
-        known = set(tools) | self._view.skills.by_name.keys()
-        texts = [self._text(name) for name in names if name not in known]
         if names:
-            shown = await self.show(tools, wanted.detail)
-            found = ToolsFound(shown, outcome, skills=skills or None, texts=texts or None)
+            found = ToolsFound(await self.show(names, wanted.detail), outcome)
         # The tool that would fit best may be one of theirs.
         missing = self._view.unavailable(space)
         return msgspec.structs.replace(found, unavailable=missing or None)
@@ -221,9 +199,6 @@ class ServerTools:
             right = key(offered.shown["name"]), key(offered.tool.name)
             if spelled in right or without_host(spelled) in right:
                 return found
-        skills = self._view.skills.by_name
-        if found.name in skills:
-            return Resolution(written, suggestions=[f"{READ_SKILL} {found.name}"])
         return Resolution(
             written,
             ambiguous=self._seen(found.ambiguous),
@@ -232,8 +207,7 @@ class ServerTools:
 
     def _seen(self, names: Sequence[str] | None) -> list[str] | None:
         """Return those of some names that this host may see, for the index may be a moment old."""
-        skills = self._view.skills.by_name
-        return [name for name in names or () if name in self._view.tools or name in skills] or None
+        return [name for name in names or () if name in self._view.tools] or None
 
     def _none_found(self, space: str) -> ToolsFound:
         """Say that nothing fits, and for how many tools and which servers that is said."""
@@ -250,13 +224,3 @@ class ServerTools:
         else:
             return found
         return msgspec.structs.replace(found, message=said)
-
-    def _text(self, name: str) -> str:
-        """Return a resource or a prompt in a line."""
-        found = self._view.documents[name]
-        return f"{found['kind']} {name}: {first_sentence(found['description'], SKILL_CHARS)}"
-
-    def _skill(self, name: str) -> str:
-        """Return a skill in a line."""
-        sentence = first_sentence(self._view.skills.by_name[name].description, SKILL_CHARS)
-        return f"{READ_SKILL} {name}: {sentence}"

@@ -1,7 +1,4 @@
-"""What hosts see of the gateway: all of it, or the part that a profile has.
-
-Each view has an index of its own, so nothing that it finds, suggests or counts is of another.
-"""
+"""What hosts see of the gateway, and what is remembered of their sessions."""
 
 import asyncio
 import os
@@ -19,13 +16,10 @@ from toolscout.gateway.mcp.connection import Connection, Progress
 from toolscout.gateway.mcp.finder import Finder, Memory
 from toolscout.gateway.mcp.listing import Listing, Offered
 from toolscout.gateway.mcp.options import Config
-from toolscout.gateway.mcp.skills import Skills
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, Passed, Texts, plain_text, renamed
 from toolscout.index import pages
-from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.metatools.gate import RiskGate
 from toolscout.tools.refused import is_refused_by_all
-from toolscout.tools.risk import LEVELS
 
 START_S = 5.0
 """Seconds that lists after the start, and each search and call, wait for servers that start."""
@@ -83,14 +77,13 @@ class Readiness:
 
 
 class View:
-    """What hosts with one key see.
+    """What hosts see.
 
     Args:
-        config: which servers it has, and which of their tools.
+        config: the servers, and which of their tools to offer.
         connections: returns those to all servers of the gateway.
         memory: what calls have taught.
         readiness: how far the gateway is.
-        all_skills: those of some folders, which other views may have, too.
     """
 
     def __init__(
@@ -99,25 +92,18 @@ class View:
         connections: Callable[[], Sequence[Connection]],
         memory: Memory,
         readiness: Readiness,
-        all_skills: dict[tuple[str, ...], Skills],
     ) -> None:
         self.config = config
         self.tools: dict[str, Offered] = {}
         self.gate = RiskGate()
         self.finder = Finder(memory)
-        self.skills = Skills()
-        self._all_skills = all_skills
-        self.texts = Texts(lambda: self.connections, lambda: self.config.profile)
-        self.documents: dict[str, dict[str, str]] = {}
-        """Its resources and prompts as they are searched, by their whole names."""
+        self.texts = Texts(lambda: self.connections)
         self.listeners: list[Any] = []
         """Called when what hosts list has changed."""
         self.text_listeners: list[Any] = []
         """Called when resources or prompts have changed."""
         self.log_listeners: list[Any] = []
         """Called with what a server logs."""
-        self.ended = asyncio.Event()
-        """Set when its profile is taken out of the configuration."""
         self._left_out: dict[str, str] = {}
         self._pinned: list[Offered] = []
         self._all_connections = connections
@@ -127,7 +113,7 @@ class View:
     @property
     def connections(self) -> list[Connection]:
         """Return those to its servers."""
-        return [one for one in self._all_connections() if one.name in self.config.servers]
+        return list(self._all_connections())
 
     async def is_ready(self) -> None:
         """Wait until every server was tried, or the start has taken too long."""
@@ -160,7 +146,7 @@ class View:
     async def search(
         self, session: Session, query: str, count: int, filters: Filters | None
     ) -> tuple[list[str], Outcome]:
-        """Return the names of tools and skills for a query, best first, and how well they fit.
+        """Return the names of tools for a query, best first, and how well they fit.
 
         Tools that hosts list as themselves come in addition to as many others as are asked for.
         """
@@ -168,10 +154,9 @@ class View:
         visible = {one.shown["name"] for one in self.pinned()}
         found, outcome = self.finder.search(query, count + len(visible), filters)
         # A tool may have gone since the search began.
-        others = self.skills.by_name.keys() | self.documents.keys()
         tools = [name for name in found if name in self.tools]
         shown = {*[name for name in tools if name not in visible][:count], *tools[:count]}
-        names = [name for name in found if name in shown or name in others]
+        names = [name for name in tools if name in shown]
         session.note_search(query, names)
         return names, outcome
 
@@ -239,16 +224,6 @@ class View:
         lines = await asyncio.to_thread(lambda: list(pages.index(catalog, rows)))
         return plain_text(uri, "\n".join(f"{name}: {summary}" for name, summary in lines))
 
-    async def read_skill(self, session: Session, name: str, path: str) -> str:
-        """Return the text of a file of a skill.
-
-        Raises:
-            SkillError: there is no such skill, or no such file in its folder.
-        """
-        text = await asyncio.to_thread(self.skills.read, name, path)
-        await self._learn(session, name, True)
-        return text
-
     async def _learn(self, session: Session, name: str, success: bool) -> None:
         """Learn that what a search has found was used."""
         if (search := session.search_for(name)) is not None:
@@ -257,26 +232,14 @@ class View:
     def use(self, config: Config, listing: Listing) -> None:
         """See what a configuration permits of a listing from now on."""
         self.config = config
-        self.tools = permitted(self.config, listing)
+        self.tools = listing.tools
         pinned = [self.tools[name] for name in config.options.pinned if name in self.tools]
         self._pinned = [one for one in pinned if not is_refused_by_all(one.refusals())]
-        self.skills = self._all_skills.setdefault(config.options.skills, Skills())
-        # Which of a server's tools are left out is for who sees all of them.
-        self._left_out = {} if config.profile else listing.left_out
+        self._left_out = listing.left_out
 
-    def compile(self, listing: Listing) -> list[str]:
-        """Read the skills and compile the index, in a thread; return what is wrong with some."""
-        problems = self.skills.use(self.config.options.skills)
-        skills = [one.document for one in self.skills.by_name.values()]
-        tools = [one.shown for one in permitted(self.config, listing).values()]
-        self.documents = {one["name"]: one for one in self.texts.documents()}
-        tools += [one for name, one in self.documents.items() if name not in listing.tools]
-        tools = tools[:MAX_TOOLS]
-        room = MAX_TOOLS - len(tools)
-        if len(skills) > room:
-            problems.append(f"skills: only the first {room} are found")
-        self.finder.use([*tools, *skills[:room]])
-        return problems
+    def compile(self, listing: Listing) -> None:
+        """Compile the index, in a thread."""
+        self.finder.use([one.shown for one in listing.tools.values()])
 
     async def tell(self) -> None:
         """Tell hosts if what they list has changed."""
@@ -293,7 +256,7 @@ class View:
         options = self.config.options
         tools = (
             *(list(self.config.servers), options.max_risk, options.all_meta_tools),
-            *([one.shown for one in self.pinned()], bool(self.skills.by_name)),
+            [one.shown for one in self.pinned()],
         )
         return tools, self.texts.listed
 
@@ -306,15 +269,3 @@ def _line(server: Connection, count: int, left_out: str | None) -> str:
         kept = f"; {tools} of its last list cannot be called" if count else ""
         line = f"{server.name}: does not answer: {server.reason}{kept}"
     return f"{line}; left out: {left_out}" if left_out else line
-
-
-def permitted(config: Config, listing: Listing) -> dict[str, Offered]:
-    """Return the tools of a listing that a configuration permits, by their whole names."""
-    profile, highest = config.profile, LEVELS.index(config.options.max_risk)
-    if profile is None:
-        return listing.tools
-    return {
-        name: one
-        for name, one in listing.tools.items()
-        if profile.permits(name) and LEVELS.index(one.shown["risk"]) <= highest
-    }

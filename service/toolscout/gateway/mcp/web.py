@@ -1,11 +1,10 @@
-"""The gateway over streamable HTTP: its address, its keys, and a server that others may stop."""
+"""The gateway over streamable HTTP: its address, its key, and a server that others may stop."""
 
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from hmac import compare_digest
 from http import HTTPStatus
 from typing import Any
@@ -14,10 +13,6 @@ from fastmcp import FastMCP
 from starlette.responses import JSONResponse
 
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.authorization import METADATA, Authorization
-from toolscout.gateway.mcp.connection import ended
-from toolscout.gateway.mcp.gateway import Gateway
-from toolscout.gateway.mcp.view import View
 from toolscout.serving.bodies import Bodies, BodyRefused, replay
 from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
 from toolscout.serving.server import Application, LimitedServer
@@ -40,13 +35,17 @@ class Callers:
     """An ASGI application that lets in who may call.
 
     Args:
-        served: the applications behind it.
+        application: what is behind it.
+        key: what callers have to send; None lets all in.
         guard: knows the names of this server.
         bodies: reads what they send.
     """
 
-    def __init__(self, served: "Served", guard: CallerGuard, bodies: Bodies) -> None:
-        self._served = served
+    def __init__(
+        self, application: Application, key: str | None, guard: CallerGuard, bodies: Bodies
+    ) -> None:
+        self._application = application
+        self._key = key.encode() if key else None
         self._guard = guard
         self._bodies = bodies
 
@@ -54,31 +53,22 @@ class Callers:
         """Handle one request of ASGI."""
         listed = scope["headers"]
         headers = dict(listed)
-        is_keyless = await self._served.application(None) is not None  # and so nobody needs one
         foreign = self._guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=is_keyless
+            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=self._key is None
         )
         if foreign is not None:
             code, detail = foreign
             await _refuse(FOREIGN_STATUS[code], detail)(scope, receive, send)
-            return
-        authorization, challenge = self._served.authorization, "Bearer"
-        if authorization is not None:
-            challenge = authorization.challenge
-            if scope["path"].startswith(METADATA):
-                await JSONResponse(authorization.metadata)(scope, receive, send)
-                return
-        application = await self._served.application(_key(listed))
-        if application is None:
+        elif self._key is not None and not compare_digest(_key(listed), self._key):
             detail = "send the key of this gateway, as Authorization: Bearer or X-API-Key"
-            refusal = _refuse(HTTPStatus.UNAUTHORIZED, detail, {"WWW-Authenticate": challenge})
+            refusal = _refuse(HTTPStatus.UNAUTHORIZED, detail, {"WWW-Authenticate": "Bearer"})
             await refusal(scope, receive, send)
         elif scope["method"] != "POST":
-            await application(scope, receive, send)
+            await self._application(scope, receive, send)
         else:
-            await self._read(application, scope, receive, send)
+            await self._read(scope, receive, send)
 
-    async def _read(self, application: Application, scope: Any, receive: Any, send: Any) -> None:
+    async def _read(self, scope: Any, receive: Any, send: Any) -> None:
         """Read the body of a request within its limits, and pass it on."""
         try:
             body = await self._bodies.read(receive)
@@ -87,18 +77,18 @@ class Callers:
             await answer(scope, receive, send)
             return
         try:
-            await application(scope, replay(body, receive), send)
+            await self._application(scope, replay(body, receive), send)
         finally:
             self._bodies.release(body)
 
 
-def _key(headers: list[tuple[bytes, bytes]]) -> bytes | None:
-    """Return the key that a request shows; nobody's if it shows several."""
+def _key(headers: list[tuple[bytes, bytes]]) -> bytes:
+    """Return the key that a request shows; nobody's if it shows none or several."""
     shown = {value.strip() for name, value in headers if name == b"x-api-key"}
     for name, value in headers:
         if name == b"authorization" and value[:7].lower() == b"bearer ":
             shown.add(value[7:].strip())
-    return shown.pop() if len(shown) == 1 else b"" if shown else None
+    return shown.pop() if len(shown) == 1 else b""
 
 
 def _refuse(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
@@ -151,85 +141,6 @@ class Sessions:
         await self._application(ending, nothing, nothing)
 
 
-class Served:
-    """The applications of the gateway's views, each with sessions of its own, by their keys.
-
-    Args:
-        gateway: has the views.
-        server_of: makes the server that shows a view.
-        key: that of hosts that see everything.
-        is_open: whether hosts without a key see everything, where nobody has one.
-        authorization: verifies what is no key.
-    """
-
-    def __init__(
-        self,
-        gateway: Gateway,
-        server_of: Callable[[View], "FastMCP[None]"],
-        key: str | None,
-        is_open: bool,
-        authorization: Authorization | None = None,
-    ) -> None:
-        self.authorization = authorization
-        self._gateway = gateway
-        self._server_of = server_of
-        self._key = key
-        # Later a file without profiles must not open what keys have protected.
-        self._is_open = is_open and not gateway.config.options.profiles
-        self._tasks: dict[View, asyncio.Task[None]] = {}
-        self._started: dict[View, asyncio.Future[Sessions]] = {}
-
-    async def application(self, key: bytes | None) -> Sessions | None:
-        """Return the application for a key, or for hosts without one; None if it is nobody's."""
-        view = self._view(key)
-        if view is None and self.authorization is not None:
-            view = self._view_of(await self.authorization.scopes(key))
-        if view is None:
-            return None
-        if view not in self._started:
-            self._started[view] = asyncio.get_running_loop().create_future()
-            self._tasks[view] = asyncio.create_task(self._run(view))
-        return await asyncio.shield(self._started[view])
-
-    async def close(self) -> None:
-        """End all sessions."""
-        await asyncio.gather(*map(ended, self._tasks.values()))
-
-    def _view(self, key: bytes | None) -> View | None:
-        profiles = self._gateway.config.options.profiles
-        if self._is_open and not self._key and not profiles:
-            return self._gateway.view
-        owners = [(self._key, self._gateway.view)] if self._key else []
-        for name, profile in profiles.items():
-            owners += [(one, self._gateway.profiles[name]) for one in profile.keys]
-        found, shown = None, sha256(key or b"").digest()
-        for one, view in owners:  # all of them, so that the time tells nothing
-            if compare_digest(sha256(one.encode()).digest(), shown):
-                found = view
-        return found
-
-    def _view_of(self, scopes: list[str] | None) -> View | None:
-        """Return the first profile that is among the scopes of a token; without any, everything."""
-        profiles = self._gateway.config.options.profiles
-        if scopes is None or not profiles:
-            return None if scopes is None else self._gateway.view
-        name = next((name for name in profiles if name in scopes), "")
-        return self._gateway.profiles.get(name)
-
-    async def _run(self, view: View) -> None:
-        """Keep the application of a view until its profile is gone; then its sessions end."""
-        served = self._server_of(view).http_app(
-            PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
-        )
-        try:
-            async with served.router.lifespan_context(served):
-                self._started[view].set_result(Sessions(served))
-                await view.ended.wait()
-        finally:
-            self._started.pop(view).cancel()  # if it could not start, nobody waits for it
-            del self._tasks[view]
-
-
 def read_address(text: str) -> tuple[str, int]:
     """Return host and port of `HOST:PORT` or `PORT`.
 
@@ -243,22 +154,29 @@ def read_address(text: str) -> tuple[str, int]:
 
 
 async def serve_http(
-    served: Served, listener: socket.socket, stop: asyncio.Event, settings: Settings
+    server: "FastMCP[None]",
+    key: str | None,
+    listener: socket.socket,
+    stop: asyncio.Event,
+    settings: Settings,
 ) -> None:
     """Serve until the event is set, and then until open calls are over."""
     guard = CallerGuard(listener.getsockname()[0], settings.allowed_hosts)
     logger = logging.getLogger("toolscout.mcp")
-    callers = Callers(served, guard, Bodies(settings.caller_timeout_s))
+    served = server.http_app(
+        PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
+    )
+    callers = Callers(Sessions(served), key, guard, Bodies(settings.caller_timeout_s))
     web = _Web(callers, settings, logger, GRACE_S, lifespan="off")
 
     async def end() -> None:
         await stop.wait()
         web.should_exit = True
 
-    ending = asyncio.ensure_future(end())
-    await web.serve([listener])
-    ending.cancel()
-    await served.close()
+    async with served.router.lifespan_context(served):
+        ending = asyncio.ensure_future(end())
+        await web.serve([listener])
+        ending.cancel()
 
 
 class _Web(LimitedServer):

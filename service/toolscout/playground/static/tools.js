@@ -8,7 +8,6 @@ const FIELDS = [
   "description",
   "definition",
   "parameters",
-  "kind",
   "namespace",
   "domain",
   "tags",

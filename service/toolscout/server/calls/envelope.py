@@ -31,7 +31,7 @@ from toolscout.errors import NOT_JSON
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.values import count_values, count_values_outside_texts
-from toolscout.ranking.ask import Ask, total
+from toolscout.ranking.ask import Ask
 from toolscout.server.calls.unknown_fields import check_spelling, unknown_fields
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.problems import Refused, blank, decode_error, invalid
@@ -218,10 +218,7 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
     given = {name: getattr(request, name) for name in _ASKED}
     for name in ("top_k", "budget_tokens"):
         given[name] = whole(name, given[name])
-    by_kind = request.top_k_by_kind or {}
-    counts = {kind: whole(f"top_k_by_kind.{kind}", most) or 0 for kind, most in by_kind.items()}
-    given["top_k_by_kind"] = counts or None
-    given["top_k"] = given["top_k"] or whole("max_tools", request.max_tools) or total(counts)
+    given["top_k"] = given["top_k"] or whole("max_tools", request.max_tools)
     return ask_with(settings, pattern=pattern, **given)
 
 

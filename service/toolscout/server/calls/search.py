@@ -220,7 +220,7 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
         return trace.decision
     assert isinstance(catalog, Catalog)
     began = perf_counter()
-    needs_traits = any(one is not None for one in (ask.filters, ask.context, ask.top_k_by_kind))
+    needs_traits = ask.filters is not None or ask.context is not None
     if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
         await run_in_thread(catalog.facets.prepare)
     embedder, size = service.engine.embedder, len(catalog)

@@ -38,7 +38,6 @@ FIRST = ("pattern", "query", "messages", "patterns", "tools", "catalog", "top_k"
 """Fields that stand before all others: what most requests have."""
 
 _WHOLE = {"top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens", "token_budget"}
-_WHOLE |= {"top_k_by_kind"}
 """Fields of whole numbers, which may be written as 5.0."""
 
 
@@ -227,9 +226,8 @@ def _finished(name: str, schema: Json) -> Json:
     for field in order:
         found = _opened(properties[field])
         for kind in found.get("anyOf", ()) if field in _WHOLE else ():
-            number = kind.get("additionalProperties", kind)
-            if number["type"] == "number":
-                number["type"] = "integer"
+            if kind["type"] == "number":
+                kind["type"] = "integer"
         described[field] = {**found, "description": known.get(f"{name}.{field}") or known[field]}
     return {**schema, "properties": described}
 
