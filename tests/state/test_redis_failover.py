@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.network import Relay
 from tests.redis_server import RedisServer, free_port, nodes
 from tests.state.contract import StoreContract
 from tests.support import PATIENCE_S, until
 from toolscout.errors import ConfigurationError
+from toolscout.state.guarded import Guard
 from toolscout.state.opening import open_store
-from toolscout.state.redis import RedisStore
+from toolscout.state.redis import READ_S, RedisStore
+from toolscout.state.registry import WRITE_S
 from toolscout.state.store import StateStore, StoreUnavailable, key
 
 pytestmark = pytest.mark.anyio
@@ -139,6 +142,36 @@ async def test_a_replica_takes_over_behind_sentinel(sentinel: tuple[str, list[Re
     assert await store.get("before") == b"value"
     assert await store.get("after") == b"after"
     await store.close()
+
+
+@pytest.mark.integration
+async def test_sentinels_that_are_gone_cost_no_write(sentinel: tuple[str, list[RedisServer]]):
+    store = open_store(sentinel[0].replace("://", "://127.0.0.1:1,127.0.0.1:2,"))
+    await Guard(store).run("put", store.put("any", b"value"), WRITE_S)
+    await store.close()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("scheme", ["redis", "redis+cluster"])
+async def test_a_write_that_is_answered_late_is_done_once(tmp_path: Path, scheme: str):
+    relay, flags = Relay(), ["--cluster-enabled", "yes"] if "cluster" in scheme else []
+    with relay.serving(), nodes(tmp_path, 1, *flags) as (server,):
+        relay.target = server.port
+        if flags:
+            server.command(f"CONFIG SET cluster-announce-port {relay.port}")
+            server.command("CLUSTER ADDSLOTSRANGE 0 16383")
+            until(lambda: b"cluster_state:ok" in server.command("CLUSTER INFO"))
+        store = open_store(f"{scheme}://127.0.0.1:{relay.port}")
+        await store.append("learning/acme", [b"before"], keep=10)
+        relay.late_s = 2 * READ_S
+        writing = asyncio.create_task(store.append("learning/acme", [b"once"], keep=10))
+        await asyncio.sleep(READ_S / 2)  # it was sent; what is sent from now on is answered at once
+        relay.late_s = 0
+        with pytest.raises(StoreUnavailable):
+            await writing
+        kept = await store.read("learning/acme")
+        assert [entry.value for entry in kept] == [b"before", b"once"]
+        await store.close()
 
 
 @pytest.mark.integration

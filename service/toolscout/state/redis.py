@@ -190,10 +190,15 @@ def _clients(url: str) -> list[Any]:
     from redis.asyncio import Redis
     from redis.asyncio.cluster import ClusterNode, RedisCluster
     from redis.asyncio.connection import parse_url
+    from redis.asyncio.retry import Retry
     from redis.asyncio.sentinel import Sentinel
+    from redis.backoff import NoBackoff
 
     sentinel: Any = Sentinel  # which has no types
     limits: Any = {"socket_connect_timeout": CONNECT_S, "socket_timeout": READ_S}
+    # A write that is answered late would be done twice in a Cluster, and a Sentinel that is gone
+    # asked for longer than any request waits.
+    limits["retry"] = Retry(NoBackoff(), 0)
     whole, _, address = url.partition("://")
     scheme, _, kind = whole.lower().partition("+")
     if not kind:
