@@ -129,14 +129,19 @@ class Relay:
         self.port = 0
         self.target = 0
         """The port of this machine that everything is passed on to."""
+        self._tasks: set[asyncio.Task[None] | None] = set()
+        """Streams refer only weakly to those that read them."""
 
     async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         answers, asked = await asyncio.open_connection("127.0.0.1", self.target)
+        task = asyncio.current_task()
+        self._tasks.add(task)
         try:
             await asyncio.gather(
                 self._pass(reader, asked), self._pass(answers, writer, is_answer=True)
             )
         finally:
+            self._tasks.discard(task)
             for each in (asked, writer):
                 each.close()
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests import debian
 from tests.support import free_port
 
 
@@ -85,25 +86,18 @@ class RedisServer:
 
 @contextmanager
 def running(folder: Path) -> Iterator[RedisServer]:
-    """Yield a server; installs Debian's package when there is none."""
-    binary = shutil.which("redis-server") or shutil.which("valkey-server")
-    if binary is None:
-        install = ["apt-get", "install", "-y", "-q", "redis-server"]
-        subprocess.run(["apt-get", "update", "-q"], check=True, capture_output=True)
-        subprocess.run(install, check=True, capture_output=True)
-        binary = "redis-server"
-    server = RedisServer(binary, free_port(), folder)
-    server.start()
-    try:
+    """Yield a server that keeps what it has in a folder of its own in this one."""
+    with nodes(folder, 1) as (server,):
         yield server
-    finally:
-        server.kill()
 
 
 @contextmanager
 def nodes(folder: Path, count: int, *flags: str) -> Iterator[list[RedisServer]]:
-    """Yield further servers of the same kind, each in a folder of its own."""
-    binary = shutil.which("redis-server") or shutil.which("valkey-server") or "redis-server"
+    """Yield servers, each in a folder of its own; installs Debian's package when there is none."""
+    binary = shutil.which("redis-server") or shutil.which("valkey-server")
+    if binary is None:
+        debian.need(redis_server="redis-server")
+        binary = "redis-server"
     servers = []
     try:
         for number in range(count):

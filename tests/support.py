@@ -132,10 +132,11 @@ class Process(Server):
         process: Started,
         folder: Path,
         tls: ssl.SSLContext | None = None,
+        host: str = "127.0.0.1",
     ) -> None:
         self.port = port
         self.process = process
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+        self.url = f"{'https' if tls else 'http'}://{host}:{port}"
         super().__init__(folder, self.new_client(tls), self.url)
 
     @property
@@ -241,12 +242,14 @@ def started(
     before: Sequence[str] = (),
     tls: ssl.SSLContext | None = None,
     log: int | None = None,
+    host: str = "127.0.0.1",
     **variables: str,
 ) -> Iterator[Process]:
     """Yield a Python program that listens at a port, stopped at the end whatever happens.
 
     `before` stands before its command, and becomes it; `tls` is its client's; `log` is a pipe that
-    takes its log, and is closed here; `variables` are those of its environment.
+    takes its log, and is closed here; `host` is where it is reached; `variables` are those of its
+    environment.
     """
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("ab") as err:
         program = [*before, sys.executable, *command]
@@ -254,7 +257,7 @@ def started(
         process = STARTER.start(program, target, err, environment(**variables))
     if log is not None:
         os.close(log)
-    server = Process(port, process, folder, tls)
+    server = Process(port, process, folder, tls, host)
     try:
         yield server
     finally:

@@ -31,6 +31,11 @@ BACKLOG = 2_048
 EXPIRES_SOON = timedelta(days=14)
 """A key or certificate that ends within this time is warned of; the alerts do the same."""
 
+LOOKUP = "timeout:1 attempts:1"
+"""Options of the C library's resolver. A name server that is silent would hold the two threads that
+look names up, and the end of the process, for ten seconds at a time; no store waits for one longer
+than a second. A variable `RES_OPTIONS` that is set already is left as it is."""
+
 SAME_SIGNAL_S = 1.0
 """Within this time a second SIGTERM is taken for an echo of the first."""
 
@@ -124,6 +129,7 @@ def serve(settings: Settings) -> int:
         OSError: nobody can listen at the address.
     """
     check(settings)
+    os.environ.setdefault("RES_OPTIONS", LOOKUP)
     another = "set another by TOOLSCOUT_PORT or --port"
     listen(settings.host, settings.port, another).close()  # uvicorn would say it in its own words
     if not settings.model:

@@ -20,8 +20,8 @@ FAILURES = 3
 
 PAUSE_S = 1.0
 MAX_PAUSE_S = 5.0
-"""Maximum pause in seconds; a pause doubles each time the next try fails too. So much
-longer than a failover takes writes may stay refused."""
+"""Maximum pause in seconds; a pause doubles each time the next try fails too. So much longer than
+the store is away, and than the last try takes to fail, writes may stay refused."""
 
 
 READS = frozenset({"get", "keys", "logs", "now", "read", "share"})

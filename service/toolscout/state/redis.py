@@ -6,6 +6,7 @@ stops some tenants and not a part of each.
 """
 
 import re
+from asyncio import Semaphore
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -23,8 +24,11 @@ URLS = "redis://HOST, redis+sentinel://HOST/SERVICE and redis+cluster://HOST, or
 
 REDIS_PORT, SENTINEL_PORT = 6_379, 26_379
 
+CONNECTIONS = 32
+"""Maximum number of commands at a time, and so of connections of one process to a server."""
+
 CONNECT_S = 0.5
-"""Seconds for connecting."""
+"""Seconds for connecting, its name's resolution included."""
 
 READ_S = 2.0
 """Seconds for an answer; requests have shorter limits."""
@@ -66,6 +70,7 @@ class RedisStore:
         except Exception:  # whose text may have parts of a password
             message = f"store: this is no URL of Redis; it is one of {URLS}"
             raise ConfigurationError(message) from None
+        self._slots = Semaphore(CONNECTIONS)
         is_cluster = url.partition("://")[0].lower().endswith("+cluster")
         self._key = _tagged if is_cluster else partial(str.__add__, PREFIX)
 
@@ -176,7 +181,8 @@ class RedisStore:
                 raise anything, from ValueError to RecursionError.
         """
         try:
-            return await action()
+            async with self._slots:
+                return await action()
         except Exception as error:
             raise StoreUnavailable(f"redis: {type(error).__name__}") from error
 
