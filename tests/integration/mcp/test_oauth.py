@@ -21,8 +21,6 @@ from tests.gateway.mcp.hosts import (
     Host,
     cache_in,
     host,
-    listening,
-    stdio_server,
     text_of,
     write,
 )
@@ -228,22 +226,6 @@ def test_gateways_that_share_tokens_do_not_spend_each_others(diary: Diary):
         for _ in range(8 * TOKEN_S):
             assert set(threads.map(who, offices)) == {"ishmael"}
             time.sleep(0.5)
-
-
-def test_a_host_gets_a_token_for_the_gateway_from_the_server_that_it_names(
-    diary: Diary, tmp_path: Path
-):
-    behind = str(write(tmp_path, {"notes": stdio_server()}))
-    flags = ["--http", "127.0.0.1:PORT", "--authorization-server", diary.issuer]
-    with listening(tmp_path, "-m", "toolscout", "mcp", "--config", behind, *flags) as (url, _):
-        (folder := tmp_path / "host").mkdir()
-        before = Diary(folder)
-        before.issuer, before.servers = diary.issuer, {"diary": {"url": url, "auth": "oauth"}}
-        assert before.log_in().endswith("diary: logged in\n")
-        with host(folder, before.servers) as office:
-            until(lambda: "diary__search_tools" in office.names())
-            found = office.call("diary__search_tools", query="list the notes")
-            assert "notes__list_notes" in text_of(found)
 
 
 def is_fresh(diary: Diary) -> bool:
