@@ -46,7 +46,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("reporter",),
         ("lessons",),
         ("meta", "turn"),
-        ("callers_search", "dispatch", "exchange", "history"),
+        ("dispatch", "exchange", "history", "references"),
         ("settings", "shown"),
         ("left_out",),
         ("pieces", "refusals"),

@@ -282,21 +282,6 @@ def test_a_tool_that_the_vendor_refuses_is_left_out_where_the_vendor_is_asked(
     assert ("read.file" in json.dumps(tools)) == is_sent
 
 
-@pytest.mark.parametrize(("whose", "is_executed"), [(None, False), ("ours", True)])
-def test_whose_search_goes_first_is_a_variable(hook, router, monkeypatch, whose, is_executed):
-    router.models = [CLAUDE]
-    if whose:
-        monkeypatch.setenv("TOOLSCOUT_SEARCH", whose)
-    own = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
-    tools = [own, *(tool | {"defer_loading": True} for tool in request()["tools"])]
-    choice = {"type": "tool", "name": own["name"]}
-    data = received({**request(), "tools": tools, "tool_choice": choice})
-    monkeypatch.setenv("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:9")
-    (sent,) = prepared(hook, data)
-    assert (own in sent) != is_executed
-    assert ("tool_choice" in data) != is_executed
-
-
 def test_the_log_of_the_client_is_written_by_the_proxys_logger(hook, monkeypatch, caplog):
     monkeypatch.setenv("TOOLSCOUT_ENDPOINT", "http://127.0.0.1:9")
     proxy_log = logging.getLogger("LiteLLM Proxy")

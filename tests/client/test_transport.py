@@ -69,6 +69,28 @@ def test_a_stream_of_gemini_as_an_array_is_passed_on_as_it_comes(service):
         assert api.requests[0].json == asked(GEMINI)
 
 
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"},
+        {"type": "tool_search", "execution": "client"},
+        {"type": "openrouter:tool_search"},
+        OPENAI.tool("deferred", "About it") | {"defer_loading": True},
+        {"type": "function", "function": {"name": "deferred", "defer_loading": True}},
+    ],
+)
+def test_a_caller_who_searches_deferred_tools_by_itself_is_left_alone(service, own):
+    body = asked(OPENAI)
+    body["tools"].append(own)
+    with (
+        peer(lambda exchange: exchange.answer(b"{}")) as api,
+        httpx2.Client(transport=Transport(service.url)) as client,
+    ):
+        client.post(f"{api.url}/chat/completions", json=body)
+        assert api.requests[0].json == body
+    assert not service.requests
+
+
 def test_every_forward_has_an_idempotency_key_of_its_own(upstream, service):
     with openai_client(Transport(service.url), upstream.url) as client:
         client.chat.completions.create(**asked(OPENAI), extra_headers={"Idempotency-Key": "once"})

@@ -199,23 +199,3 @@ def test_a_service_below_a_path_is_asked_below_it_whether_it_is_ready():
         with proxy("http://127.0.0.1:9", selector=selector) as running:
             until(lambda: "is ready" in running.stderr)
     assert paths == ["/gate/readyz"]
-
-
-def test_our_search_goes_first_if_the_flag_says_so(tmp_path):
-    """Otherwise a model that has the search tool of a request gets the request as it is."""
-    own = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
-    anthropic = BY_NAME["anthropic"]
-    tools = [anthropic.tool(name, "Does a thing") for name in ("tool_1", "send_email")]
-    tools = [own, tools[0], tools[1] | {"defer_loading": True}]
-    request = anthropic.request("write to somebody", tools, max_tokens=9)
-    request["model"] = "claude-opus-5"
-    model = ScriptedModel()
-    with peer(model) as upstream, peer(lambda exchange: exchange.select("send_email")) as service:
-        for flags, kinds in ((["--search", "ours"], ["server_tool_use"]), ([], [])):
-            with proxy(upstream.url, *flags, selector=service.url) as running:
-                answer = httpx2.post(f"{running.url}/v1/messages", json=request, timeout=30)
-            found = [block["type"] for block in answer.json()["content"]]
-            assert [kind for kind in found if kind == "server_tool_use"] == kinds
-    assert not model.refused
-    assert tools not in [sent["tools"] for sent in model.requests[:-1]]
-    assert model.requests[-1]["tools"] == tools

@@ -16,13 +16,6 @@ from tests.client.agents import Agent
 from tests.client.model import ScriptedModel
 from tests.client.rules import refusal
 from tests.client.shapes import BY_NAME, Json, Said
-from tests.client.test_callers_search import (
-    BM25,
-    OPENAI,
-    deferred,
-    found_by,
-    seen_by_caller,
-)
 from tests.client.test_native import begins_with
 from tests.client.upstream import peer
 from tests.integration import providers as scripted
@@ -273,29 +266,12 @@ def test_a_deployment_that_loads_deferred_tools_does_so_and_its_prompts_grow(
         assert begins_with(after, before, interface)
 
 
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
-@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
-@pytest.mark.parametrize(("interface", "own"), [("anthropic", BM25), ("openai-responses", OPENAI)])
-def test_a_search_tool_of_the_request_is_executed_for_a_model_without_one(
-    proxy: Proxy, model: StrictProviders, interface: str, own: Json, streams: bool
-):
-    with agent_of(proxy, interface, "gpt", streams) as agent:
-        agent.tools = [own, *deferred(agent.tools, "spin_3")]
-        for question in (f"hello {interface} {streams}", "and once more"):
-            assert agent.ask(question) == ["send_email"]
-        parts = seen_by_caller(agent.messages)
-        assert found_by(own, parts)[0] == "send_email"
-        assert PHANTOM not in str(agent.messages)
-    seen = model.seen()
-    assert seen[0] == [PHANTOM, "spin_3"]
-    assert all("send_email" in names for names in seen[1:])
-
-
-def test_a_model_that_has_the_search_tool_of_a_request_gets_it(
+def test_a_request_that_brings_the_providers_search_is_left_alone(
     proxy: Proxy, model: StrictProviders
 ):
+    search = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
     with agent_of(proxy, "anthropic", "claude", streams=False) as agent:
-        agent.tools = [BM25, *deferred(agent.tools, "spin_3")]
+        agent.tools = [search, *(tool | {"defer_loading": True} for tool in agent.tools)]
         agent.ask("hello")
     (body,) = [body for _, body in model.requests][:1]
     assert body["tools"] == agent.tools

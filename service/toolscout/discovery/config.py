@@ -105,12 +105,10 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
     restore_on_no_match: bool = False
     defer_above: int | None = None
     """Requests with at most this many tools are forwarded as they are."""
-    search: str = "theirs"
-    """Whose search goes first where a request brings one that the model has: `theirs` or `ours`."""
     api: ApiConfig = ApiConfig()
 
     def __post_init__(self) -> None:
-        """Check the strategy, the rollout and whose search goes first.
+        """Check the strategy and the rollout.
 
         Raises:
             ConfigurationError: one is unknown; the message has the known ones.
@@ -124,8 +122,6 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             raise ConfigurationError(
                 f"strategy: expected one of {', '.join(STRATEGIES)}, got {self.strategy!r}{near}"
             )
-        if self.search not in ("ours", "theirs"):
-            raise ConfigurationError(f"search: expected ours or theirs, got {self.search!r}")
 
     def with_arguments(
         self,
@@ -133,7 +129,6 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         top_k: int | None,
         restore_on_no_match: bool | None,
         defer_above: int | None,
-        search: str | None,
     ) -> "DiscoveryConfig":
         """Return the configuration with what the arguments of a flow add to it.
 
@@ -147,7 +142,6 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             "max_search_results": top_k,
             "restore_on_no_match": restore_on_no_match,
             "defer_above": defer_above if defer_above is not None else self.defer_above or 0,
-            "search": search,
         }
         changes: dict[str, Any] = {key: one for key, one in given.items() if one is not None}
         changes["always_keep"] = (*self.always_keep, *always_keep)

@@ -184,7 +184,7 @@ class Flow(Preparation):
                     request: Json | None = turn.start_over()
                 else:
                     request = await self._next_request(turn, stream)
-                if out := stream.finish(turn.callers_search.take(), is_last=request is None):
+                if out := stream.finish(is_last=request is None):
                     yield out
                 if request is None:
                     break

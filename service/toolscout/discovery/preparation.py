@@ -15,12 +15,13 @@ from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.client.settings import check_options
 from toolscout.common.lru import Lru
 from toolscout.discovery import local
-from toolscout.discovery.callers_search import callers_search
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.discovery.left_out import LeftOut, Upstream
 from toolscout.discovery.pieces import Places
 from toolscout.discovery.providers import Json, Provider, ProviderName, provider_named
 from toolscout.discovery.providers.fields import mapping
+from toolscout.discovery.providers.native import is_deferring
+from toolscout.discovery.references import written_out
 from toolscout.discovery.reporter import reporter_of
 from toolscout.discovery.session import SessionStore, canonical, hashed
 from toolscout.discovery.settings import MAX_ROUNDS, Order, TurnSettings
@@ -63,8 +64,6 @@ class Preparation:
         order: where found tools go: `append` (default), `rank` or `catalog`.
         defer_above: requests with at most this many tools are forwarded as they are; by default as
             in the configuration, 0.
-        search: whose search goes first where a request brings the provider's own and the model has
-            it: `theirs` (default; the request is left alone) or `ours`.
         max_rounds: searches in one turn, at most.
         store: remembers what each session has found.
         native: use the provider's own deferred loading where the model has it.
@@ -89,7 +88,6 @@ class Preparation:
         top_k: int | None = None,
         order: Order = "append",
         defer_above: int | None = None,
-        search: str | None = None,
         max_rounds: int = MAX_ROUNDS,
         store: SessionStore | None = None,
         rollout: str | Rollout | None = None,
@@ -113,7 +111,7 @@ class Preparation:
         if order not in get_args(Order):
             raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
         self.config = config = config.with_arguments(
-            always_keep, top_k, restore_on_no_match, defer_above, search
+            always_keep, top_k, restore_on_no_match, defer_above
         )
         self.store = SessionStore() if store is None else store
         self._told_of_threads = False
@@ -199,13 +197,12 @@ class Preparation:
         is_unknown = not name and bool(previous)
         side = name or os.urandom(8).hex()  # without a session each request has a side of its own
         is_used = self._only_asks or self._rollout.mode == "on" or self._rollout.includes(side)
-        search = callers_search(provider, request, tools)
-        is_own = search.is_left_alone(self.config.search)
-        if not is_used or is_own or (search.defers and strategy == "relevance"):
+        written = written_out(provider, request, tools)
+        if not is_used or any(map(is_deferring, written.tools)):
             if is_used:
                 logger.info("the request searches deferred tools by itself and is left alone")
             return request
-        request, tools = search.request, search.tools
+        request, tools, visible = written
         offer = Offer(tools)
         if offer.odd:
             logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
@@ -215,13 +212,12 @@ class Preparation:
         refused = self._turn_settings.left_out.leave_out(offer, upstream, forced)
         if refused and offer.names:  # else the refusal tells the caller more than no tool
             request = provider.with_tools(request, offer.everything)
-        few = 0 if search.tool else self.config.defer_above or 0
-        if len({*offer.names} - {*search.visible}) <= few:
+        if len({*offer.names} - {*visible}) <= (self.config.defer_above or 0):
             return request
         if strategy == "relevance":
             is_kept = is_unknown or provider.keeps_tools(request)
             return request if is_kept else self._filtered(request, provider, offer, name)
-        turn = Turn(search, provider, offer, name, self._turn_settings, upstream)
+        turn = Turn(request, provider, offer, name, self._turn_settings, upstream, visible)
         if provider.keeps_tools(request) and not turn.is_native:
             self._tell_of_threads()
         elif not is_unknown or (turn.is_native and not turn.shown.has_room_for_all):

@@ -16,7 +16,6 @@ from typing import Any, cast
 
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
-from toolscout.discovery.callers_search import CallersSearch
 from toolscout.discovery.dispatch import NAME, Dispatch
 from toolscout.discovery.history import History, seed_of
 from toolscout.discovery.left_out import Refused, Upstream
@@ -40,16 +39,18 @@ class Turn:
         offer: the tools of the request; without any, those that its session deferred last.
         session: the conversation; empty when it is unknown.
         upstream: where the request goes, and whose it is.
+        visible: names of tools that stay visible.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what a turn begins with
         self,
-        search: CallersSearch,
+        request: Json,
         provider: Provider,
         offer: Offer,
         session: str,
         settings: TurnSettings,
         upstream: Upstream,
+        visible: Sequence[str] = (),
     ) -> None:
         self.session, self.offer = session, offer
         self.rounds = self.search_count = 0
@@ -66,8 +67,7 @@ class Turn:
         self._settings, self._config = settings, settings.config
         self._upstream, self.scope = upstream, upstream.scope
         self._new_first: Sequence[str] | None = None  # unless it is known from before
-        self.callers_search = search
-        self.asked = request = search.request
+        self.asked = request
         """The request as it came."""
         self._request: Json | None = None
         if settings.dispatch:
@@ -80,7 +80,7 @@ class Turn:
         self.shown = Shown(offer, "append" if settings.dispatch else settings.order, limit)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
-        self.shown.keep((*settings.kept(session, self.scope), *search.visible))
+        self.shown.keep((*settings.kept(session, self.scope), *visible))
         if isinstance(self.provider, Native):
             self.shown.keep(self.provider.undeferred(offer.by_name))
         self.shown.keep_found(self._first or ())
@@ -102,8 +102,7 @@ class Turn:
             request = provider.with_history(request, history.whole)
         # Where messages were changed or other tools offered, the session is what is left.
         found = history.names if history.is_known else store.expanded(self.session)
-        loaded_before = self.callers_search.loaded
-        self._known = known = [*found, *loaded_before, *provider.recent(self.asked)]
+        self._known = known = [*found, *provider.recent(self.asked)]
         loaded = known if is_stored and self.is_native else provider.referred(history.searches)
         unloaded = [name for name in known if name not in loaded]
         self._has_additions = bool(found or history.searches)
@@ -142,7 +141,7 @@ class Turn:
     @property
     def wants_first(self) -> bool:
         """Whether the tools that fit the first message are needed, and not known yet."""
-        return self._first is None and not self.callers_search.tool
+        return self._first is None
 
     @property
     def is_native(self) -> bool:
@@ -263,7 +262,6 @@ class Turn:
         self.rounds += 1
         self.search_count += len(found)
         self.searched += [(self.rounds, c.query, one) for c, one in found if c.query.strip()]
-        self.callers_search.note(found, self.offer)
         results = [self._answered(call, selection) for call, selection in found]
         if self.calls or self.provider.asks_for_more(response):
             self.was_mixed = True
@@ -288,8 +286,7 @@ class Turn:
 
     def finish(self, response: Json) -> Json:
         """Return the response as the client sees it: no call of ours, and the whole usage."""
-        seen = self.provider.without_calls(response, self.search_name)
-        return self.with_usage(self.callers_search.shown_in(seen, self.provider.response_path))
+        return self.with_usage(self.provider.without_calls(response, self.search_name))
 
     def end(self) -> None:
         """Report the end of the turn once, with its last response or with an error."""

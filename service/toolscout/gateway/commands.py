@@ -42,7 +42,6 @@ _KEYS: dict[str, tuple[str, str]] = {
     "defer_above": ("COUNT", "forward requests with at most this many tools unchanged"),
     "rollout": ("MODE", "off, dark, shadow, percent:N or on"),
     "restore_on_no_match": ("BOOL", "bring all tools back when nothing fits a search"),
-    "search": ("WHOSE", "theirs or ours, where a request brings a search that the model has"),
     "search_tool_name": ("NAME", "what models know the search as"),
     "enable_search_fallback": ("BOOL", "read; the strategy decides"),
     "min_tools": ("COUNT", "fewest tools that relevance keeps"),

@@ -7,7 +7,6 @@ TOOLSCOUT_ROLLOUT      off, dark, shadow, percent:N or on; by default as in the 
 TOOLSCOUT_DEFER_ABOVE  leave requests with at most this many tools alone, by default 5
 TOOLSCOUT_ALWAYS_KEEP  names of tools that every model sees, with commas between them
 TOOLSCOUT_TOP_K        most tools that a search brings, by default 5
-TOOLSCOUT_SEARCH       ours: search for models that have a search of their own, too
 TOOLSCOUT_LEARN        off: do not report to the service which tools were called after a search
 """
 
@@ -50,7 +49,6 @@ def discovery_from_environment() -> AsyncToolDiscovery:
         top_k=_count("TOOLSCOUT_TOP_K", config.max_search_results),
         rollout=rollout,
         defer_above=_count("TOOLSCOUT_DEFER_ABOVE", FEW_TOOLS),
-        search=get("TOOLSCOUT_SEARCH") or None,
         learn=get("TOOLSCOUT_LEARN", "on").strip().lower() != "off",
     )
 

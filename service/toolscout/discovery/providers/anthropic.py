@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from toolscout.discovery.providers.calls import call_in
-from toolscout.discovery.providers.fields import Json, add, arguments_of, encode, mapping
+from toolscout.discovery.providers.fields import Json, add, arguments_of, mapping
 from toolscout.discovery.providers.provider import (
     LAST_IDS,
     Provider,
@@ -200,22 +200,6 @@ class AnthropicStream(BlockStream):
     )
 
     _first_id = _id = ""
-
-    def _inserted(self) -> bytes:
-        """Return the events of whole blocks."""
-        out = b""
-        for block in self._to_insert:
-            events: list[Json] = [{"type": self.keys.start, "content_block": block}]
-            if "input" in block:
-                events[0]["content_block"] = {**block, "input": {}}
-                written = encode(block["input"]).decode()
-                piece = {"type": "input_json_delta", "partial_json": written}
-                events.append({"type": self.keys.delta, "delta": piece})
-            events.append({"type": self.keys.stop})
-            out += b"".join(write({**e, "index": self._count}, e["type"]) for e in events)
-            self._count += 1
-        self._to_insert = []
-        return out
 
     def response(self) -> Json:
         """Return the message with its id."""

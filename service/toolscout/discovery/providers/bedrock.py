@@ -142,9 +142,9 @@ class BedrockStream(BlockStream):
         """Return the message with all its blocks."""
         return {"output": {"message": super().response()}}
 
-    def finish(self, parts: Sequence[Json] = (), is_last: bool = True) -> bytes:
+    def finish(self, *, is_last: bool = True) -> bytes:
         """Return the end, and what is left of an event that did not end."""
-        return super().finish(parts, is_last) + (self.rest() if is_last else b"")
+        return super().finish(is_last=is_last) + (self.rest() if is_last else b"")
 
     def fail(self, status: int, error: Json) -> bytes:
         """Return an exception in a frame."""

@@ -44,19 +44,31 @@ def version_of(family: str, model: str) -> tuple[int, int]:
 FIRST = {"claude": (4, 5), "gpt": (5, 4)}
 """Of each family, the first version that loads deferred tools and has a search of its own."""
 
-ANTHROPIC_SEARCH, OPENROUTER_SEARCH = "tool_search_tool_", "openrouter:tool_search"
-"""How the `type` of Anthropic's search tools begins, and that of OpenRouter's."""
+_FAMILIES = {"openai-responses": "gpt", "anthropic": "claude"}
+"""Of each interface whose conversations hold searches, the models that read them."""
 
 
-def has_search(tool: Json, model: Any) -> bool:
-    """Return whether a model has a provider's search tool, or may have it."""
-    kind = str(tool.get("type"))
-    if not isinstance(model, str):
+def loads_tools(interface: str, model: Any) -> bool:
+    """Return whether a model may load deferred tools; False only where it certainly does not."""
+    family = _FAMILIES.get(interface)
+    if family is None or not isinstance(model, str):
         return True  # Bedrock has it in the path
-    if kind == OPENROUTER_SEARCH:
-        return "/" in model  # as OpenRouter writes its models, all of which have it
-    family = "claude" if kind.startswith(ANTHROPIC_SEARCH) else "gpt"
     return version_of(family, model) >= FIRST[family]
+
+
+MARK = "defer_loading"
+
+_SEARCH = re.compile("tool_search.*|openrouter:tool_search")
+"""Values of `type` of the providers' own search tools."""
+
+
+def is_deferring(tool: Any) -> bool:
+    """Return whether an entry of a request is deferred, or a search: its caller's own business."""
+    given = mapping(tool)
+    kind = given.get("type")
+    if isinstance(kind, str) and _SEARCH.fullmatch(kind):
+        return True
+    return bool(given.get(MARK) or mapping(given.get("function")).get(MARK))
 
 
 MAX_REFERENCE_CHARS = 64
@@ -81,7 +93,7 @@ class Native(Provider):
     def deferred(self, tool: Any) -> Any:
         """Return a tool as one that is loaded later; a built-in as it is."""
         given = mapping(tool)
-        return {**given, "defer_loading": True} if self.can_defer(given) else tool
+        return {**given, MARK: True} if self.can_defer(given) else tool
 
     def undeferred(self, tools: Mapping[str, Any]) -> list[str]:
         """Return the names of those that cannot be deferred."""

@@ -61,18 +61,6 @@ class ResponsesStream(Stream):
         items = max(list(self._done.values()), mappings(response.get("output")), key=len)
         return {"id": response.get("id"), "output": items}
 
-    def _inserted(self) -> bytes:
-        """Return the events of whole items, unless `response.created` still waits."""
-        out = b""
-        while self._opened and self._to_insert:
-            item, at = self._to_insert.pop(0), {"output_index": self._count}
-            for kind in ("added", "done"):
-                event: Json = {"type": f"response.output_item.{kind}", "item": item, **at}
-                out += self._write(Event(b""), self._numbered(event))
-            self._by_place[self._count] = item
-            self._count += 1
-        return out
-
     def fail(self, status: int, error: Json) -> bytes:
         """Return the event `error`; the API has its fields beside `error`, the SDK reads that."""
         fields = {key: error.get(key) for key in ("code", "message", "param")}
@@ -142,7 +130,7 @@ class ResponsesStream(Stream):
         """Return the events that came before the first item, once."""
         self._opened = True
         before, self._opening = self._opening, []
-        return b"".join(map(self._show, before)) + self._inserted()
+        return b"".join(map(self._show, before))
 
     def _release(self) -> bytes:
         """Return the events that were held back, but not those of a call without a name yet."""

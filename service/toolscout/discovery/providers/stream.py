@@ -3,7 +3,6 @@
 import logging
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -109,8 +108,6 @@ class Stream:
         """Blocks or items that went to the client."""
         self._spent: Json | None = None
         self._usage: Json = {}
-        self._to_insert: list[Json] = []
-        """Parts that the client gets although the model did not write them."""
         self.next_turn()
 
     def next_turn(self) -> None:
@@ -137,25 +134,18 @@ class Stream:
     def response(self) -> Json:
         """Return the model's turn as a response without streaming."""
 
-    def finish(self, parts: Sequence[Json] = (), is_last: bool = True) -> bytes:
+    def finish(self, *, is_last: bool = True) -> bytes:
         """End a turn of the model; return the events that were held back.
 
         Args:
-            parts: those that the client gets although the model did not write them.
             is_last: whether the client's turn ends with it.
         """
-        self._to_insert += parts
-        out = self._inserted()
         if not is_last:
             self.next_turn()
-            return out
-        out += self._release() + b"".join(map(self._end, self._held))
+            return b""
+        out = self._release() + b"".join(map(self._end, self._held))
         self._held = []
         return out
-
-    def _inserted(self) -> bytes:
-        """Return the events of what is to be inserted, where a provider has any for that."""
-        return b""
 
     def rest(self) -> bytes:
         """Return the bytes that no event ended yet; what follows them is not read."""
