@@ -6,10 +6,12 @@ from docs.generate.house import (
     CLIENT_MAY_IMPORT,
     CLIENT_SIDE,
     INSIDE,
+    PRODUCTS,
     ROOMS,
     arrows,
     imports,
     modules,
+    size_of,
 )
 
 ARROWS = arrows()
@@ -24,6 +26,23 @@ def test_every_module_has_a_floor():
 @pytest.mark.parametrize("name", FLOOR)
 def test_imports_go_down_only(name: str):
     assert [below for below in ARROWS[name] if FLOOR[below] <= FLOOR[name]] == []
+
+
+def test_every_room_belongs_to_one_product():
+    rooms = [room for product in PRODUCTS.values() for room in product.rooms]
+    assert sorted(rooms) == sorted(FLOOR)
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_product_is_no_larger_than_its_ceiling(name: str):
+    assert size_of(PRODUCTS[name]) <= PRODUCTS[name].ceiling
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_product_imports_from_those_that_it_may(name: str):
+    product = PRODUCTS[name]
+    may = {room for below in (name, *product.below) for room in PRODUCTS[below].rooms}
+    assert {below for room in product.rooms for below in ARROWS[room]} - may == set()
 
 
 @pytest.mark.parametrize("room", INSIDE)

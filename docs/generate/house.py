@@ -5,6 +5,7 @@ import tokenize
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[2] / "service" / "toolscout"
 TEMPLATE = Path(__file__).with_name("architecture.template")
@@ -67,6 +68,59 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """Floors inside rooms, by the same rule."""
 
+
+class Product(NamedTuple):
+    """What is used by itself, and so has a size of its own."""
+
+    knows: str
+    rooms: tuple[str, ...]
+    below: tuple[str, ...]
+    """The products that it may import from, beside itself."""
+    ceiling: int
+    """Lines of code at most."""
+
+
+PRODUCTS = {
+    "core": Product(
+        "tools and questions; no network, no clock",
+        (
+            *("contract", "common", "text", "tools", "index", "ranking", "metatools", "data"),
+            *("engine", "errors"),
+        ),
+        ("service",),  # `learning`, for the examples of tools
+        7_700,
+    ),
+    "service": Product(
+        "tenants, limits, processes",
+        (
+            *("settings", "settings_sources", "serving", "state", "learning", "server"),
+            "playground",
+        ),
+        ("core",),
+        8_550,
+    ),
+    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_650),
+    "turns": Product(
+        "providers' bodies and streams",
+        ("discovery", "integrations"),
+        ("core", "client"),
+        5_000,
+    ),
+    "gateways": Product(
+        "hosts and servers",
+        ("gateway",),
+        ("core", "service", "client", "turns", "commands"),
+        3_800,
+    ),
+    "commands": Product(
+        "questions, logs, flags",
+        ("evaluation", "cli", "searching", "terminal"),
+        ("core", "service", "client", "turns", "gateways"),
+        1_200,
+    ),
+}
+"""Each room belongs to one of them."""
+
 CLIENT_SIDE = ("client", "discovery")
 """Rooms that install without the service."""
 
@@ -128,7 +182,11 @@ def arrows(inside: str = "") -> dict[str, set[str]]:
 def page() -> str:
     """Write `docs/architecture.md`."""
     text = TEMPLATE.read_text("utf-8")
-    return text.replace("{picture}", picture()).replace("{sizes}", sizes())
+    return (
+        text.replace("{picture}", picture())
+        .replace("{sizes}", sizes())
+        .replace("{products}", products())
+    )
 
 
 def sizes() -> str:
@@ -144,6 +202,28 @@ def sizes() -> str:
     ]
     every = [count for counts in counted.values() for count in counts]
     return "\n".join([*rows, f"| **all** | {len(every)} | {_hundreds(sum(every))} |"])
+
+
+def products() -> str:
+    """Write a table of the products with their sizes."""
+    rows = [
+        "| product | rooms | knows | may import | lines of code | at most |",
+        "|---|---|---|---|--:|--:|",
+    ]
+    for name, product in PRODUCTS.items():
+        rooms = ", ".join(f"`{one}`" for one in product.rooms)
+        size, below = _hundreds(size_of(product)), ", ".join(product.below)
+        rows.append(
+            f"| **{name}** | {rooms} | {product.knows} | {below} | {size} | {product.ceiling:,} |"
+        )
+    return "\n".join(rows)
+
+
+def size_of(product: Product) -> int:
+    """Count the lines of code of a product."""
+    return sum(
+        lines_of_code(path) for name, path in modules().items() if room(name) in product.rooms
+    )
 
 
 def _hundreds(count: int) -> str:
