@@ -113,7 +113,7 @@ def _analyse(pattern: str) -> Query:
             known = terms.get(term.term)
             if known is None or known.weight < term.weight:
                 terms[term.term] = term
-    resolved, meanings = senses.read(_without_slugs(text, terms) if "/" in text else text, terms)
+    resolved, meanings = senses.read(_without_slugs(text, terms) if "/" in text else text)
     if resolved != text:
         found = words(resolved)
     return Query(

@@ -5,130 +5,80 @@ Only English verbs, where a request gives an order: at its beginning or after wo
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 from toolscout import data
 from toolscout.text.tokens import word_terms
 
-REACH = 5
-"""Words after a verb in which its noun is searched."""
+_OBJECT = r"(?=\s+(?:{nouns})\b|(?:\s+(?!(?:{breaks})\b)[\w'-]+){{1,3}}?\s+(?:{nouns})(?:e?s)?\b)"
+"""A noun follows, after at most three words. A plural without any is not the verb's object: "open
+issues" are issues that are open."""
 
-_ENDS = (".", "!", "?", ";", ":", ",")
-_MARKS = ".,!?;:\"'()"
 _PIECES = re.compile(r"\S+")
-_CHANNEL = re.compile(r"#[^\W\d][\w-]*")
-"""A channel of a chat, after a preposition: "send it to #general"."""
+_MARKS = ".,!?;:\"'()"
+_ENDS = (".", "!", "?", ";", ":", ",")
+_CHANNEL = re.compile(r"(?<=\b(?:to|in|on)\s)#[^\W\d][\w-]*", re.IGNORECASE)
+"""A channel of a chat: "send it to #general"."""
 
 
 class Reading(NamedTuple):
     """A text with verbs replaced by their meanings, and the replaced verbs."""
 
     text: str
-    meanings: dict[str, tuple[str, ...]]
+    meanings: Mapping[str, tuple[str, ...]]
     """From a verb with only one sense in the text to its meaning, both as terms."""
 
 
-class _Sense(NamedTuple):
-    verb: tuple[str, ...]
-    objects: frozenset[str] | None
-    """Terms of nouns; None for any noun."""
-    meaning: str
-
-
-class _Senses(NamedTuple):
-    of: dict[str, list[_Sense]]
-    """By the first word of the verb, as a term; the longest verbs first."""
-    before: frozenset[str]
-    breaks: frozenset[str]
-
-
-def read(text: str, terms: Mapping[str, object]) -> Reading:
-    """Find the verbs of a text with another sense; `terms` are those of its words."""
-    if "#" not in text and _senses().of.keys().isdisjoint(terms.keys()):
+def read(text: str) -> Reading:
+    """Find the verbs of a text with another sense."""
+    if "#" in text:
+        text = _CHANNEL.sub("channel", text)
+    senses, before = _senses()
+    if senses.keys().isdisjoint(text.lower().split()):
         return Reading(text, {})
-    pieces = list(_PIECES.finditer(text))
-    found = [piece[0] for piece in pieces]
-    literal = [_term(word) for word in found]
-    pieces_out, place, meanings = [], 0, {}
-    for start, end, meaning in _meant(found, literal):
-        pieces_out += [text[place : pieces[start].start()], meaning]
-        place = pieces[end - 1].end()
-        meanings[literal[start]] = _terms(meaning.split())
-        literal[start] = ""
-    pieces_out.append(text[place:])
-    alone = {verb: meant for verb, meant in meanings.items() if verb not in literal}
-    return Reading("".join(pieces_out), alone)
-
-
-def _meant(found: Sequence[str], terms: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield the begin and end of each replaced verb, and its meaning."""
-    senses, past = _senses(), 0
-    for at, word in enumerate(found):
-        if at and _CHANNEL.match(word) and found[at - 1].lower() in senses.breaks:
-            yield at, at + 1, "channel"
-        if terms[at] not in senses.of or at < past or not _is_order(found, at):
-            continue
-        for sense in senses.of[terms[at]]:
-            end = at + len(sense.verb)
-            if tuple(terms[at:end]) == sense.verb and _is_about(found[end:], sense.objects):
-                yield at, end, sense.meaning
-                past = end
+    pieces, place, is_order, meanings = list[str](), 0, True, dict[str, tuple[str, ...]]()
+    for piece in _PIECES.finditer(text):
+        word = piece[0].lower()
+        for after, meaning in senses.get(word, ()) if is_order and piece.start() >= place else ():
+            if (rest := after.match(text, piece.end())) is not None:
+                pieces += [text[place : piece.start()], meaning]
+                place = rest.end()
+                meanings[_terms(word)[0]] = _terms(meaning)
                 break
+        is_order = word in before or word.endswith(_ENDS)
+    if not meanings:
+        return Reading(text, {})
+    resolved = "".join([*pieces, text[place:]])
+    left = {*_terms(resolved)}
+    return Reading(resolved, {verb: one for verb, one in meanings.items() if verb not in left})
 
 
-def _is_order(found: Sequence[str], at: int) -> bool:
-    before = found[at - 1] if at else ""
-    return not before or before.endswith(_ENDS) or before.lower() in _senses().before
-
-
-def _is_about(found: Sequence[str], objects: frozenset[str] | None) -> bool:
-    """Whether one of some nouns follows, after at most an article or an adjective.
-
-    A plural without either is not the verb's object: "open issues" are issues that are open.
-    """
-    if objects is None:
-        return True
-    before = ""
-    for place, word in enumerate(found[:REACH]):
-        plain, term = word.strip(_MARKS).lower(), _term(word)
-        if plain in _senses().breaks:
-            return False
-        if term in objects or f"{before}_{term}" in objects:
-            return place > 0 or not plain.endswith("s")
-        if word.endswith(_ENDS):
-            return False
-        before = term
-    return False
-
-
-@lru_cache(maxsize=16_384)
-def _term(word: str) -> str:
-    terms = word_terms(word.strip(_MARKS).lower())
-    return terms[-1] if terms else ""
-
-
-def _terms(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(map(_term, words))
+def _terms(text: str) -> tuple[str, ...]:
+    found = (word_terms(word.strip(_MARKS).lower()) for word in text.split())
+    return tuple(terms[-1] for terms in found if terms)
 
 
 @cache
-def _senses() -> _Senses:
+def _senses() -> tuple[dict[str, list[tuple[re.Pattern[str], str]]], frozenset[str]]:
+    """Return by each form of a verb what follows it in a sense and what it means then.
+
+    The words that an order comes after follow.
+    """
     lists = data.load("senses")
-    rows = [(meaning, verbs, None) for meaning, verbs in lists["phrases"].items()]
-    rows += [(each["means"], each["verbs"], each["objects"]) for each in lists["senses"]]
-    found: dict[str, list[_Sense]] = {}
-    for meaning, verbs, objects in rows:
-        nouns = None if objects is None else frozenset(map(_joined, objects.split()))
-        for verb in verbs.split():
-            terms = _terms(verb.split("_"))
-            found.setdefault(terms[0], []).append(_Sense(terms, nouns, meaning))
-    for senses in found.values():
-        senses.sort(key=lambda sense: -len(sense.verb))
-    before, breaks = (frozenset(lists["words"][key].split()) for key in ("before", "breaks"))
-    return _Senses(found, before, breaks)
-
-
-def _joined(words: str) -> str:
-    return "_".join(_terms(words.split("_")))
+    rows = [
+        (verb, "", means) for means, verbs in lists["phrases"].items() for verb in verbs.split()
+    ]
+    breaks = "|".join(lists["words"]["breaks"].split())
+    for each in lists["senses"]:
+        nouns = "|".join(each["objects"].replace("_", r"\s+").split())
+        after = _OBJECT.format(nouns=nouns, breaks=breaks)
+        rows += [(verb, after, each["means"]) for verb in each["verbs"].split()]
+    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+    for verb, after, means in sorted(rows, key=lambda row: -row[0].count("_")):
+        first, *others = verb.split("_")
+        rest = re.compile("".join(rf"\s+{word}\b" for word in others) + after, re.IGNORECASE)
+        for form in (first, first.removesuffix("e") + "ing", f"{first}{first[-1]}ing"):
+            found.setdefault(form, []).append((rest, means))
+    return found, frozenset(lists["words"]["before"].split())
