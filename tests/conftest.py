@@ -1,9 +1,14 @@
 """Fixtures: servers with different settings, each started once, and the folder of shared data."""
 
+import gc
 import os
+import re
+import ssl
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -22,9 +27,40 @@ settings.register_profile(
 )
 settings.load_profile("toolscout")
 
+WHOLLY_INTEGRATION = re.compile(r"^pytestmark = \[?pytest\.mark\.integration", re.MULTILINE)
+
 ACME_OLD = "acme-old-0123456789abcdef0123456789abcdef"
 ACME_NEW = "acme-new-0123456789abcdef0123456789abcdef"
 ZENITH = "zenith-0123456789abcdef0123456789abcdef"
+
+
+read_authorities = httpcore2.default_ssl_context
+
+
+@cache
+def authorities(file: str | None, folder: str | None, **options: bool) -> ssl.SSLContext:
+    return read_authorities(**options)
+
+
+def pytest_configure() -> None:
+    """Let clients share what they would read anew each, four thousand times: all authorities."""
+    variables = "SSL_CERT_FILE", "SSL_CERT_DIR"
+    httpcore2.default_ssl_context = lambda **options: authorities(
+        *map(os.environ.get, variables), **options
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Have files not even imported whose tests are all left out."""
+    if config.option.markexpr != "not integration":
+        return None
+    if collection_path.suffix != ".py":
+        return collection_path.name == "integration" or None
+    return WHOLLY_INTEGRATION.search(collection_path.read_text("utf-8")) is not None or None
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what was imported stays, and need not be looked through again and again
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

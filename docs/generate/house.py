@@ -2,7 +2,8 @@
 
 import ast
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
@@ -149,9 +150,13 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports() -> Iterator[tuple[str, str]]:
-    """Yield every import of one module by another, those for types only included."""
-    known = modules()
+@cache
+def imports() -> list[tuple[str, str]]:
+    """List every import of one module by another, those for types only included."""
+    return list(_imports(modules()))
+
+
+def _imports(known: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
     for name, path in known.items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("toolscout"):

@@ -3,6 +3,7 @@
 import json
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,19 @@ from tests.support import Server
 
 pytestmark = pytest.mark.anyio
 
-with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-    import bpe_openai
-
-    ENCODING = bpe_openai.get_encoding("o200k_base")
-
 TOOLS_OF_FLOW = 258
 
 
+@cache
+def encoding() -> Any:
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        import bpe_openai  # takes a second and a half
+
+        return bpe_openai.get_encoding("o200k_base")
+
+
 def tokens(text: str) -> int:
-    return len(ENCODING.encode_ordinary(text))
+    return len(encoding().encode_ordinary(text))
 
 
 @pytest.fixture(scope="module")
