@@ -22,7 +22,7 @@ settings.register_profile(
     deadline=None,  # speed is measured elsewhere
     derandomize=True,  # the same examples in every run: a failure is a fact, not luck
     database=None,
-    max_examples=30,
+    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("toolscout")

@@ -109,8 +109,8 @@ def test_a_long_conversation_never_exceeds_the_providers_maximum(flow, options: 
     running = flow(**options)
     declared = [OPENAI.tool(name, text) for name, text in MANY.items()]
     request = OPENAI.request("hi", declared)
-    for number in range(0, 200, 5):
-        calls = [search(f"tool_{n:03}", f"call_{n}").calls[0] for n in range(number, number + 5)]
+    for number in range(0, 200, 20):
+        calls = [search(f"tool_{n:03}", f"call_{n}").calls[0] for n in range(number, number + 20)]
         model = Strict(OPENAI, Said(calls=tuple(calls)), Said(f"Done {number}."))
         request = go_on(OPENAI, request, running.complete(request, model, "openai"))
     if "dispatch" not in options:

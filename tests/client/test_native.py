@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The model .* is deprecated")
 __all__ = ["model", "service", "upstream"]  # fixtures, found by their names
 
 NATIVE = ("openai-responses", "anthropic")
-ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(200)}
+ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(40)}
 ABOUT |= {"send_email": "Send an email to somebody"}
 
 
@@ -210,6 +210,8 @@ def test_during_an_outage_no_more_tools_come_back_than_the_provider_takes(
     interface, upstream, model
 ):
     agent = agent_of(interface, upstream.url, Transport("http://127.0.0.1:9"))
+    more = [agent.shape.tool(f"more_{number}", "Does more") for number in range(160)]
+    agent.tools = [*more, *agent.tools]
     assert agent.ask(QUESTION) == ["send_email"]
     assert not model.refused
     shown = [set(names) - {PHANTOM} for names in model.seen(agent.shape)]

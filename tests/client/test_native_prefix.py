@@ -127,9 +127,7 @@ def checked(conversation: Conversation) -> None:
 
 
 @pytest.mark.parametrize("interface", NATIVE)
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     turns=st.lists(
         st.tuples(some_choice, some_name, st.lists(some_action, max_size=3)),

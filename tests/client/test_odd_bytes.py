@@ -31,14 +31,22 @@ def service() -> Iterator[Peer]:
         yield started
 
 
-@pytest.fixture(params=[False, True], ids=["whole", "stream"])
-def streams(request: pytest.FixtureRequest) -> bool:
-    return request.param
+KINDS = ("sync", "async", "sync")
+WAYS = [
+    (shape, streams, kind)
+    for number, shape in enumerate(shape for shape in SHAPES if shape.name in PATHS)
+    for streams, kind in zip((False, True), KINDS[number % 2 :], strict=False)
+]
+"""Every shape whole and as a stream, each in turn through the blocking and the other transport."""
 
-
-@pytest.fixture(params=[shape for shape in SHAPES if shape.name in PATHS], ids=lambda s: s.name)
-def shape(request: pytest.FixtureRequest) -> Shape:
-    return request.param
+in_any_way = pytest.mark.parametrize(
+    ("shape", "streams", "post"),
+    WAYS,
+    indirect=["post"],
+    ids=[
+        f"{shape.name}-{'stream' if streams else 'whole'}-{kind}" for shape, streams, kind in WAYS
+    ],
+)
 
 
 def asked(shape: Shape, streams: bool, text: str = "please") -> bytes:
@@ -52,6 +60,7 @@ def written(shape: Shape, said: Said, streams: bool, number: int) -> bytes:
     return json.dumps(shape.response(said)).encode()
 
 
+@in_any_way
 @pytest.mark.parametrize("query", ["read", f"read {SURROGATE}"])
 def test_a_lone_surrogate_lets_no_search_reach_the_caller(post, shape, streams, query):
     turns = [search(query, text=f"One moment {SURROGATE}"), DONE]
@@ -68,6 +77,7 @@ def test_a_lone_surrogate_lets_no_search_reach_the_caller(post, shape, streams, 
     assert "done" in text or streams
 
 
+@in_any_way
 def test_a_request_with_a_lone_surrogate_is_searched(post, shape, streams):
     turns = [search("read"), DONE]
 
@@ -81,27 +91,33 @@ def test_a_request_with_a_lone_surrogate_is_searched(post, shape, streams):
         assert SURROGATE in json.dumps(upstream.requests[1].json, ensure_ascii=False)
 
 
-@pytest.mark.parametrize("content", UNREADABLE, ids=range(len(UNREADABLE)))
-def test_an_unreadable_answer_is_passed_on_and_paid_once(post, shape, streams, content):
-    with peer(lambda exchange: exchange.answer(content, headers=[*JSON.items()])) as upstream:
-        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams)).content
-        assert len(upstream.requests) == 1
-    assert answer.strip() == content
+@in_any_way
+def test_an_unreadable_answer_is_passed_on_and_paid_once(post, shape, streams):
+    def script(exchange: Exchange) -> None:
+        exchange.answer(UNREADABLE[exchange.number], headers=[*JSON.items()])
+
+    with peer(script) as upstream:
+        for number, content in enumerate(UNREADABLE, 1):
+            url = f"{upstream.url}{PATHS[shape.name][streams]}"
+            assert post(url, asked(shape, streams)).content.strip() == content
+            assert len(upstream.requests) == number
 
 
-@pytest.mark.parametrize("content", UNREADABLE, ids=range(len(UNREADABLE)))
-def test_an_unreadable_answer_after_a_search_is_paid_once(post, shape, streams, content):
-    answers = [written(shape, search("read"), streams, 0), content]
+@in_any_way
+def test_an_unreadable_answer_after_a_search_is_paid_once(post, shape, streams):
+    def script(exchange: Exchange) -> None:
+        number, is_second = divmod(exchange.number, 2)
+        first = written(shape, search("read"), streams, number)
+        exchange.answer(UNREADABLE[number] if is_second else first)
 
-    def model(exchange: Exchange) -> None:
-        exchange.answer(answers[exchange.number])
-
-    with peer(model) as upstream:
-        answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams)).content
-        assert len(upstream.requests) == 2
-    assert content in answer
+    with peer(script) as upstream:
+        for number, content in enumerate(UNREADABLE, 1):
+            url = f"{upstream.url}{PATHS[shape.name][streams]}"
+            assert content in post(url, asked(shape, streams, f"please {number}")).content
+            assert len(upstream.requests) == 2 * number
 
 
+@in_any_way
 def test_an_answer_of_odd_values_is_passed_on_and_paid_once(post, shape, streams):
     odd: Any = {"index": [1], "id": {}, "usage": 5, "type": [], "name": 7}
     whole = odd | {
@@ -117,14 +133,19 @@ def test_an_answer_of_odd_values_is_passed_on_and_paid_once(post, shape, streams
         assert len(upstream.requests) == 1
 
 
-@pytest.mark.parametrize("body", UNREADABLE, ids=range(len(UNREADABLE)))
-def test_an_unreadable_request_goes_out_as_it_came(post, shape, streams, body):
+@in_any_way
+def test_an_unreadable_request_goes_out_as_it_came(post, shape, streams):
     with peer(lambda exchange: exchange.answer(b"{}")) as upstream:
-        post(f"{upstream.url}{PATHS[shape.name][streams]}", body)
-        assert [request.body for request in upstream.requests] == [body]
+        for body in UNREADABLE:
+            post(f"{upstream.url}{PATHS[shape.name][streams]}", body)
+        assert [request.body for request in upstream.requests] == UNREADABLE
 
 
-def test_an_answer_without_a_search_keeps_its_bytes(post, shape):
+@in_any_way
+def test_an_answer_without_a_search_keeps_its_bytes(post, shape, streams):
     content = json.dumps(shape.response(DONE), indent=3).encode()
+    if streams:
+        content = b"".join(EVENTS[shape.name](DONE, 0))
     with peer(lambda exchange: exchange.answer(content, headers=[*JSON.items()])) as upstream:
-        assert post(f"{upstream.url}{PATHS[shape.name][0]}", asked(shape, False)).content == content
+        url = f"{upstream.url}{PATHS[shape.name][streams]}"
+        assert post(url, asked(shape, streams)).content == content

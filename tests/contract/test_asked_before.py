@@ -3,7 +3,7 @@
 from itertools import count
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ACME_OLD, ZENITH
@@ -51,7 +51,6 @@ def answer(server: Server, question: str, key: str, pins: list[str]) -> Any:
 
 
 @given(taken=st.lists(steps, max_size=8), question=QUESTIONS)
-@settings(max_examples=25, deadline=None)
 def test_no_answer_is_older_than_a_report_a_deletion_or_new_tools(
     learning: Server, taken, question
 ):

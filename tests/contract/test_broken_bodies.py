@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import GATEWAY, SEARCH, TOOLS, Server, problem_of
@@ -28,7 +28,6 @@ def refused(server: Server, body: bytes, headers: dict[str, str] | None = None) 
 
 
 @given(cut=st.integers(0, len(VALID) - 1))
-@settings(max_examples=40)
 def test_truncated(server: Server, cut: int):
     problem_of(server.post(VALID[:cut]), 400, "invalid_json")
 
@@ -200,7 +199,6 @@ def test_other_encodings(server: Server, encoding: str):
 
 
 @given(body=st.binary(max_size=200))
-@settings(max_examples=60)
 def test_random_bytes(server: Server, body: bytes):
     refused(server, body)
 
@@ -216,7 +214,6 @@ FIELDS = [*TAKES, "catalog", "filters", "session", "unheard_of"]
 
 
 @given(body=st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=5), raw=json_values)
-@settings(max_examples=60)
 def test_random_json(server: Server, body: dict, raw: object):
     for value in (body, raw, json.loads(VALID) | body):
         sent = json.dumps(value).encode("utf-8", "surrogatepass")
@@ -233,7 +230,6 @@ def test_random_json(server: Server, body: dict, raw: object):
         max_size=4,
     )
 )
-@settings(max_examples=60)
 def test_random_tools(server: Server, tool: dict):
     response = server.search("x", [tool | {"name": "a"}, tool])
     assert response.status_code == 200 or 400 <= response.status_code < 500, response.text

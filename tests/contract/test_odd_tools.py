@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import toolscout.index.compile as compiling
@@ -42,7 +42,6 @@ def test_a_name_of_digits_and_marks_is_one_among_others(server: Server, name: st
     assert stored.status_code in (200, 201)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(ODD, min_size=1, max_size=4, unique=True), ODD)
 def test_any_marks_and_digits_leave_the_other_tools_found(texts: list[str], pattern: str):
     engine = Engine([*TOOLS, *map(odd_tool, texts)])

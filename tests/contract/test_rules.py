@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tests.catalogs import catalogs, distinct_catalogs, identifiers, names, patterns, rankers, tools
@@ -35,7 +35,6 @@ def without_evidence(decision: Decision, pins: list[str], sent: list[Any]) -> li
 
 
 @given(st.data(), distinct_catalogs(), patterns, top_ks, rankers)
-@settings(max_examples=40)
 def test_pins_are_in_the_answer_and_those_without_evidence_end_it(
     data, sent, pattern, top_k, ranker
 ):
@@ -117,7 +116,6 @@ snake = identifiers().filter(lambda name: name.replace("_", "").islower() and "-
     st.sampled_from(["", " for me", " now, thanks"]),
     rankers,
 )
-@settings(max_examples=60)
 def test_any_form_of_a_name_in_a_query_is_kept_and_is_first_if_sure(
     data, sent, before, after, ranker
 ):

@@ -3,7 +3,7 @@
 import random
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.catalogs import RISKS, filters, labelled_catalogs, patterns, rankers
@@ -46,7 +46,6 @@ def forbidden(sent: list, asked: Filters) -> set[str]:
 
 
 @given(st.data(), labelled_catalogs(), patterns, filters, top_ks, rankers)
-@settings(max_examples=60)
 def test_no_forbidden_tool_is_ever_selected(data, sent, pattern, asked, top_k, ranker):
     there = [tool["name"] for tool in sent]
     pins = data.draw(st.lists(st.sampled_from(there), max_size=4))
@@ -106,7 +105,6 @@ def test_a_filter_that_all_pass_changes_nothing(sent, pattern, ranker):
     st.sampled_from([0.0, 0.05, 0.3, 1.0]),
     st.sampled_from([None, 0, 10, 40]),
 )
-@settings(max_examples=40)
 def test_pins_beat_least_score_and_budget(data, sent, pattern, top_k, ranker, least, budget):
     catalog = compiled(sent)
     there = [tool["name"] for tool in sent if tool.get("status") != "unavailable"]
@@ -128,7 +126,6 @@ def test_pins_beat_least_score_and_budget(data, sent, pattern, top_k, ranker, le
 
 
 @given(st.data(), labelled_catalogs(), patterns, top_ks, rankers, st.randoms(use_true_random=False))
-@settings(max_examples=40)
 def test_session_and_context_keep_the_rules(data, sent, pattern, top_k, ranker, chance):
     there = [tool["name"] for tool in sent if tool.get("status") != "unavailable"]
     some = st.lists(st.sampled_from([*there, "nowhere"]), max_size=4)
