@@ -1,8 +1,10 @@
 """Fixtures: makers of selectors, flows and streams, each blocking and asynchronous."""
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import httpx2
 import pytest
@@ -11,6 +13,8 @@ from tests.client.both import Awaited, Blocking, Either
 from tests.client.flows import flow, service, shape, tools
 from tests.client.shapes import Json
 from tests.client.upstream import Exchange, Peer, peer
+from tests.support import PATIENCE_S
+from toolscout.client.settings import DEFAULT_TIMEOUT_S, SelectorBase
 from toolscout.discovery import (
     AsyncToolDiscovery,
     AsyncTransport,
@@ -22,6 +26,22 @@ from toolscout.discovery.config import ApiConfig
 from toolscout.discovery.providers import ProviderName
 
 __all__ = ["flow", "service", "shape", "tools"]  # fixtures, found by their names
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patient() -> Iterator[None]:
+    """Give calls as long as a busy machine may need, but for those whose time is to end."""
+    settle = SelectorBase.__init__
+
+    @functools.wraps(settle)
+    def init(self: SelectorBase, *args: Any, **options: Any) -> None:
+        settle(self, *args, **options)
+        if self.timeout >= DEFAULT_TIMEOUT_S:
+            self.timeout = max(self.timeout, PATIENCE_S)
+
+    with patch.object(SelectorBase, "__init__", init):
+        yield
+
 
 Make = Callable[..., Either]
 Run = Callable[..., list[bytes]]

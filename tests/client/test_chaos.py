@@ -3,23 +3,21 @@
 import gzip
 import socket
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
-from tests.support import free_port, until
+from tests.support import PATIENCE_S, free_port, until
 from toolscout.client import Reason
 
 CAP_S = 0.4
+"""The timeout of calls of what does not end by itself."""
+
 GOOD = b'{"selected_names":["read_file"]}'
 
-SLACK_S = 5.0
-"""What a loaded machine may add before a call counts as past its cap; nothing is measured here."""
-
 FOREVER_S = 60.0
-"""What a call would take that had no cap."""
+"""How long a peer keeps those waiting who have no cap; whoever has one leaves it before it ends."""
 
 
 def reset_mid_body(exchange: Exchange) -> None:
@@ -43,7 +41,6 @@ def no_http(exchange: Exchange) -> None:
 
 def black_hole(exchange: Exchange) -> None:
     exchange.stopping.wait(FOREVER_S)
-    exchange.close()
 
 
 def drip(head: bytes) -> Callable[[Exchange], None]:
@@ -87,17 +84,19 @@ def body(content: bytes, *headers: tuple[str, str]) -> Callable[[Exchange], None
     return lambda exchange: exchange.answer(content, headers=headers)
 
 
-FAILURES = {
+HANGING = {
+    "black hole": black_hole,
+    "slow drip of headers": drip(b"HTTP/1.1 200 OK\r\nX-Slow: "),
+    "slow drip of body": drip(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n"),
+    "endless chunks of one byte": endless_crumbs,
+    "endless 100 Continue": endless_patience,
+}
+FAILURES = HANGING | {
     "reset mid-body": reset_mid_body,
     "closed mid-body": close_mid_body,
     "closed without a word": close_without_a_word,
     "not HTTP": no_http,
-    "black hole": black_hole,
-    "slow drip of headers": drip(b"HTTP/1.1 200 OK\r\nX-Slow: "),
-    "slow drip of body": drip(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n"),
     "gigabyte body": endless,
-    "endless chunks of one byte": endless_crumbs,
-    "endless 100 Continue": endless_patience,
     "gigabyte announced": body(b" " * (2 << 20)),
     "small body, huge when unpacked": bomb,
     "gzip that is none": body(GOOD, ("Content-Encoding", "gzip")),
@@ -137,12 +136,12 @@ EMPTY = {
 
 def scripted(make, script: Callable[[Exchange], None], **options):
     with peer(script) as fake:
-        selector = make(fake.url, timeout=CAP_S, **options)
-        began = time.monotonic()
+        timeout = CAP_S if script in HANGING.values() else PATIENCE_S
+        selector = make(fake.url, timeout=timeout, **options)
         selection = selector.select("open a file", TOOLS)
-        took = time.monotonic() - began
+        if script in HANGING.values():
+            assert not fake.ended
         fake.stopping.set()
-    assert took < CAP_S + SLACK_S
     return selection, fake, selector.selector
 
 
@@ -158,7 +157,7 @@ def test_a_failing_service_costs_nothing_but_the_selection(make, failure):
     selection, fake, selector = scripted(make, FAILURES[failure])
     assert_all_tools(selection)
     assert selection.reason is Reason.API_ERROR
-    assert len(fake.requests) == 1
+    assert len(fake.requests) == 1 or (failure in HANGING and not fake.requests)
     assert selector.breaker.failures == 1
 
 
@@ -218,8 +217,7 @@ def test_a_gzip_answer_is_read(make):
 
 
 def test_a_refused_connection_is_tried_twice_and_falls_open(make):
-    selector = make(f"http://127.0.0.1:{free_port()}", timeout=CAP_S)
-    selection = selector.select("x", TOOLS)
+    selection = make(f"http://127.0.0.1:{free_port()}").select("x", TOOLS)
     assert_all_tools(selection)
     assert selection.reason is Reason.API_ERROR
     assert selection.attempts == 2
@@ -234,28 +232,26 @@ def test_a_server_that_accepts_nobody_is_given_up_in_time(make):
         for connection in waiting:  # fill the queue, so that connecting itself hangs
             connection.setblocking(False)
             connection.connect_ex(("127.0.0.1", port))
-        began = time.monotonic()
         selection = make(f"http://127.0.0.1:{port}", timeout=CAP_S).select("x", TOOLS)
-        assert time.monotonic() - began < CAP_S + SLACK_S
         for connection in waiting:
             connection.close()
     assert_all_tools(selection)
+    assert selection.latency_ms < FOREVER_S * 1_000  # the system tries for two minutes
 
 
 def test_a_name_resolution_that_hangs_is_given_up_in_time(make, monkeypatch: pytest.MonkeyPatch):
     over = threading.Event()
+    ended: list[bool] = []
 
     def hang(*_: object, **__: object):
-        over.wait(FOREVER_S)
+        ended.append(over.wait(FOREVER_S))
         raise socket.gaierror("no such host")
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
     selector = make("http://selector.invalid", timeout=CAP_S)
-    began = time.monotonic()
     selection = selector.select("x", TOOLS)
-    took = time.monotonic() - began
+    assert not ended
     over.set()
-    assert took < CAP_S + SLACK_S
     assert_all_tools(selection)
     assert selection.reason is Reason.API_ERROR
 
@@ -268,15 +264,14 @@ def test_proxies_of_the_environment_are_not_for_this_machine(make, monkeypatch):
 
 
 def test_calls_that_were_given_up_leave_no_connection_behind(make):
-    slow = threading.Event()
+    quick = threading.Event()
 
     def script(exchange: Exchange) -> None:
-        if not slow.is_set():
-            time.sleep(0.3)
+        quick.wait(FOREVER_S)
         exchange.answer(GOOD)
 
     with peer(script) as fake:
-        selector = make(fake.url, timeout=0.1, max_connections=2)
+        selector = make(fake.url, timeout=CAP_S, max_connections=2)
         assert all(selector.select("x", TOOLS).fell_open for _ in range(4))
-        slow.set()
+        quick.set()
         until(lambda: not selector.select("x", TOOLS).fell_open)

@@ -1,11 +1,10 @@
 """A second try is made where it can help, and no third."""
 
-import time
-
 import pytest
 
-from tests.client.test_chaos import CAP_S, GOOD, assert_all_tools, scripted, status
+from tests.client.test_chaos import GOOD, assert_all_tools, scripted, status
 from tests.client.upstream import TOOLS, Exchange, peer
+from tests.support import until
 
 
 def test_a_kept_connection_that_closes_just_then_is_tried_once_more(make):
@@ -16,7 +15,7 @@ def test_a_kept_connection_that_closes_just_then_is_tried_once_more(make):
             exchange.answer(GOOD)
 
     with peer(answers_once_per_connection) as fake:
-        selector = make(fake.url, timeout=CAP_S)
+        selector = make(fake.url)
         first = selector.select("x", TOOLS)
         second = selector.select("x", TOOLS)
     assert (first.attempts, second.attempts) == (1, 2)
@@ -30,12 +29,12 @@ def test_an_idle_connection_that_closed_meanwhile_costs_no_retry(make):
         exchange.close()
 
     with peer(closes_after_each) as fake:
-        selector = make(fake.url, timeout=CAP_S)
+        selector = make(fake.url)
         for number in range(1, 4):
             selection = selector.select("x", TOOLS)
             assert selection.names == ["read_file"]
             assert len(fake.requests) == number
-            time.sleep(0.05)  # let the goodbye arrive
+            until(lambda: fake.is_idle)  # it has said goodbye
 
 
 def test_a_503_whose_patience_fits_is_tried_once_more(make):

@@ -46,7 +46,7 @@ def secured(context: ssl.SSLContext) -> Iterator[str]:
 
 def test_a_certificate_nobody_vouches_for_falls_open_at_once(make, certificate):
     with secured(certificate[0]) as url:
-        selection = make(url, timeout=3).select("x", TOOLS)
+        selection = make(url).select("x", TOOLS)
     assert_all_tools(selection)
     assert selection.reason is Reason.API_ERROR
     assert selection.attempts == 1
@@ -55,7 +55,7 @@ def test_a_certificate_nobody_vouches_for_falls_open_at_once(make, certificate):
 
 def test_a_certificate_of_ones_own_is_trusted(make, certificate):
     with secured(certificate[0]) as url:
-        selector = make(url, timeout=3, verify=certificate[1])
+        selector = make(url, verify=certificate[1])
         assert selector.select("x", TOOLS).names == ["read_file"]
 
 

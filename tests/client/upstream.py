@@ -114,6 +114,8 @@ class Peer:
         """Whether the script answers feedback too; else it is taken without a trace."""
         self.requests: list[Exchange] = []
         self.connections = 0
+        self.ended = 0
+        """How many requests the script has seen to their end."""
         self.stopping = threading.Event()
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
@@ -125,6 +127,12 @@ class Peer:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every connection that came is closed."""
+        with self._lock:
+            return not self._open
 
     def _accept(self) -> None:
         while True:
@@ -153,6 +161,7 @@ class Peer:
                     exchange.number = len(self.requests)
                     self.requests.append(exchange)
                 self.script(exchange)
+                self.ended += 1
                 if not exchange.keep:
                     break
         with self._lock:
