@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve test check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs dist clean
+.PHONY: help serve quick test check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -31,6 +31,11 @@ $(VENV)/.benched: $(STAMP)
 serve: $(STAMP) ## run the service on http://127.0.0.1:8080
 	$(BIN)/toolscout serve
 
+# Suites whose tests need no process of their own, but for a few.
+QUICK ?= $(addprefix tests/,contract index learning metatools ranking text tools)
+quick: lint ## the fast way while a line is changed: style, and the tests of contract and ranking
+	$(BIN)/pytest -q -m 'not integration' $(QUICK)
+
 test: check unit ## lint, types and tests
 
 check: lint types ## lint and types
@@ -46,7 +51,7 @@ types: $(VENV)/.tested ## mypy, strict
 WORKERS ?= $(shell cores=$$(nproc 2>/dev/null || echo 2); echo $$((cores < 4 ? cores : 4)))
 
 # Tests start hundreds of interpreters, which need not compile every module again.
-unit coverage test-integration test-nightly: export PYTHONDONTWRITEBYTECODE =
+quick unit coverage test-integration test-nightly: export PYTHONDONTWRITEBYTECODE =
 unit: $(VENV)/.tested ## tests
 	$(BIN)/pytest -m 'not integration' --numprocesses $(WORKERS) --dist loadfile
 
