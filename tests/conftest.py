@@ -88,7 +88,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """Yield a service with tight limits that returns pins when nothing matches, and logs all."""
     flags = ["--max-body-bytes", "4096", "--max-tools", "5", "--no-match", "pins"]
-    flags += ["--caller-timeout-s", "0.5", "--log", "full"]
+    flags += ["--log", "full"]
     with running(tmp_path_factory.mktemp("small"), *flags) as started:
         yield started
 

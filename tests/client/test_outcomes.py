@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.client.test_chaos import CAP_S
 from tests.client.upstream import Exchange, peer
+from tests.support import PATIENCE_S
 from toolscout.client import Selector
 
 NAMES = (
@@ -54,7 +56,8 @@ def rows(data: Path, kind: str) -> list[dict[str, Any]]:
 
 def test_replies_have_the_outcome_they_have_in_the_proxy(data: Path):
     for row in rows(data, "replies"):
-        with peer(reply(row)) as fake, Selector(fake.url, timeout=0.5) as selector:
+        cap = CAP_S if row["id"] == "slow" else PATIENCE_S
+        with peer(reply(row)) as fake, Selector(fake.url, timeout=cap) as selector:
             selection = selector.select("find code", TOOLS, 5)
             fake.stopping.set()
         assert selection.reason == row["fallback_reason"], row["id"]

@@ -15,6 +15,7 @@ from tests.client.agents import MODELS, QUESTION, Agent, model, service, upstrea
 from tests.client.model import PHANTOM
 from tests.client.shapes import BY_NAME, SHAPES, Json, Said, Shape
 from tests.client.upstream import Exchange, peer
+from tests.support import PATIENCE_S
 from toolscout.discovery import AsyncTransport, Transport
 from toolscout.discovery.turn import Turn
 
@@ -150,7 +151,7 @@ def test_an_error_of_the_provider_reaches_the_sdk_as_it_is(service, stream):
 
 
 def hang(exchange: Exchange) -> None:
-    exchange.stopping.wait(10)
+    exchange.stopping.wait(PATIENCE_S)
 
 
 def test_timeouts_of_the_sdk_hold(service):

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from tests.certificates import Authority
 from tests.client.upstream import Exchange, Peer, peer
 from tests.gateway.proxies import proxy
-from tests.support import Process, toolscout, until
+from tests.support import PATIENCE_S, Process, toolscout, until
 
 KEY = "k" * 32
 CHAT = "/v1/chat/completions"
@@ -170,18 +169,27 @@ CHAT_HEAD = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicati
 
 def test_a_slow_body_is_passed_on_unsearched_and_one_that_stops_is_refused(upstream: Peer):
     count = len(upstream.requests)
-    with proxy(upstream.url, TOOLSCOUT_CALLER_TIMEOUT_S="1") as started:
+    slow = f"{CHAT}: passed on unsearched: too slow"
+    with proxy(upstream.url, TOOLSCOUT_CALLER_TIMEOUT_S="2") as started:
         port = int(started.url.rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as trickle:
-            trickle.sendall(f"{CHAT_HEAD}Content-Length: 9\r\n\r\n{{".encode())
-            for _ in range(4):
-                time.sleep(0.4)
-                trickle.sendall(b"  ")
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as trickle:
+            head = f"{CHAT_HEAD}Content-Length: 100000\r\n\r\n{{"
+            trickle.sendall(head.encode())
+
+            sent = 1
+
+            def is_too_slow() -> bool:
+                nonlocal sent
+                trickle.sendall(b" ")
+                sent += 1
+                return slow in started.stdout + started.stderr
+
+            until(is_too_slow)
+            trickle.sendall(b" " * (100_000 - sent))
             assert trickle.recv(65_536).startswith(b"HTTP/1.1 200")
         answer = raw(started, f"{CHAT_HEAD}Content-Length: 9\r\n\r\n{{".encode())
         log = started.log()
     assert answer.startswith(b"HTTP/1.1 408")
-    assert f"{CHAT}: passed on unsearched: too slow" in log
     assert "too large" not in log
     assert len(upstream.requests) == count + 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import PATIENCE_S, environment, ran
+from tests.support import environment, ran
 
 PACKAGES = {"fastmcp", "mcp", "mcp_types"}
 SCRIPT = """
@@ -38,7 +38,7 @@ def test_the_packages_of_mcp_are_imported_only_if_it_is_on(
 ):
     script = tmp_path / "start.py"  # the worker process imports it, too
     script.write_text(SCRIPT, "utf-8")
-    done = ran([sys.executable, script], env=environment(TOOLSCOUT_MCP=mcp), timeout=PATIENCE_S)
+    done = ran([sys.executable, script], env=environment(TOOLSCOUT_MCP=mcp))
     (imported,) = [line for line in done.stdout.splitlines() if line.startswith("[")]
     modules, _ = json.JSONDecoder().raw_decode(imported)  # a line of the log may follow at once
     assert PACKAGES & set(modules) == expected

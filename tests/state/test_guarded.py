@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.support import PATIENCE_S
 from toolscout.state.guarded import FAILURES, PAUSE_S, Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.store import StoreUnavailable
@@ -23,7 +24,7 @@ async def failing() -> bytes:
 
 
 async def hanging() -> bytes:
-    await asyncio.sleep(60)
+    await asyncio.Event().wait()
     return b"late"
 
 
@@ -82,11 +83,13 @@ async def test_what_fails_together_lengthens_the_pause_once():
     clock = Clock()
     guard = Guard(MemoryStore(), clock=clock)
 
+    together = asyncio.Barrier(10 * FAILURES)
+
     async def failing_later() -> bytes:
-        await asyncio.sleep(0.01)
+        await together.wait()
         return await failing()
 
-    crowd = [guard.run("get", failing_later(), 1) for _ in range(10 * FAILURES)]
+    crowd = [guard.run("get", failing_later(), PATIENCE_S) for _ in range(10 * FAILURES)]
     answers = await asyncio.gather(*crowd, return_exceptions=True)
     assert all(isinstance(answer, StoreUnavailable) for answer in answers)
     clock.now += PAUSE_S

@@ -1,7 +1,6 @@
 """A host finds tools of several servers and calls them, with all that a call has."""
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -259,8 +258,5 @@ def test_a_server_that_ends_is_unavailable_and_comes_back(office: Host):
     assert text_of(lost) == "other was lost during the call: its process has ended"
     names = office.names()
     assert "other__list_notes" in names
-    started = time.monotonic()
-    while office.call("other__list_notes").is_error:
-        assert time.monotonic() < started + 30
-        time.sleep(0.05)
+    until(lambda: not office.call("other__list_notes").is_error)
     assert "Traceback" not in office.stderr

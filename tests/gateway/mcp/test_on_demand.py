@@ -12,7 +12,7 @@ import pytest
 from tests.gateway.mcp.hosts import SERVERS, Host, inside, stdio_server, text_of
 from tests.support import until
 from toolscout.gateway.mcp import cache as lists
-from toolscout.gateway.mcp import connection
+from toolscout.gateway.mcp import connection, view
 from toolscout.gateway.mcp.cache import ListCache, user_folder
 from toolscout.gateway.mcp.servers import StdioServer
 from toolscout.gateway.mcp.tool_pages import ToolPages
@@ -142,7 +142,10 @@ def test_a_server_that_does_not_start_any_more_is_answered_in_a_line(tmp_path: P
         assert list(office.ask("search_tools", query="list the notes")["unavailable"]) == ["notes"]
 
 
-def test_the_first_search_names_the_servers_that_are_missing(tmp_path: Path):
+def test_the_first_search_names_the_servers_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(view, "START_S", 0.2)
     servers = {"notes": stdio_server(), "slow": stdio_server(env={"START_S": "60"})}
     with inside(tmp_path, servers) as office:
         until(lambda: office.names() != set())

@@ -38,7 +38,10 @@ LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
 
 CHECK_S = 15.0
-"""Seconds between checks of an idle server, and for its answer to one."""
+"""Seconds between checks of an idle server."""
+
+ANSWER_S = 15.0
+"""Seconds for its answer to one."""
 
 REFRESH_S = 300.0
 """Seconds after which a list is read again without a notification, unless its server says when."""
@@ -288,7 +291,7 @@ class Connection:
 
     async def _check(self, client: "ProxyClient") -> None:
         try:
-            async with asyncio.timeout(CHECK_S):
+            async with asyncio.timeout(ANSWER_S):
                 await client.ping()
         except MCPError as error:
             if error.error.code != mcp_types.METHOD_NOT_FOUND:  # it answers, but knows no ping
