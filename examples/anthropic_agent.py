@@ -26,27 +26,28 @@ async def answer(question: str) -> str:
     http = httpx2.AsyncClient(transport=AsyncTransport(ENDPOINT, defer_above=5))
     model = AsyncAnthropic(http_client=http)
     messages = [{"role": "user", "content": question}]
-    for _ in range(MAX_STEPS):
-        response = await model.messages.create(
-            model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
-            max_tokens=1_024,
-            messages=messages,
-            tools=anthropic_tools(),
-        )
-        blocks = response.content
-        messages.append({"role": "assistant", "content": blocks})
-        results = [
-            {
-                "type": "tool_result",
-                "tool_use_id": block.id,
-                "content": run(block.name, block.input),
-            }
-            for block in blocks
-            if block.type == "tool_use"
-        ]
-        if not results:
-            return "".join(block.text for block in blocks if block.type == "text")
-        messages.append({"role": "user", "content": results})
+    async with http:
+        for _ in range(MAX_STEPS):
+            response = await model.messages.create(
+                model=os.environ.get("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
+                max_tokens=1_024,
+                messages=messages,
+                tools=anthropic_tools(),
+            )
+            blocks = response.content
+            messages.append({"role": "assistant", "content": blocks})
+            results = [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": block.id,
+                    "content": run(block.name, block.input),
+                }
+                for block in blocks
+                if block.type == "tool_use"
+            ]
+            if not results:
+                return "".join(block.text for block in blocks if block.type == "text")
+            messages.append({"role": "user", "content": results})
     return f"no answer after {MAX_STEPS} steps"
 
 

@@ -10,7 +10,7 @@ from tests.client.rules import refusal
 from tests.client.shapes import BY_NAME, Json, Said, Shape
 
 OPENAI = BY_NAME["openai"]
-MANY = {f"tool_{number:03}": f"Does the thing of number {number}" for number in range(300)}
+MANY = {f"tool_{number:03}": f"Does the thing of number {number}" for number in range(160)}
 
 
 class RefusedError(Exception):
@@ -109,12 +109,12 @@ def test_a_long_conversation_never_exceeds_the_providers_maximum(flow, options: 
     running = flow(**options)
     declared = [OPENAI.tool(name, text) for name, text in MANY.items()]
     request = OPENAI.request("hi", declared)
-    for number in range(0, 200, 20):
+    for number in range(0, 160, 20):
         calls = [search(f"tool_{n:03}", f"call_{n}").calls[0] for n in range(number, number + 20)]
         model = Strict(OPENAI, Said(calls=tuple(calls)), Said(f"Done {number}."))
         request = go_on(OPENAI, request, running.complete(request, model, "openai"))
     if "dispatch" not in options:
-        assert set(model.seen(1)) >= {f"tool_{n:03}" for n in range(100, 200)}
+        assert set(model.seen(1)) >= {f"tool_{n:03}" for n in range(60, 160)}
     assert len(model.seen(1)) <= 128
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from functools import cache
 
 import httpx2
 import pytest
@@ -84,6 +85,7 @@ REQUESTS = {f"{verb}_pull_request": f"{verb.title()} a pull request" for verb in
 EMAILS = {f"{verb}_email": f"{verb.title()} an email" for verb in VERBS}
 WORK = MANY | REQUESTS | EMAILS
 PINNED = ["tool_1", "create_pull_request", "tool_2", "merge_pull_request", "create_email"]
+with_pins = pytest.mark.parametrize("pins", [PINNED[:count] for count in (0, 2, 5)], ids=len)
 EMAIL, PULL_REQUEST = "email", "pull request"
 
 
@@ -91,10 +93,15 @@ EMAIL, PULL_REQUEST = "email", "pull request"
 def engine() -> Iterator[Peer]:
     """Yield a service that ranks with the real engine, pins included."""
 
+    @cache
+    def engine_of(tools: str) -> Engine:
+        return Engine(json.loads(tools))
+
     def script(exchange: Exchange) -> None:
         asked = exchange.json
         options = {key: asked[key] for key in ("top_k", "always_keep") if key in asked}
-        exchange.select(*Engine(asked["tools"]).search(asked["pattern"], **options).names)
+        engine = engine_of(json.dumps(asked["tools"]))
+        exchange.select(*engine.search(asked["pattern"], **options).names)
 
     with peer(script) as started:
         yield started
@@ -109,7 +116,7 @@ def brought(seen: Iterable[list[str]], pins: list[str]) -> list[int]:
     return counts
 
 
-@pytest.mark.parametrize("pins", [PINNED[:count] for count in range(6)], ids=len)
+@with_pins
 @pytest.mark.parametrize("strategy", ["api", "hybrid-first", "tool-search"])
 def test_what_is_visible_takes_no_place_of_what_is_found(flow, shape, engine, strategy, pins):
     model = Model(shape, search(PULL_REQUEST), DONE)
@@ -129,7 +136,7 @@ def test_what_the_first_search_showed_has_places_in_the_next(flow, shape, engine
     assert brought(map(model.seen, range(2)), []) == [PLACES, 0]
 
 
-@pytest.mark.parametrize("pins", [PINNED[:count] for count in (0, 2, 5)], ids=len)
+@with_pins
 @pytest.mark.parametrize("native", [True, False], ids=["native", "emulated"])
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("interface", MODELS)
@@ -145,7 +152,7 @@ def test_nor_does_it_for_an_sdk_in_any_form(engine, interface, streams, native, 
         assert brought(model.seen(agent.shape), pins) == [PLACES, PLACES, 0]
 
 
-@pytest.mark.parametrize("pins", [PINNED[:count] for count in (0, 2, 5)], ids=len)
+@with_pins
 def test_nor_does_it_where_tools_are_called_through_another(flow, shape, engine, pins):
     model = Model(shape, search(PULL_REQUEST), DONE)
     request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])
@@ -157,7 +164,7 @@ def test_nor_does_it_where_tools_are_called_through_another(flow, shape, engine,
     assert brought([defined], pins) == [PLACES]
 
 
-@pytest.mark.parametrize("pins", [PINNED[:count] for count in range(6)], ids=len)
+@with_pins
 def test_a_filter_shows_as_many_tools_beside_the_pins(flow, shape, pins):
     model = Model(shape, DONE)
     request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])

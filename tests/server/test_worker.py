@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
-from itertools import count
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -216,19 +215,27 @@ async def test_a_worker_that_says_nothing_is_replaced(monkeypatch: pytest.Monkey
     silent = partial(Deaf, is_gone=False)
     started.clear()
     monkeypatch.setattr(link_module, "WorkerProcess", silent)
-    clock = count(step=2 * link_module.HUNG_S)  # each look at it is a minute after the last
-    monkeypatch.setattr(link_module, "time", Mock(monotonic=lambda: next(clock)))
+    clock = Mock()
+    clock.monotonic.return_value = 0.0
+    monkeypatch.setattr(link_module, "time", clock)
+
+    def check_much_later() -> None:
+        clock.monotonic.return_value += 2 * link_module.HUNG_S
+        link.check_health()
+
     with linked(silent()) as link:
-        link.check_health()
-        link.check_health()
+        check_much_later()
         assert len(started) == 1  # nothing was asked of it
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
                 await link.ask("call", "acme", print)
         asked = asyncio.create_task(link.ask("call", "acme", print))
         while not asked.done():
-            link.check_health()
-            await asyncio.sleep(0.01)
+            newest = started[-1].other
+            if not newest.closed and newest.poll():  # it was asked
+                newest.recv_bytes()
+                check_much_later()
+            await asyncio.sleep(0.001)
         with pytest.raises(TooMuchWork):
             await asked
         assert len(started) == 1 + TRIES

@@ -21,6 +21,7 @@ from tests.gateway.mcp.hosts import (
 from tests.gateway.mcp.test_process import start
 from tests.support import PATIENCE_S, until
 from toolscout.cli import main
+from toolscout.gateway.mcp import listing, tool_pages
 
 KEY = "sesame-of-the-longer-kind"
 PEM = "-----BEGIN KEY-----\nc2VzYW1lLXNlc2FtZQ==\n  b3BlbnNlc2FtZQ==\n-----END KEY-----\n"
@@ -75,17 +76,21 @@ def test_half_of_an_emoji_and_a_number_without_bounds_cost_no_answer_and_no_list
         assert said == {"more": ["half \ufffd", "whole \U0001f600", None, None, None]}
 
 
-def test_a_server_with_too_many_tools_is_cut_and_the_others_change_as_ever(tmp_path: Path):
-    servers = {"odd": hostile("many", MANY="10050"), "notes": stdio_server()}
+def test_a_server_with_too_many_tools_is_cut_and_the_others_change_as_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for module in (listing, tool_pages):
+        monkeypatch.setattr(module, "MAX_TOOLS", 100)
+    servers = {"odd": hostile("many", MANY="150"), "notes": stdio_server()}
     with inside(tmp_path, servers) as office:
         until(lambda: office.found("list the notes", namespace="notes") != [])
-        until(lambda: office.ask("list_tools_meta")["total"] == 10_000)
+        until(lambda: office.ask("list_tools_meta")["total"] == 100)
         assert not office.call("notes__learn_shorthand").is_error
         new = "notes__transcribe_shorthand"
         until(lambda: new in office.found("transcribe shorthand", namespace="notes"))
-        said = "odd: answers, 9991 tools; left out: all beyond the first 9,991"
+        said = "odd: answers, 91 tools; left out: all beyond the first 91"
         assert said in status(office)
-        assert "odd: left out: all beyond the first 9,99" in office.stderr
+        assert "odd: left out: all beyond the first 9" in office.stderr
 
 
 def test_names_that_cannot_be_shown_or_mean_several_tools_are_left_out_and_said(tmp_path: Path):
