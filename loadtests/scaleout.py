@@ -11,7 +11,7 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -24,6 +24,7 @@ from urllib.request import urlopen
 
 from tqdm import tqdm
 
+from evals import programs
 from evals.speed import servers, traffic
 from loadtests import catalogs
 
@@ -166,23 +167,16 @@ def _balancer(ports: list[int], policy: str) -> Iterator[int]:
     kept = [line for line in CONFIG.read_text("utf-8").splitlines() if "server replica" not in line]
     lines = [f"    balance {policy}" if "balance hash" in line else line for line in kept]
     lines += [f"    server replica-{n} 127.0.0.1:{port}" for n, port in enumerate(ports, 1)]
-    own = servers.free_port()
+    own = programs.free_port()
     with tempfile.NamedTemporaryFile("w", suffix=".cfg") as config:
         config.write("\n".join(lines) + "\n")
         config.flush()
         environ = os.environ | {"BIND": f"127.0.0.1:{own}"}
         haproxy = str(shutil.which("haproxy", path=_path()))
-        process = subprocess.Popen([haproxy, "-f", config.name], env=environ)
-        try:
-            while not servers.ready(own):
-                if process.poll() is not None:
-                    raise RuntimeError("haproxy did not start")
-                sleep(0.05)
+        command = [haproxy, "-f", config.name]
+        with programs.running(command, lambda: servers.ready(own), end=signal.SIGKILL, env=environ):
             sleep(1.5)  # all of them were asked twice
             yield own
-        finally:
-            process.kill()
-            process.wait()
 
 
 def _compiling(port: int) -> bool:

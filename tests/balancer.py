@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import urlopen
 
+from evals import programs
 from tests import debian, wheels
 from tests.support import PATIENCE_S, SEARCH, crowd, environment, free_port, until
 
@@ -137,15 +138,9 @@ def running(folder: Path, *flags: str, program: str = "haproxy") -> Iterator[Bal
         command, variables = PROGRAMS[program](folder, port, [r.port for r in replicas])
         environ = environment(**variables)
         until(lambda: all(replica.ready() for replica in replicas))
-        with (folder / program).open("wb") as log:
-            balancer = subprocess.Popen(command, env=environ, stderr=log, stdout=log)
-        try:
-            until(lambda: balancer.poll() is not None or get(port, "/readyz") == 200)
-            assert balancer.poll() is None, (folder / program).read_text("utf-8")
+        is_ready = lambda: get(port, "/readyz") == 200  # noqa: E731
+        with programs.running(command, is_ready, folder / program, env=environ):
             yield Balanced(port, replicas)
-        finally:
-            balancer.terminate()  # nginx has a second process to end
-            balancer.wait()
     finally:
         for replica in replicas:
             replica.kill()

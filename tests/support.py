@@ -21,6 +21,7 @@ from unittest.mock import patch
 import httpx2
 import msgspec
 
+from evals.programs import free_port as free_port
 from tests.prepared import STARTER, Started
 from toolscout import Engine
 from toolscout.cli import main
@@ -45,6 +46,15 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "resize_image", "description": "Scale a picture to another size"},
     {"name": "translate_text", "description": "Translate a text into another language"},
 ]
+
+
+class Clock:
+    """Shows the time that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 def crowd(count: int, word: str = "gadget") -> list[dict[str, Any]]:
@@ -189,13 +199,6 @@ def exchange(server: Process, request: bytes) -> tuple[int, dict[str, str], byte
     with server.connect() as connection:
         connection.sendall(request)
         return read_response(connection)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def environment(**settings: str) -> dict[str, str]:

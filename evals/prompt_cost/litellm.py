@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,13 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
-from urllib.error import URLError
 from urllib.request import Request, urlopen
 
+from evals.programs import free_port, running, says_yes
 from evals.prompt_cost.models import INTERFACES, Json, Model
-from evals.speed.servers import free_port
 
-START_LIMIT_S = 120
 KEY = "sk-of-the-measurement"
 
 PATHS = {
@@ -88,19 +84,14 @@ def litellm(program: Path, service: str) -> Iterator[Proxy]:
         }
         port = proxy.url.rpartition(":")[2]
         command = [str(program.absolute()), "--config", "config.yaml", "--host", "127.0.0.1"]
-        process = subprocess.Popen(
+        url = f"{proxy.url}/health/liveliness"
+        with running(
             [*command, "--port", port, "--telemetry", "False"],
+            lambda: says_yes(url),
             cwd=folder,
             env={**os.environ, **settings},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            _wait(f"{proxy.url}/health/liveliness", process)
+        ):
             yield proxy
-        finally:
-            process.terminate()
-            process.wait(30)
 
 
 def _config(upstream: str) -> Json:
@@ -117,17 +108,6 @@ def _config(upstream: str) -> Json:
         models.append({"model_name": interface.model, "litellm_params": deployed})
     callbacks = "toolscout.integrations.litellm.hook"
     return {"model_list": models, "litellm_settings": {"callbacks": callbacks}}
-
-
-def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_LIMIT_S
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urlopen(url, timeout=5):
-                return
-        except (URLError, OSError):
-            time.sleep(0.2)
-    raise RuntimeError("LiteLLM did not start; is its own environment complete?")
 
 
 @contextmanager

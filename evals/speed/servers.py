@@ -1,7 +1,6 @@
 """Starting, watching and stopping the servers under test."""
 
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -9,12 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
 
+from evals import programs
+from evals.programs import free_port
 from evals.speed.processes import proportional_mib
-
-START_LIMIT_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +68,13 @@ def benchmark(*flags: str) -> subprocess.CompletedProcess[str]:
 @contextmanager
 def _process(command: list[str], port: int) -> Iterator[Running]:
     began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    try:
-        while not ready(port):
-            if process.poll() is not None or time.perf_counter() - began > START_LIMIT_S:
-                process.kill()
-                message = process.stderr.read().decode() if process.stderr else ""
-                raise RuntimeError(f"server did not start: {message}")
-            time.sleep(0.01)
+    with programs.running(command, lambda: ready(port), end=signal.SIGINT) as process:
         yield Running(port, process.pid, time.perf_counter() - began)
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
 
 
 def ready(port: int) -> bool:
     """Whether what listens there, if anything does, says that it is ready."""
-    try:
-        with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=1) as answer:
-            return bool(answer.status == 200)
-    except (URLError, OSError):
-        return False
+    return programs.says_yes(f"http://127.0.0.1:{port}/readyz")
 
 
 def metric(ours: Running, name: str) -> float:
@@ -98,10 +82,3 @@ def metric(ours: Running, name: str) -> float:
     with urlopen(f"http://127.0.0.1:{ours.port}/metrics", timeout=10) as answer:
         lines = answer.read().decode().splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -38,6 +38,10 @@ def service() -> Iterator[Peer]:
         yield started
 
 
+OPEN: list["Agent"] = []
+"""Those that are closed when the test ends."""
+
+
 class Agent:
     """A loop around a real SDK with a transport, as its user writes it."""
 
@@ -64,6 +68,7 @@ class Agent:
         self.http = httpx2.Client(transport=transport)
         kind: Any = anthropic.Anthropic if interface == "anthropic" else openai.OpenAI
         self.client = kind(api_key=key, base_url=url, http_client=self.http, max_retries=0)
+        OPEN.append(self)
 
     def ask(self, text: str) -> list[str]:
         """Answer a question; the names of the tools that were called."""

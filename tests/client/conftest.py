@@ -9,10 +9,11 @@ from unittest.mock import patch
 import httpx2
 import pytest
 
+from tests.client.agents import OPEN
 from tests.client.both import Awaited, Blocking, Either
-from tests.client.flows import flow, service, shape, tools
+from tests.client.flows import finds, flow, service, shape, tools
 from tests.client.shapes import Json
-from tests.client.upstream import Exchange, Peer, peer
+from tests.client.upstream import Peer, peer
 from tests.support import PATIENCE_S
 from toolscout.client.settings import DEFAULT_TIMEOUT_S, SelectorBase
 from toolscout.discovery import (
@@ -45,6 +46,14 @@ def patient() -> Iterator[None]:
 
 Make = Callable[..., Either]
 Run = Callable[..., list[bytes]]
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Close the agents of a test when it ends."""
+    yield
+    while OPEN:
+        OPEN.pop().close()
 
 
 @pytest.fixture(params=[Blocking, Awaited], ids=["sync", "async"])
@@ -83,13 +92,7 @@ def post(request: pytest.FixtureRequest, service: Peer) -> Callable[..., httpx2.
 @pytest.fixture(params=["sync", "async"])
 def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     """Streams a request through a discovery; the pieces the client gets."""
-
-    def script(exchange: Exchange) -> None:
-        words = exchange.json["pattern"].split()
-        names = [tool["name"] for tool in exchange.json["tools"]]
-        exchange.select(*[name for name in names if any(word in name for word in words)])
-
-    with peer(script) as service:
+    with peer(finds) as service:
 
         def stream(
             body: Json, model: Any, provider: ProviderName, strategy: str = "api"

@@ -75,16 +75,16 @@ def tools(shape: Shape) -> list[Json]:
     return [shape.tool(name, about) for name, about in ABOUT.items()]
 
 
+def finds(exchange: Exchange) -> None:
+    """Answer as a service that finds the tools whose names hold a word of the query."""
+    words = exchange.json["pattern"].split()
+    names = [tool["name"] for tool in exchange.json["tools"]]
+    exchange.select(*[name for name in names if any(word in name for word in words)])
+
+
 @pytest.fixture
 def service() -> Iterator[Peer]:
-    """Yield a service that finds the tools whose names hold a word of the query."""
-
-    def script(exchange: Exchange) -> None:
-        words = exchange.json["pattern"].split()
-        names = [tool["name"] for tool in exchange.json["tools"]]
-        exchange.select(*[name for name in names if any(word in name for word in words)])
-
-    with peer(script) as started:
+    with peer(finds) as started:
         yield started
 
 

@@ -4,7 +4,6 @@ import inspect
 import io
 import os
 import runpy
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -14,10 +13,11 @@ from unittest.mock import patch
 import httpx2
 import pytest
 
+from evals.programs import running
 from tests.client.model import PHANTOM, ScriptedModel
 from tests.client.shapes import ABOUT, SHAPES, Json, Said
 from tests.client.upstream import Exchange, Peer, peer
-from tests.support import PATIENCE_S, Process, Server, answers, environment, free_port, until
+from tests.support import PATIENCE_S, Process, Server, answers, environment, free_port
 from toolscout.client import Selector
 from toolscout.discovery import ToolDiscovery
 
@@ -92,12 +92,8 @@ def forwarding(server: Process) -> Iterator[tuple[str, Peer]]:
     program = [sys.executable, "examples/forwarding_proxy.py"]
     with peer(ScriptedModel()) as upstream:
         settings = {"TOOLSCOUT_ENDPOINT": server.url, "UPSTREAM": upstream.url, "PORT": str(port)}
-        with subprocess.Popen(program, cwd=ROOT, env=environment() | settings) as running:
-            try:
-                until(lambda: answers(port))
-                yield f"http://127.0.0.1:{port}", upstream
-            finally:
-                running.terminate()
+        with running(program, lambda: answers(port), cwd=ROOT, env=environment(**settings)):
+            yield f"http://127.0.0.1:{port}", upstream
 
 
 def test_the_proxy_of_forty_lines_lets_an_agent_find_its_tool(forwarding, server: Process):

@@ -32,7 +32,6 @@ def test_a_turn_ends_with_the_call_of_a_tool(upstream: Peer, number: int):
         if name in HANGING:
             assert not service.ended
         service.stopping.set()
-        agent.close()
 
 
 @pytest.mark.parametrize("answer", EMPTY)
@@ -40,7 +39,6 @@ def test_a_service_that_finds_nothing_ends_with_words(upstream: Peer, answer: st
     with peer(EMPTY[answer]) as service:
         agent = Agent("openai", upstream.url, Transport(service.url), ABOUT)
         assert agent.ask("please write to a@b.example") == []
-        agent.close()
 
 
 def test_a_service_that_falls_ill_between_two_searches_does_no_harm(upstream: Peer):
@@ -53,4 +51,3 @@ def test_a_service_that_falls_ill_between_two_searches_does_no_harm(upstream: Pe
     with peer(script) as service:
         agent = Agent("openai", upstream.url, Transport(service.url), ABOUT)
         assert agent.ask("please write to a@b.example") == ["send_email"]
-        agent.close()

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -26,20 +25,9 @@ ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in ra
 ABOUT |= {"send_email": "Send an email to somebody"}
 
 
-OPEN: list[Agent] = []
-
-
 def agent_of(interface: str, url: str, transport: Transport, model: str = "", **more: Any) -> Agent:
-    """Return an agent with all the tools, closed when its test ends."""
-    OPEN.append(Agent(interface, url, transport, ABOUT, model=model, **more))
-    return OPEN[-1]
-
-
-@pytest.fixture(autouse=True)
-def close() -> Iterator[None]:
-    yield
-    while OPEN:
-        OPEN.pop().close()
+    """Return an agent with all the tools."""
+    return Agent(interface, url, transport, ABOUT, model=model, **more)
 
 
 def history(interface: str, request: Json) -> Any:

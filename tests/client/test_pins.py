@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from functools import cache
 
 import httpx2
@@ -144,10 +143,8 @@ def test_nor_does_it_for_an_sdk_in_any_form(engine, interface, streams, native, 
     model = ScriptedModel(wants="approve_pull_request")
     model.query = "approve a pull request"
     transport = Transport(engine.url, always_keep=pins, native=native)
-    with (
-        peer(model) as upstream,
-        closing(Agent(interface, upstream.url, transport, WORK, streams=streams)) as agent,
-    ):
+    with peer(model) as upstream:
+        agent = Agent(interface, upstream.url, transport, WORK, streams=streams)
         assert agent.ask(EMAIL) == ["approve_pull_request"]
         assert brought(model.seen(agent.shape), pins) == [PLACES, PLACES, 0]
 

@@ -2,15 +2,8 @@
 
 import pytest
 
+from tests.support import Clock
 from toolscout.discovery.session import SessionStore
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Conversations that the provider stores: a request names an answer instead of repeating it."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,16 +15,11 @@ ABOUT |= {"send_email": "Send an email to somebody"}
 
 
 @pytest.fixture
-def agent_of(upstream, service) -> Iterator[Callable[..., Agent]]:
-    """Yield a function that makes agents with all the tools, closed when the test ends."""
-    with ExitStack() as stack:
-
-        def made(model: str = "", **more: Any) -> Agent:
-            transport = Transport(service.url)
-            agent = Agent("openai-responses", upstream.url, transport, ABOUT, model=model, **more)
-            return stack.enter_context(closing(agent))
-
-        yield made
+def agent_of(upstream, service) -> Callable[..., Agent]:
+    """Return what makes agents with all the tools."""
+    return lambda **more: Agent(
+        "openai-responses", upstream.url, Transport(service.url), ABOUT, **more
+    )
 
 
 def test_a_conversation_that_the_provider_stores_gets_no_search_twice(agent_of, model):
@@ -54,7 +48,7 @@ def test_a_result_for_a_stored_conversation_goes_out_with_every_tool(agent_of, m
 def test_of_too_many_such_a_result_goes_out_with_as_many_as_the_provider_takes(
     agent_of, model, name
 ):
-    agent = agent_of(name)
+    agent = agent_of(model=name)
     output: Any = {"type": "function_call_output", "call_id": "c", "output": "sent"}
     agent.client.responses.create(
         model=name, input=[output], tools=agent.tools, previous_response_id="resp_earlier"
@@ -68,7 +62,7 @@ def test_of_too_many_such_a_result_goes_out_with_as_many_as_the_provider_takes(
 @pytest.mark.parametrize("name", ["gpt-5.4", "gpt-4.1"], ids=["native", "emulated"])
 @pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
 def test_a_stored_conversation_keeps_its_tools(agent_of, model, name, streams):
-    agent = agent_of(name, streams=streams)
+    agent = agent_of(model=name, streams=streams)
     first: Any = {"model": name, "input": QUESTION, "tools": agent.tools}
     if streams:
         with agent.client.responses.stream(**first) as stream:

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import json
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 import httpx2
@@ -53,8 +52,8 @@ def openai_client(transport: httpx2.BaseTransport, url: str) -> openai.OpenAI:
 @pytest.mark.parametrize("interface", MODELS)
 def test_an_sdk_gets_the_call_of_a_found_tool(upstream, service, model, interface, streams):
     transport = Transport(service.url, native=False)
-    with closing(Agent(interface, upstream.url, transport, ABOUT, streams=streams)) as agent:
-        assert agent.ask(QUESTION) == ["send_email"]
+    agent = Agent(interface, upstream.url, transport, ABOUT, streams=streams)
+    assert agent.ask(QUESTION) == ["send_email"]
     first = [PHANTOM, "tool_3"]
     assert model.seen(agent.shape)[:2] == [first, [*first, "send_email"]]
 

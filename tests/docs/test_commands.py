@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from evals import programs
 from tests.docs.commands import ROOT, commands, toolscout_commands
-from tests.support import environment, free_port, ran, running, until
+from tests.support import environment, free_port, ran, running
 from toolscout.cli import parser
 
 
@@ -34,20 +35,12 @@ def test_certificates_made_as_shown_let_a_caller_in(tmp_path: Path):
     (serving,) = [one for one in page if "--tls-client-ca" in one]
     (asking,) = [one for one in page if one.startswith("curl --cacert")]
     port = free_port()
-    service = subprocess.Popen(
-        [sys.executable, "-m", *shlex.split(serving), "--port", str(port), "--drain-s", "0"],
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        ask = [*shlex.split(asking.replace(":8080", f":{port}")), "--silent", "--fail"]
-        until(lambda: status(ask, tmp_path) == 0)
+    service = [sys.executable, "-m", *shlex.split(serving), "--port", str(port), "--drain-s", "0"]
+    ask = [*shlex.split(asking.replace(":8080", f":{port}")), "--silent", "--fail"]
+    lets_in = lambda: status(ask, tmp_path) == 0  # noqa: E731
+    with programs.running(service, lets_in, cwd=tmp_path, env=environment()):
         without = [*ask[: ask.index("--cert")], *ask[ask.index("client.key") + 1 :]]
         assert status(without, tmp_path) != 0
-    finally:
-        service.terminate()
-        service.wait()
 
 
 def status(command: list[str], folder: Path) -> int:

@@ -12,7 +12,7 @@ import pytest
 from tests.certificates import Authority
 from tests.client.upstream import Exchange, Peer, peer
 from tests.gateway.proxies import proxy
-from tests.support import PATIENCE_S, Process, toolscout, until
+from tests.support import Process, toolscout, until
 
 KEY = "k" * 32
 CHAT = "/v1/chat/completions"
@@ -36,8 +36,7 @@ def running(upstream: Peer):
 
 def raw(running: Process, request: bytes) -> bytes:
     """Send bytes on a connection of their own; return all that comes back."""
-    port = int(running.url.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+    with running.connect() as connection:
         connection.sendall(request)
         answer = b""
         while piece := connection.recv(65_536):
@@ -171,11 +170,8 @@ def test_a_slow_body_is_passed_on_unsearched_and_one_that_stops_is_refused(upstr
     count = len(upstream.requests)
     slow = f"{CHAT}: passed on unsearched: too slow"
     with proxy(upstream.url, TOOLSCOUT_CALLER_TIMEOUT_S="2") as started:
-        port = int(started.url.rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as trickle:
-            head = f"{CHAT_HEAD}Content-Length: 100000\r\n\r\n{{"
-            trickle.sendall(head.encode())
-
+        with started.connect() as trickle:
+            trickle.sendall(f"{CHAT_HEAD}Content-Length: 100000\r\n\r\n{{".encode())
             sent = 1
 
             def is_too_slow() -> bool:

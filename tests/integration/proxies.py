@@ -1,13 +1,12 @@
 """The real LiteLLM proxy with the callback of the wheel, in an environment of its own."""
 
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
 
+from evals import programs
 from tests.client.shapes import SHAPES, Json, Said
 from tests.client.streaming import read
 from tests.integration.providers import PHANTOM, StrictProviders
@@ -17,7 +16,6 @@ from tests.support import environment, free_port
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "proxies" / "litellm"
 VENV = ROOT / ".venv-litellm"
-START_S = 120
 
 MASTER_KEY = "sk-master-of-the-proxy"
 PROVIDER_KEYS = {"OPENAI_API_KEY": "sk-openai-secret", "ANTHROPIC_API_KEY": "sk-anthropic-secret"}
@@ -82,28 +80,14 @@ def running(
     flags = ["--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
     command = [python().parent / "litellm", "--config", "config.yaml", *flags]
     url = f"http://127.0.0.1:{port}"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            command, env=env, cwd=folder, stdout=out, stderr=subprocess.STDOUT
-        )
-        proxy = Proxy(url, providers, log)
+    proxy = Proxy(url, providers, log)
+    with programs.running(command, lambda: is_live(url), log, env=env, cwd=folder):
         try:
-            wait(url, process, log)
             yield proxy
         finally:
             proxy.close()
-            process.terminate()
-            process.wait(30)
 
 
-def wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Return when the proxy answers."""
-    deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text("utf-8", "replace")
-        try:
-            if httpx2.get(f"{url}/health/liveliness", trust_env=False).status_code == 200:
-                return
-        except httpx2.TransportError:
-            time.sleep(0.2)
-    raise AssertionError(log.read_text("utf-8", "replace"))
+def is_live(url: str) -> bool:
+    """Whether the proxy answers."""
+    return programs.says_yes(f"{url}/health/liveliness")

@@ -5,12 +5,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 
+from evals import programs
 from tests.support import environment, free_port, ran
 
 ROOT = Path(__file__).parents[2]
@@ -80,12 +79,11 @@ def test_the_proxy_install_serves_the_proxy(wheel: Path, tmp_path: Path):
     python = installed(tmp_path, f"{wheel}[proxy]")
     port = free_port()
     command = [python, "-m", "toolscout", "proxy", "--upstream", "http://127.0.0.1:9"]
-    proxy = subprocess.Popen([*command, "--port", str(port)], env=environment(), cwd=tmp_path)
-    try:
-        wait_for(f"http://127.0.0.1:{port}/healthz", proxy)
-    finally:
-        proxy.terminate()
-        assert proxy.wait(30) in (0, -signal.SIGTERM)
+    is_ready = lambda: programs.says_yes(f"http://127.0.0.1:{port}/healthz")  # noqa: E731
+    command += ["--port", str(port)]
+    with programs.running(command, is_ready, env=environment(), cwd=tmp_path) as proxy:
+        pass
+    assert proxy.returncode in (0, -signal.SIGTERM)
 
 
 def test_the_mcp_install_serves_the_gateway(wheel: Path, tmp_path: Path):
@@ -119,36 +117,15 @@ def test_the_server_install_answers_the_readme(wheel: Path, tmp_path: Path):
 def serves(python: Path, folder: Path) -> None:
     """Run the service of an environment, and ask it what the README asks."""
     port = free_port()
-    server = subprocess.Popen(
-        [python, "-m", "toolscout", "serve", "--port", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment(),
-        cwd=folder,
-    )
-    try:
-        wait_for(f"http://127.0.0.1:{port}/readyz", server)
+    command = [python, "-m", "toolscout", "serve", "--port", str(port)]
+    is_ready = lambda: programs.says_yes(f"http://127.0.0.1:{port}/readyz")  # noqa: E731
+    with programs.running(command, is_ready, env=environment(), cwd=folder) as server:
         readme = (ROOT / "README.md").read_text("utf-8")
         curl = re.search(r"^```\w*\n(curl .*?)^```", readme, re.S | re.M)
         assert curl is not None
-        command = curl.group(1).replace("127.0.0.1:8080", f"127.0.0.1:{port}")
-        answer = json.loads(run("sh", "-c", command))
+        asked = curl.group(1).replace("127.0.0.1:8080", f"127.0.0.1:{port}")
+        answer = json.loads(run("sh", "-c", asked))
         promised = re.search(r"^```json\n(.*?)^```", readme, re.S | re.M)
         assert promised is not None
         assert answer == json.loads(promised.group(1))
-    finally:
-        server.terminate()
-        assert server.wait(30) == 0
-
-
-def wait_for(url: str, server: subprocess.Popen[bytes], patience_s: float = 30) -> None:
-    """Until it answers, or its process has ended."""
-    for _ in range(int(10 * patience_s)):
-        assert server.poll() is None
-        try:
-            with urlopen(url) as answer:
-                if answer.status == 200:
-                    return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError(f"not ready after {patience_s} seconds")
+    assert server.returncode == 0

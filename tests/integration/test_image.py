@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,9 +19,10 @@ from typing import Any
 
 import pytest
 
+from evals import programs
 from tests import debian
 from tests.confined import USER, Confined
-from tests.support import TOOLS, free_port, ran, until
+from tests.support import TOOLS, answers, free_port, ran
 
 pytestmark = pytest.mark.integration
 
@@ -212,19 +212,8 @@ def registry(folder: Path) -> Iterator[str]:
     }
     file = folder / "config.yml"
     file.write_text(json.dumps(settings), "utf-8")
-    with subprocess.Popen(
-        ["docker-registry", "serve", file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            until(lambda: is_taken(port))
-            yield f"localhost:{port}"
-        finally:
-            process.terminate()
-
-
-def is_taken(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+    with programs.running(["docker-registry", "serve", file], lambda: answers(port)):
+        yield f"localhost:{port}"
 
 
 def mib(folder: Path) -> int:

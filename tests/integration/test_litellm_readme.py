@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from evals.programs import running
 from tests.client.shapes import Json, Said, Shape
 from tests.client.upstream import peer
 from tests.integration.providers import PHANTOM, StrictProviders, search
-from tests.integration.proxies import FOLDER, ROOT, VENV, python, variables, wait
+from tests.integration.proxies import FOLDER, ROOT, VENV, is_live, python, variables
 from tests.support import Process, free_port, ran, until
 
 pytestmark = pytest.mark.integration
@@ -67,7 +67,7 @@ def proxy(
     providers = StrictProviders("sk-choose-your-own", "sk-your-key", "sk-ant-your-key")
     providers.begin(sends_email)
     port = free_port()
-    with peer(providers) as upstream, (tmp_path / "log").open("wb") as out:
+    with peer(providers) as upstream:
         script = RUN
         for shown, used in (
             ("https://api.openai.com/v1", f"{upstream.url}/v1"),
@@ -82,16 +82,10 @@ def proxy(
         env = variables("") | {"PATH": f"{environment / 'bin'}:{os.environ['PATH']}"}
         for name in re.findall(r"^export (\w+)=", RUN, re.M):
             env.pop(name, None)
-        process = subprocess.Popen(
-            ["sh", "-c", script], env=env, cwd=FOLDER, stdout=out, stderr=subprocess.STDOUT
-        )
         url = f"http://127.0.0.1:{port}"
-        try:
-            wait(url, process, tmp_path / "log")
-            yield url, providers, tmp_path / "log"
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(30)
+        log = tmp_path / "log"
+        with running(["sh", "-c", script], lambda: is_live(url), log, env=env, cwd=FOLDER):
+            yield url, providers, log
 
 
 def test_the_curl_prints_what_the_page_shows(

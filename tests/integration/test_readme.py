@@ -5,12 +5,13 @@ import shlex
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from evals.programs import says_yes
 from tests import debian, wheels
-from tests.integration.test_fresh_install import wait_for
 from tests.readme import ROOT, blocks, commands
 from tests.support import PATIENCE_S, environment, free_port, ran
 
@@ -37,7 +38,11 @@ def test_make_serve_answers_the_first_question(tmp_path: Path):
         start_new_session=True,
     )
     try:
-        wait_for(f"http://127.0.0.1:{port}/readyz", served, patience_s=300)
+        for _ in range(3_000):
+            if says_yes(f"http://127.0.0.1:{port}/readyz"):
+                break
+            assert served.poll() is None
+            time.sleep(0.1)
         curl = next(block for block in blocks("sh") if block.startswith("curl"))
         done = ran(["sh", "-c", curl.replace(":8080", f":{port}")])
         assert done.stdout == blocks("json")[0].strip()

@@ -6,19 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import Clock
 from toolscout.common.fairness import ACTIVE_S, Shares, ahead
 from toolscout.common.threads import FairPool
 from toolscout.errors import TooMuchWork
 from toolscout.ranking.ladder import Costs
 from toolscout.server.http.admission import Admission, BytesInFlight, Slot
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def shares(capacity: int, tenants: int, clock: Clock | None = None) -> Shares:

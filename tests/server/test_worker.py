@@ -229,6 +229,7 @@ async def test_a_worker_that_says_nothing_is_replaced(monkeypatch: pytest.Monkey
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
                 await link.ask("call", "acme", print)
+        await asyncio.to_thread(started[0].other.recv_bytes)
         asked = asyncio.create_task(link.ask("call", "acme", print))
         while not asked.done():
             newest = started[-1].other

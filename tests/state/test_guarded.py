@@ -4,19 +4,12 @@ import asyncio
 
 import pytest
 
-from tests.support import PATIENCE_S
+from tests.support import PATIENCE_S, Clock
 from toolscout.state.guarded import FAILURES, PAUSE_S, Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.store import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def failing() -> bytes:

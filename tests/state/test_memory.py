@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.state.contract import StoreContract
+from tests.support import Clock
 from toolscout.state.memory import MemoryStore
 from toolscout.state.store import StoreUnavailable
 
@@ -15,13 +16,6 @@ class TestMemory(StoreContract):
     @pytest.fixture
     def store(self) -> MemoryStore:
         return MemoryStore()
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.mark.anyio

@@ -107,8 +107,12 @@ async def test_a_list_is_kept_as_long_as_its_server_says(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("is_started", [False, True])
-async def test_nothing_is_left_of_a_server_that_does_not_end_when_told_to(is_started: bool):
-    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
+async def test_nothing_is_left_of_a_server_that_does_not_end_when_told_to(
+    is_started: bool, tmp_path: Path
+):
+    deaf = tmp_path / "deaf"
+    stubborn = "import pathlib, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    stubborn += f"pathlib.Path({str(deaf)!r}).touch(); [signal.pause() for _ in iter(int, 1)]"
     before = set(children(os.getpid()))
 
     async def changed() -> None:
@@ -117,7 +121,7 @@ async def test_nothing_is_left_of_a_server_that_does_not_end_when_told_to(is_sta
     server = StdioServer(command=sys.executable, args=("-c", stubborn))
     running = asyncio.create_task(Connection("stubborn", server, changed).run())
     async with asyncio.timeout(PATIENCE_S):
-        while not set(children(os.getpid())) - before:
-            await asyncio.sleep(0.3 if is_started else 0)
+        while not (deaf.exists() if is_started else set(children(os.getpid())) - before):
+            await asyncio.sleep(0.001)
     await connection.ended(running)
     assert not set(children(os.getpid())) - before

@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 import httpx2
 import pytest
 
+from evals import programs
 from tests.gateway.mcp.hosts import (
     SERVERS,
     Host,
@@ -127,12 +128,8 @@ def refuse(address: str) -> None:
 @contextmanager
 def running(log: Path, port: int, *command: str) -> Iterator[None]:
     """Run a server until it is left."""
-    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file) as server:
-        try:
-            until(lambda: answers(port))
-            yield
-        finally:
-            server.kill()
+    with programs.running(command, lambda: answers(port), log, signal.SIGKILL):
+        yield
 
 
 @pytest.fixture(scope="module")
