@@ -11,7 +11,7 @@ help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 LOCKS := deploy/locks
-LOCKED_EXTRAS := server redis postgres mcp otel encoder trust
+LOCKED_EXTRAS := server redis postgres mcp otel trust
 $(STAMP): pyproject.toml $(LOCKS)/build.txt $(LOCKS)/server.txt
 	@echo "Installing the service into $(VENV); this takes a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
@@ -66,7 +66,7 @@ attacks: $(VENV)/.tested ## replay attacks: stalls, memory, a second tenant (TOO
 
 $(VENV)/.loaded: $(VENV)/.tested
 	@echo "Installing what the integration tests need into $(VENV); this takes a minute or two, once."
-	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,load,encoder]'
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,load]'
 	@touch $@
 
 test-integration: $(VENV)/.loaded ## tests that need minutes or real peers, but for those of test-nightly
@@ -160,7 +160,7 @@ bench: $(VENV)/.benched ## the speed table (TOOLSCOUT_DATA names the folder with
 	$(BIN)/python -m evals.speed
 
 $(VENV)/.evaluated: $(STAMP)
-	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,encoder,evals]'
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,evals]'
 	@touch $@
 
 evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_DATA as above)
@@ -177,7 +177,7 @@ eval: evals ## the same
 # Each peer alone: one that does not install is missing from the board, which says so.
 $(VENV)/.boarded: $(STAMP) evals/board/peers.txt
 	@echo "Installing the peers into $(VENV); MiniLM brings PyTorch, several gigabytes."
-	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,encoder]' 'tqdm>=4.66,<5'
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server]' 'tqdm>=4.66,<5'
 	@while read peer; do \
 	  $(BIN)/pip install $(PIP_FLAGS) "$$peer" || echo "$$peer does not install"; \
 	done < evals/board/peers.txt

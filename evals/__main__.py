@@ -2,7 +2,6 @@
 
     python -m evals --data FOLDER                 every ranker on every development set
     python -m evals --rankers hybrid,minilm --sets dev/nestful --limit 100
-    python -m evals --rankers hybrid,hybrid+encoder        the second tier (the extra encoder)
     python -m evals --rankers hybrid --against BEFORE.json     what a change changes
     python -m evals --ablations                   one switch at a time
     python -m evals --outcomes                    good queries against hopeless ones
@@ -182,4 +181,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except ModuleNotFoundError as problem:
-        sys.exit(f"{problem}: pip install -e '.[server,encoder,evals]'")
+        sys.exit(f"{problem}: pip install -e '.[server,evals]'")

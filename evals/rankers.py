@@ -13,18 +13,16 @@ from numpy.typing import NDArray
 
 from toolscout.contract.fields import Outcome, RankerName
 from toolscout.contract.tools import Tool
-from toolscout.errors import ConfigurationError
 from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
-from toolscout.index.encoder import SentenceEncoder, ToolEncodings, load_encoder
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vectors import Embedder
 from toolscout.learning.examples import judged
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.pipeline import decide, is_for_encoder
+from toolscout.ranking.pipeline import decide
 
 Floats = NDArray[np.float32]
 
@@ -87,32 +85,24 @@ class Ours:
         weights: Bm25Weights | None = None,
         asked: Callable[[Sequence[Tool]], dict[str, Any]] = lambda _: {},
         *,
-        encoder: bool = False,
         pins: Sequence[Tool] = (),
     ) -> None:
         """Take the ranker; `asked` makes what every question over some tools says besides.
 
         `pins` are tools beside those of a set that a model sees all the time. As in the client, a
         search is asked for so many more tools, and these take no place of what is found.
-
-        Raises:
-            MissingPackage: those of the extra `encoder` are not installed.
         """
         self.embedder = model if isinstance(model, Embedder) else Embedder(model)
         self._ranker = ranker
         self._asked = asked
         self._compiler = Compiler(self.embedder, weights)
-        self._encodings = ToolEncodings(_encoder(), self.embedder) if encoder else None
         self._pins = tuple(pins)
 
     def compile(self, tools: Sequence[Tool]) -> Catalog:
         """Return a catalog of its own: nothing is kept from an earlier set or variant."""
         unlimited = ToolList.of(tools, limit=len(tools))
         compiled = self._compiler.compile(unlimited, CatalogCache().tools("evals"))
-        compiled = judged(compiled, self.embedder)
-        if self._encodings is None:
-            return compiled
-        return compiled.with_encoded(self._encodings.of("evals", unlimited.tools))
+        return judged(compiled, self.embedder)
 
     def __call__(self, tools: Sequence[Tool]) -> Search:
         """Return a search over the tools."""
@@ -123,21 +113,11 @@ class Ours:
         def search(query: str, top_k: int) -> Answer:
             count = top_k + len(pinned)
             ask = Ask(pattern=query, top_k=count, ranker=self._ranker, **asked)
-            encoder_vector = None
-            if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
-                encoder_vector = self._encodings.encoder.query(ask.ranking_part)
-            decision = decide(catalog, ask, self.embedder, encoder_vector=encoder_vector)
+            decision = decide(catalog, ask, self.embedder)
             found = [name for name in decision.names if name not in pinned]
             return Answer(found[:top_k], decision.outcome)
 
         return search
-
-
-def _encoder() -> SentenceEncoder:
-    try:
-        return load_encoder()
-    except ConfigurationError:
-        raise MissingPackage("the extra encoder") from None
 
 
 def by_scores(tools: Sequence[Tool], scores: Scorer) -> Search:

@@ -7,9 +7,6 @@ from evals import baselines, encoders
 from evals.rankers import OURS, PINS, MissingPackage, Ours, Ranker
 from toolscout.index.static_model import BUNDLED_MODEL
 
-ENCODER = "hybrid+encoder"
-"""Ours with the second tier, of an extra of its own."""
-
 PINNED = "hybrid+pins"
 """Ours beside four tools that the model sees all the time."""
 
@@ -25,7 +22,7 @@ BASELINES: dict[str, Callable[[str], Ranker]] = {
 MODEL2VEC = "model2vec:"
 """Before the folder or hub name of a model that ranks on its own."""
 
-NAMES = (*OURS, PINNED, ENCODER, *BASELINES)
+NAMES = (*OURS, PINNED, *BASELINES)
 
 
 def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
@@ -35,8 +32,6 @@ def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
         KeyError: there is no ranker of that name.
         MissingPackage: the package of a baseline is not installed.
     """
-    if name == ENCODER:
-        return Ours("hybrid", model, encoder=True)
     if name == PINNED:
         return Ours("hybrid", model, pins=PINS)
     for ours in OURS:

@@ -9,7 +9,7 @@ from evals.board.tables import Board, Row
 from toolscout.evaluation.report import STYLE
 
 COMMAND = "make board"
-SHOWN_BY_SIZE = ("toolscout", "toolscout +encoder", "MiniLM", "bm25s + stemming", "ratel",
+SHOWN_BY_SIZE = ("toolscout", "MiniLM", "bm25s + stemming", "ratel",
                  "chuk-tool-processor", "fastmcp BM25", "Anthropic BM25 (rebuilt)")  # fmt: skip
 """Lines that can still be told apart; the table below the picture has all."""
 

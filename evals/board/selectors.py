@@ -23,7 +23,6 @@ PREFIX = "toolscout "
 LEARNING = f"{PREFIX}+learning"
 OURS = {
     "toolscout": "hybrid",
-    f"{PREFIX}+encoder": registry.ENCODER,
     **{f"{PREFIX}{name}": name for name in ("rrf", "bm25", "semantic", "okapi")},
 }
 """Rows by the names that `evals.registry` knows; the first is the default of the service."""

@@ -21,7 +21,7 @@ def main() -> None:
     except FileNotFoundError as problem:
         parser.error(str(problem))
     except ImportError as problem:
-        parser.error(f"{problem}: pip install -e '.[server,encoder,train]'")
+        parser.error(f"{problem}: pip install -e '.[server,train]'")
 
 
 if __name__ == "__main__":

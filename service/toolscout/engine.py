@@ -24,7 +24,6 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
 from toolscout.index.details import details
-from toolscout.index.encoder import MAX_ENCODED, ToolEncodings, load_encoder
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
@@ -36,7 +35,7 @@ from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
 from toolscout.ranking.decided import NO_EXPERIENCE, Decided
 from toolscout.ranking.explain import explain, notes, with_evidence
-from toolscout.ranking.pipeline import decide, is_for_encoder
+from toolscout.ranking.pipeline import decide
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
 from toolscout.text.conversation import Conversation
@@ -83,15 +82,12 @@ class Engine:
         no_match_below: calibrated score of the best tool, 0 to 1, below which nothing matches.
         synonyms: a TOML file with synonyms beside the bundled ones.
         domains: a TOML file with domains beside the bundled ones.
-        encoder: whether `hybrid` also compares by a small transformer (the extra `encoder`), which
-            takes some 10 ms of each search and some 10 to 30 ms for each new tool, up to 2,000.
         max_tools: the most tools that it may have.
 
     Raises:
         InvalidRequest: there is no list of tools, or none in it is one; there is no such ranker; or
             `no_match_below` is not within 0 to 1.
-        ConfigurationError: there is no such model, a file is malformed, or a package of the extra
-            `encoder` is missing.
+        ConfigurationError: there is no such model, or a file is malformed.
     """
 
     def __init__(  # noqa: PLR0913  # options of the public class
@@ -104,7 +100,6 @@ class Engine:
         no_match_below: float = WEAK,
         synonyms: str | Path | None = None,
         domains: str | Path | None = None,
-        encoder: bool = False,
         max_tools: int = MAX_TOOLS,
     ) -> None:
         if _number(max_tools, "max_tools") < 1:
@@ -112,7 +107,6 @@ class Engine:
         self.embedder = load_embedder(str(model or BUNDLED_MODEL))
         words, taxonomy = load_lexicon(synonyms, domains)
         self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
-        self._encodings = ToolEncodings(load_encoder(), self.embedder) if encoder else None
         self._defaults = _checked(
             {"ranker": ranker, "no_match": no_match, "no_match_below": no_match_below}
         )
@@ -149,10 +143,7 @@ class Engine:
     def catalog(self) -> Catalog:
         """Return the compiled tools; compile them on first use after a change."""
         tools = ToolList.of(self._tools.values(), self._max_tools)
-        compiled = judged(self.compiler.compile(tools, self._store), self.embedder)
-        if self._encodings is None or len(compiled) > MAX_ENCODED:
-            return compiled
-        return compiled.with_encoded(self._encodings.of(_TENANT, tools.tools))
+        return judged(self.compiler.compile(tools, self._store), self.embedder)
 
     def search(
         self,
@@ -183,11 +174,8 @@ class Engine:
             raise InvalidRequest(f"top_k must be at least 1, got {top_k}")
         ask = self._ask(said, top_k, options)
         catalog = self.catalog
-        encoder_vector = None
-        if self._encodings is not None and is_for_encoder(catalog, ask, self.embedder):
-            encoder_vector = self._encodings.encoder.query(ask.ranking_part)
         prior = self.examples.of(catalog)
-        given: DecideOptions = {"encoder_vector": encoder_vector, "prior": prior}
+        given: DecideOptions = {"prior": prior}
         decision = self.recall(catalog, ask, **given) or self.decide(catalog, ask, **given)
         found = self.result(catalog, decision, explain, self._skipped)
         if ask.detail is None:
@@ -239,7 +227,7 @@ class Engine:
         return Result(
             names=list(decision.names),  # the decision may be remembered
             outcome=ranking.outcome,
-            ranker=ranking.ran,
+            ranker=ranking.ranker,
             matches=explain(decision) if explained else [],
             counts=Counts(
                 offered=len(catalog),

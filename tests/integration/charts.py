@@ -61,10 +61,6 @@ KEPT: dict[str, Any] = KEYED | {
     "store": {"url": "sqlite:/data/state.db"},
 }
 SCALED: dict[str, Any] = KEYED | {"autoscaling": {"enabled": True}}
-ENCODER: dict[str, Any] = KEYED | {
-    "image": {"extras": ["server", "redis", "encoder"]},
-    "settings": {"encoder": True},
-}
 VALUES = {
     "keyed": KEYED,
     "full": FULL,

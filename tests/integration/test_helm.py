@@ -12,7 +12,6 @@ from tests import debian
 from tests.integration.charts import (
     CHART,
     CHARTS,
-    ENCODER,
     FULL,
     KEPT,
     KEYED,
@@ -265,7 +264,6 @@ def test_everything_selects_the_same_pods(tmp_path: Path):
         (KEYED | {"settings": {"cache_bytes": 4_000_000_000}}, "9707 MiB"),
         (KEYED | {"resources": {"limits": {"memory": "800Mi"}}}, "800Mi is less than the 810"),
         (KEYED | {"resources": {"limits": {"memory": 800_000_000}}}, "less than the 810 MiB"),
-        (ENCODER | {"resources": {"limits": {"memory": "0.97Gi"}}}, "less than the 1000 MiB"),
         (SCALED | {"resources": {"requests": {"cpu": None}}}, "resources.requests.cpu"),
         (SCALED | {"autoscaling": {"enabled": True, "minReplicas": 11}}, "minReplicas is more"),
         (KEYED | {"httpRoute": {"enabled": True}}, "httpRoute.parentRefs is empty"),

@@ -37,7 +37,6 @@ def test_what_is_wrong_is_said_without_a_traceback(flags: list[str], said: str):
 LACKING = [
     ("mcp", ["--mcp", "on"], "mcp"),
     ("opentelemetry", ["--tracing", "on"], "otel"),
-    ("onnxruntime", ["--encoder", "on"], "encoder"),
     ("redis", ["--store", "redis://127.0.0.1:9"], "redis"),
     ("psycopg", ["--store", "postgres://127.0.0.1:9/d"], "postgres"),
 ]

@@ -11,7 +11,6 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index import expand, lines
 from toolscout.index.bm25 import Hit, LexicalScores, Postings
-from toolscout.index.encoder import EncodedTools
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Allowed, Facets
 from toolscout.index.lines import Scan, TextLines
@@ -75,8 +74,6 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """Of the tools, with their rows; empty as long as there are no vectors."""
     examples_gain: float = 0.0
     """By how much the examples raise 1/rank of their tools, when each is asked and left out."""
-    encoded: EncodedTools | None = None
-    """As long as its tools are not encoded, None."""
     only_ranker: None = None
 
     def tool(self, row: int) -> Tool:
@@ -166,11 +163,6 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
             examples_gain=embedded.examples_gain,
             nbytes=nbytes,
         )
-
-    def with_encoded(self, vectors: Floats) -> "Catalog":
-        """Return the same catalog with the encoder's vectors of its tools, shape (tools, 384)."""
-        made = EncodedTools(vectors)
-        return msgspec.structs.replace(self, encoded=made, nbytes=self.nbytes + made.nbytes)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -150,7 +150,6 @@ class ColdCatalog:
     only_ranker = "keyword"
     skipped = ()
     vectors = None
-    encoded = None
 
     def __init__(
         self,

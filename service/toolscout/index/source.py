@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index.bm25 import Hit, LexicalScores
-from toolscout.index.encoder import EncodedTools
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
 from toolscout.index.names import Mention
@@ -42,10 +41,6 @@ class Source(Protocol):
     @property
     def vectors(self) -> VectorIndex | None:
         """The embeddings; None as long as there are none, and only words rank."""
-
-    @property
-    def encoded(self) -> EncodedTools | None:
-        """The encoder's vectors; None without the encoder, or as long as there are none."""
 
     @property
     def tokens(self) -> NDArray[np.int64]:

@@ -108,8 +108,6 @@ class DecideOptions(TypedDict, total=False):
     """The learned chain to follow."""
     scan: Scan | None
     """The matches of the pattern as a regular expression, if it was matched before."""
-    encoder_vector: Floats | None
-    """The encoder's vector of the query, which only `hybrid` uses, over encoded tools."""
 
 
 class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -128,8 +126,6 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The learned chain to follow."""
     scan: Scan | None = None
     """The matches of the pattern as a regular expression; None if it is none."""
-    encoder_vector: Floats | None = None
-    """The encoder's vector of the query, shape (384,); None if it was not asked."""
 
     allowed: Allowed | None = None
     """The tools that may be selected; None when all may."""
@@ -153,8 +149,6 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Similarity by the best sentence, for ranking."""
     whole: Floats | None = None
     """Similarity of the query as a whole, for judging whether anything fits."""
-    encoder_cosine: Floats | None = None
-    """Similarity by the encoder, for ranking."""
     familiarity: float = 0.0
     """Share of the query that the embedding model knows; the cosines are weighted by it."""
     learned: Learned | None = None
@@ -174,11 +168,6 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The pins that the answer has room for."""
     last: list[int] = []
     """The pins after the ranked rows."""
-
-    @property
-    def ran(self) -> str:
-        """Return the name of the ranker for answers and figures, with what it used besides."""
-        return self.ranker if self.encoder_cosine is None else f"{self.ranker}+encoder"
 
 
 class Decision(msgspec.Struct, frozen=True, eq=False):

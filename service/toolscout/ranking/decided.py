@@ -1,7 +1,7 @@
 """Remember decisions: an agent asks the same question of the same tools at every step of a turn.
 
 A decision that depends on nothing but question, tools and experience is made once until the
-experience with these tools changes. Those in which a chain, the encoder or shortness of time had a
+experience with these tools changes. Those in which a chain or shortness of time had a
 part are made anew each time.
 """
 

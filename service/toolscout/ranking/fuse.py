@@ -24,9 +24,6 @@ ONE_WORD_WEIGHT = 0.5
 that is only somewhat alike.
 """
 
-STATIC_WEIGHT, ENCODER_WEIGHT = 0.4, 0.4
-"""Shares of the two cosines where the encoder is asked too; chosen on the development sets."""
-
 MIN_SPAN = 0.3
 """Smallest span of cosines that is scaled to 1, so that near-duplicates are ranked by words and not
 by tiny differences of meaning.
@@ -60,31 +57,6 @@ def weighted_sum(lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGH
     if top <= 0:
         return meaning
     fused: Floats = lexical * np.float32((1.0 - weight) / top) + meaning
-    return fused
-
-
-def with_encoder(
-    lexical: Floats,
-    cosine: Floats,
-    encoder_cosine: Floats,
-    is_encoded: NDArray[np.bool_] | None,
-    familiarity: float,
-) -> Floats:
-    """Weighted sum of words, static cosines and those of the encoder, all of shape (tools,).
-
-    What is missing of familiarity goes to the words. For a tool that is not encoded, its static
-    cosine is used twice.
-    """
-    if not len(lexical):
-        return lexical
-    static = scaled(cosine)
-    third = scaled(encoder_cosine)
-    if is_encoded is not None:
-        third = np.where(is_encoded, third, static)
-    static_weight = STATIC_WEIGHT * familiarity
-    top = highest(lexical)
-    words = lexical * np.float32((1.0 - static_weight - ENCODER_WEIGHT) / (top if top > 0 else 1.0))
-    fused: Floats = words + static * np.float32(static_weight) + third * np.float32(ENCODER_WEIGHT)
     return fused
 
 

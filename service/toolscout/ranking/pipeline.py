@@ -8,7 +8,6 @@ from typing import Unpack
 
 from msgspec.structs import replace
 
-from toolscout.index.encoder import is_english
 from toolscout.index.source import Source
 from toolscout.index.vectors import Embedder
 from toolscout.ranking import scoring, selecting
@@ -55,17 +54,6 @@ def regex_of(ask: Ask) -> str | None:
         return None
     pattern = ask.ranking_part
     return pattern if ask.ranker == "regex" or regex.looks_like_regex(pattern) else None
-
-
-def is_for_encoder(source: Source, ask: Ask, embedder: Embedder) -> bool:
-    """Return whether the encoder can add to the answer to a question, if there is time for it."""
-    return (
-        source.encoded is not None
-        and ask.ranker in ("auto", "hybrid")
-        and not ask.earlier  # it would read the last turn alone
-        and regex_of(ask) is None
-        and is_english(ask.ranking_part, embedder)
-    )
 
 
 def _begin(source: Source, ask: Ask, embedder: Embedder | None, options: DecideOptions) -> Ranking:

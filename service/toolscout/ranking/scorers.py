@@ -38,9 +38,6 @@ GAINS_DEPTH = 10
 NO_SIMILARITY = 0.12
 """Cosine below which a tool that shares no word with the query gets no score."""
 
-NO_ENCODED_SIMILARITY = 0.3
-"""The same by the encoder, whose cosines are higher."""
-
 
 def by_words(ranking: Ranking) -> Floats:
     """Score by BM25 alone."""
@@ -59,22 +56,11 @@ def by_both(ranking: Ranking) -> Floats:
     lexical, cosine = ranking.lexical, ranking.cosine
     if lexical is None or cosine is None:
         return by_words(ranking)
-    if ranking.encoder_cosine is not None:
-        return _by_three(ranking, lexical.bm25, cosine, ranking.encoder_cosine)
     query = ranking.query
     is_one_word = all(term.via is not None for term in query.terms[1:])
     weight = fuse.semantic_weight(query.unspaced, is_one_word=is_one_word) * ranking.familiarity
     fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
-    return fused
-
-
-def _by_three(ranking: Ranking, bm25: Floats, cosine: Floats, by_encoder: Floats) -> Floats:
-    tools = ranking.source.encoded
-    is_encoded = None if tools is None else tools.is_known
-    fused = fuse.with_encoder(bm25, cosine, by_encoder, is_encoded, ranking.familiarity)
-    similar = (cosine >= NO_SIMILARITY) | (by_encoder >= NO_ENCODED_SIMILARITY)
-    fused *= (bm25 > 0) | similar
     return fused
 
 
@@ -240,12 +226,7 @@ def boosted(ranking: Ranking, factors: Floats) -> Floats:
     if lexical is not None:
         lexical = msgspec.structs.replace(lexical, bm25=lexical.bm25 * factors)
     cosine = np.where(cosine > 0, cosine * factors, cosine)
-    by_encoder = ranking.encoder_cosine
-    if by_encoder is not None:
-        by_encoder = np.where(by_encoder > 0, by_encoder * factors, by_encoder)
-    moved = msgspec.structs.replace(
-        ranking, lexical=lexical, cosine=cosine, encoder_cosine=by_encoder
-    )
+    moved = msgspec.structs.replace(ranking, lexical=lexical, cosine=cosine)
     return fused(moved) * (ranking.scores > 0)
 
 

@@ -78,16 +78,12 @@ def score(ranking: Ranking) -> Ranking:
         familiarity = vectors.familiarity
     if ranking.prior is not None and ranking.ranker == "hybrid":
         learned = ranking.prior.of(query, vectors)
-    asked, encoded, encoder_cosine = ranking.encoder_vector, source.encoded, None
-    if asked is not None and encoded is not None and cosine is not None:
-        encoder_cosine = encoded.similarities(asked) if ranking.ranker == "hybrid" else None
     return replace(
         ranking,
         lexical=lexical,
         vectors=vectors,
         cosine=cosine,
         whole=whole,
-        encoder_cosine=encoder_cosine,
         familiarity=familiarity,
         learned=learned,
     )
@@ -98,14 +94,12 @@ def exclude(ranking: Ranking) -> Ranking:
     allowed, lexical, learned = ranking.allowed, ranking.lexical, ranking.learned
     if allowed is None:
         return ranking
-    cosine, whole, encoder_cosine = ranking.cosine, ranking.whole, ranking.encoder_cosine
+    cosine, whole = ranking.cosine, ranking.whole
     if lexical is not None:
         lexical = replace(lexical, bm25=lexical.bm25 * allowed, covered=lexical.covered * allowed)
     if cosine is not None and whole is not None:
         cosine = without(cosine, allowed)
         whole = np.where(allowed, whole, np.float32(0))
-    if encoder_cosine is not None:
-        encoder_cosine = without(encoder_cosine, allowed)
     if learned is not None:
         learned = learned._replace(added=learned.added * allowed)
     return replace(
@@ -113,7 +107,6 @@ def exclude(ranking: Ranking) -> Ranking:
         lexical=lexical,
         cosine=cosine,
         whole=whole,
-        encoder_cosine=encoder_cosine,
         learned=learned,
     )
 

@@ -15,7 +15,6 @@ from toolscout import __version__, playground
 from toolscout.common.addresses import listen
 from toolscout.common.threads import any_running
 from toolscout.engine import load_embedder
-from toolscout.index.encoder import checked_model
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.server.http.auth import Keyring
@@ -155,8 +154,6 @@ def check(settings: Settings) -> None:
         from toolscout.server.app import mcp_facade
 
         mcp_facade()
-    if settings.encoder:
-        checked_model()
     tls.options(settings)
     check_store(settings.store)
     load_lexicon(settings.synonyms, settings.domains)

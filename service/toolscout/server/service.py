@@ -16,13 +16,11 @@ from toolscout.common.lru import Lru
 from toolscout.common.optional import needed
 from toolscout.common.threads import use_one_arena
 from toolscout.index.cache import CatalogCache
-from toolscout.index.encoder import checked_model
 from toolscout.index.kept_tools import build
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.learning.log import DAY_S
 from toolscout.ranking.ladder import Costs
-from toolscout.server.compiling.encoding import Encoding
 from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.compiling.worker import engine_of
 from toolscout.server.http.admission import Admission, RateLimit
@@ -80,8 +78,6 @@ class Service:
             ConfigurationError: the model or a word list cannot be loaded, or a package
                 that a setting needs.
         """
-        if settings.encoder:
-            checked_model()
         use_one_arena()
         self.settings = settings
         self.rate_limit = RateLimit(settings.rate_limit)
@@ -114,9 +110,6 @@ class Service:
         self.compiles = CompileQueue(
             self.engine, self.cache, settings, self.costs, self.log, self.shared
         )
-        self.encoding = Encoding(self.compiles, self.cache) if settings.encoder else None
-        if self.encoding is not None:
-            self.compiles.on_compiled = self.encoding.add
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
         self.named: Lru[tuple[str, str], tuple[str, str]] = Lru(NAMES_KEPT)

@@ -14,7 +14,7 @@
 {{- end -}}
 
 {{- define "toolscout.checkImage" -}}
-{{- range $setting, $extra := dict "mcp" "mcp" "tracing" "otel" "encoder" "encoder" -}}
+{{- range $setting, $extra := dict "mcp" "mcp" "tracing" "otel" -}}
 {{- if and (include "toolscout.on" (get $.Values.settings $setting)) (not (has $extra $.Values.image.extras)) -}}
 {{- fail (printf "settings.%s needs an image with the extra %s: build it with --build-arg EXTRAS=server,redis,%s and name it in image.extras" $setting $extra $extra) -}}
 {{- end -}}
@@ -62,11 +62,10 @@
 {{- define "toolscout.checkScale" -}}
 {{- /* The formula of docs/operations.md, "Sizing". */ -}}
 {{- $cache := divf (.Values.settings.cache_bytes | default 268435456 | float64) 1048576.0 -}}
-{{- $encoder := ternary 190.0 0.0 (not (empty (include "toolscout.on" .Values.settings.encoder))) -}}
-{{- $need := addf 170.0 $encoder (mulf 2.5 $cache) | ceil | int64 -}}
+{{- $need := addf 170.0 (mulf 2.5 $cache) | ceil | int64 -}}
 {{- with dig "limits" "memory" "" .Values.resources -}}
 {{- if lt (include "toolscout.mib" . | int64) $need -}}
-{{- fail (printf "resources.limits.memory: %v is less than the %d MiB of 170 MiB (360 with the encoder) and two and a half times settings.cache_bytes: the pod would be killed" . $need) -}}
+{{- fail (printf "resources.limits.memory: %v is less than the %d MiB of 170 MiB and two and a half times settings.cache_bytes: the pod would be killed" . $need) -}}
 {{- end -}}
 {{- end -}}
 {{- with .Values.autoscaling -}}

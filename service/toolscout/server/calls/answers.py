@@ -101,7 +101,7 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
         selected_names=decision.names,
         matches=explain(decision),
         outcome=decision.outcome,
-        ranker=ranking.ran,
+        ranker=ranking.ranker,
         degraded=decision.degraded or "no",
         counts=Counts(
             offered=trace.offered,
@@ -127,7 +127,7 @@ def headers(trace: Trace) -> list[tuple[bytes, bytes]]:
     decision = trace.decision
     assert decision is not None
     selection = (
-        f"{trace.unique}->{len(decision.names)}; ranker={decision.ranking.ran}; "
+        f"{trace.unique}->{len(decision.names)}; ranker={decision.ranking.ranker}; "
         f"cache={trace.cache}; outcome={decision.outcome}; degraded={decision.degraded or 'no'}"
     )
     if trace.ignored:

@@ -62,13 +62,9 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     source = await find(service, request, read, trace, deadline, questions)
     trace.add_parts([part for _, part in questions])
     showing, results = answers.Showing(service), []
-    # Half of the budget, divided: no pattern is ranked by less because others were encoded.
-    encoder_s = (deadline - perf_counter()) / 2 / len(questions)
     for asked, (ask, part) in zip(sent.patterns, questions, strict=True):
         chained = bool(sent.complete_chain)
-        decision = await decide(
-            service, part, source, ask, deadline, chained=chained, encoder_s=encoder_s
-        )
+        decision = await decide(service, part, source, ask, deadline, chained=chained)
         turn = None if isinstance(asked, str) else asked.turn
         await remember(service, part, turn, decision)
         await asyncio.sleep(0)  # other requests get their turn between two patterns

@@ -9,7 +9,6 @@ compile goes on for the next call.
 
 import asyncio
 from collections.abc import Sequence
-from math import inf
 from time import perf_counter
 
 from toolscout.contract.fields import is_absent
@@ -22,7 +21,7 @@ from toolscout.index.vectors import Embedder
 from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, Prior
 from toolscout.ranking.choose import Chain
-from toolscout.ranking.pipeline import is_for_encoder, regex_of
+from toolscout.ranking.pipeline import regex_of
 from toolscout.server.calls import envelope, external
 from toolscout.server.calls.answers import Showing, encode, headers
 from toolscout.server.calls.envelope import Decoder, R, Read
@@ -199,7 +198,7 @@ async def find_compiled(
     return catalog
 
 
-async def decide(  # noqa: PLR0913  # what a decision depends on
+async def decide(  # what a decision depends on
     service: Service,
     trace: Trace,
     catalog: Source,
@@ -207,13 +206,12 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
     deadline: float,
     *,
     chained: bool = False,
-    encoder_s: float = inf,
 ) -> Decision:
     """Rank with the best ranker that fits into the rest of the budget.
 
     For a catalog without an index, `find` has already made the decision. The decision is stored in
     the trace, from which metrics, usage and log are written. `chained` adds the next tools of a
-    known chain. The encoder is waited for at most `encoder_s`, and only while there is time. The
+    known chain. The
     cost of matching a regular expression is estimated separately from the ranker's.
     """
     if trace.decision is not None:
@@ -232,19 +230,14 @@ async def decide(  # noqa: PLR0913  # what a decision depends on
         step = "bm25"
     if step is not None and _is_lost_by_words(catalog, ask, embedder):
         step = None  # a late answer, but words would find nothing
-    found = encoder_vector = None
+    found = None
     if step is None:
         pattern = regex_of(ask)
         if pattern is not None:
             found = await scan(service, trace.tenant, catalog, pattern, deadline)
-        if service.encoding is not None and is_for_encoder(catalog, ask, embedder):
-            reserve = service.costs.estimate(f"{ask.ranker}:{ladder.bucket(size)}") / 1_000
-            left = min(encoder_s, deadline - began - reserve)
-            encoder_vector = await service.encoding.query(trace.tenant, ask.ranking_part, left)
     ranking = perf_counter()
     prior, chain = _experience(service, trace, catalog, ask, chained=chained)
     options: DecideOptions = {"degraded": step, "prior": prior, "chain": chain, "scan": found}
-    options["encoder_vector"] = encoder_vector
     decision = service.engine.recall(catalog, ask, **options)
     if decision is None:
         decision = await run_inline_or_in_thread(

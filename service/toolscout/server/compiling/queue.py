@@ -86,8 +86,6 @@ class CompileQueue:
         self._bytes = Shares(min(settings.cache_bytes // WAITING_SHARE, MAX_WAITING_BYTES))
         """Of lists that are read and not yet compiled."""
         self._costs = costs
-        self.on_compiled: Callable[[str, Catalog], object] = lambda *_: None
-        """Gets each new catalog, and whose it is."""
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
         process = WorkerProcess(settings, lambda end: serve(end, engine, settings))
@@ -190,5 +188,4 @@ class CompileQueue:
             catalog = catalog.with_vectors(complete.vectors)
         self._cache.add(sent.space, catalog)
         self._costs.learn("compile", complete.spent)
-        self.on_compiled(sent.space, catalog)
         return catalog

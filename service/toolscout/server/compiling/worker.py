@@ -13,7 +13,6 @@ import os
 import pickle
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -31,27 +30,16 @@ from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
 from toolscout.index.compile import CompiledTool, ToolStore, examples_of_each
-from toolscout.index.encoder import ToolEncodings, load_encoder
 from toolscout.index.packing import SEED, Packed, pack
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vector_index import bytes_per_tool
-from toolscout.index.vectors import Floats
 from toolscout.learning.examples import judged
 from toolscout.settings import Settings
 from toolscout.tools.conversion import Skipped
-from toolscout.tools.documents import decode_tool
 from toolscout.tools.filters import filters_of, passes
 
-QUERIES_AT_ONCE = max(1, (os.cpu_count() or 2) // 2)
-"""Half of the cores: the event loop needs one, and several queries to a core are all late."""
-
-THREADS = {"read": 2, "call": 4, "compile": 2, "query": QUERIES_AT_ONCE, "encode": 1}
+THREADS = {"read": 2, "call": 4, "compile": 2}
 """Threads by kind of work. Of two compiles one may be huge without holding up small ones."""
-
-ENCODE_NICE = 10
-"""How far encoding tools stands back from everything else: some tenth of a core where others want
-it. Not further, because the thread may hold the interpreter lock while it stands back.
-"""
 
 KEPT_BYTES = 32 * 1024 * 1024
 """Lists, as they were sent, that stay decoded for their compile and the calls that come after."""
@@ -107,8 +95,6 @@ class Worker:
         """Work at one end of a connection; `seed` is that of the other."""
         self.engine = engine
         self.seed = seed
-        self.encodings: ToolEncodings | None = None
-        """None before the encoder is loaded, and where there is none."""
         self._connection = connection
         self._sending = Lock()
         self._told_alive = time.monotonic()
@@ -116,8 +102,6 @@ class Worker:
         self._cache = CatalogCache(settings.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
         self._pools = {name: FairPool(threads, name) for name, threads in THREADS.items()}
-        if settings.encoder:
-            self._pools["encode"].submit("", self._load_encoder)
 
     def run(self) -> None:
         """Serve until the other end is gone."""
@@ -192,12 +176,6 @@ class Worker:
         except OSError:
             os._exit(0)  # the other end is gone
 
-    def _load_encoder(self) -> None:
-        if sys.platform == "linux":  # where a thread has a priority of its own
-            with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), ENCODE_NICE)
-        self.encodings = ToolEncodings(load_encoder(), self.engine.embedder)
-
 
 class YieldingStore:
     """A tool store that lets calls go first, and tells that a compile goes on."""
@@ -247,17 +225,6 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
         vectors = vectors._replace(examples_gain=catalog.examples_gain)
     worker.forget(sent)  # few ask for its texts from now on
     yield Complete(vectors, spent)
-
-
-def encode_tools(worker: Worker, tenant: str, wires: Sequence[bytes]) -> Floats | None:
-    """Return the encoder's vectors of tools, shape (tools, 384); None if there is no encoder."""
-    known = worker.encodings
-    return None if known is None else known.of(tenant, map(decode_tool, wires))
-
-
-def encode_query(worker: Worker, text: str) -> Floats | None:
-    """Return the encoder's vector of a query, shape (384,); None before the encoder is loaded."""
-    return None if worker.encodings is None else worker.encodings.encoder.query(text)
 
 
 def _portable(error: Exception) -> Exception:

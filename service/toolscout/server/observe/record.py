@@ -229,7 +229,7 @@ class Recorder:
         figures = self._figures[trace.tenant]
         figures.outcomes[decision.outcome] += 1
         figures.cache[trace.cache] += 1
-        figures.time(decision.ranking.ran, phases)
+        figures.time(decision.ranking.ranker, phases)
         if catalog is not None:
             offered = int(catalog.tokens.sum())
             shown = sum(map(catalog.tokens.item, decision.rows))
@@ -290,7 +290,7 @@ class Recorder:
             "phases_ms": {phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
         }
         if decision is not None:
-            optional["ranker"] = decision.ranking.ran
+            optional["ranker"] = decision.ranking.ranker
             optional["degraded"] = decision.degraded or "no"
             optional["selected"] = len(decision.names)
             if self._mode == "full":

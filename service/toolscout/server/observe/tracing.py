@@ -144,7 +144,7 @@ def _attributes(request: Request, record: Record) -> dict[str, AttributeValue]:
         found["toolscout.tools.offered"] = trace.offered
         found["toolscout.tools.unique"] = trace.unique
     if trace.decision is not None:
-        found["toolscout.ranker"] = trace.decision.ranking.ran
+        found["toolscout.ranker"] = trace.decision.ranking.ranker
         found["toolscout.degraded"] = trace.decision.degraded or "no"
         found["toolscout.tools.selected"] = len(trace.decision.names)
         found["gen_ai.operation.name"] = "retrieval"
