@@ -122,7 +122,9 @@ def refuse(address: str) -> None:
     """Come back from the authorization server with a refusal, as who cancels does."""
     asked = httpx2.URL(address).params
     answer = {"error": "access_denied", "state": asked["state"], "iss": "x"}
-    httpx2.get(asked["redirect_uri"], params=answer)
+    back = httpx2.URL(asked["redirect_uri"])
+    until(lambda: answers(back.port or 80))  # the address is shown a moment earlier
+    httpx2.get(back, params=answer)
 
 
 @contextmanager
