@@ -89,7 +89,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_700,
+        7_450,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -98,20 +98,20 @@ PRODUCTS = {
             "playground",
         ),
         ("core",),
-        8_550,
+        8_410,
     ),
-    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_650),
+    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_640),
     "turns": Product(
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        5_000,
+        4_960,
     ),
     "gateways": Product(
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_800,
+        3_780,
     ),
     "commands": Product(
         "questions, logs, flags",

@@ -22,7 +22,7 @@ from toolscout.tools.files import STDIN
 
 FEEDBACK = "/v1/tool-discovery/feedback"
 
-AT_ONCE = min(MAX_EVENTS, 200)
+REPORTED_AT_ONCE = min(MAX_EVENTS, 200)
 """Reports of one request."""
 
 
@@ -227,10 +227,10 @@ def report(uses: Sequence[Use], url: str) -> int:
     accepted = 0
     try:
         with service_at(url) as service:
-            for start in range(0, len(uses), AT_ONCE):
+            for start in range(0, len(uses), REPORTED_AT_ONCE):
                 events = [
                     {"pattern": use.query, "tool": use.tool, "success": use.success}
-                    for use in uses[start : start + AT_ONCE]
+                    for use in uses[start : start + REPORTED_AT_ONCE]
                 ]
                 answer = post(service, FEEDBACK, {"events": events}, "accepted")
                 accepted += answer["accepted"]

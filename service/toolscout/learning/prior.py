@@ -121,7 +121,7 @@ ROUND = 127
 INDEXES = 8
 """Maximum number of catalogs of a tenant with a cached index."""
 
-AT_ONCE = 100
+COMPARED_AT_ONCE = 100
 """Changed tools that are written to the index while a search waits: some 9 ms."""
 
 HALF_LIFE_S = 30 * 86_400.0
@@ -193,7 +193,7 @@ class LearnedIndex:
             if changed is None:
                 return False
             ours = [key for key in dict.fromkeys(changed) if key in self._row_of]
-            if len(ours) > AT_ONCE:
+            if len(ours) > COMPARED_AT_ONCE:
                 return False
             for key in ours:
                 self._take(key, now)

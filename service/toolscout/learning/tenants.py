@@ -62,7 +62,7 @@ def content_digest(wire: bytes) -> str:
     return sha256(wire).hexdigest()[:16]
 
 
-AT_ONCE, USED_AT_ONCE = 1_000, 300
+INDEXED_AT_ONCE, USED_AT_ONCE = 1_000, 300
 """Tools of a catalog, and tools with experience, up to which an index is made while a search waits:
 some 10 and 25 ms.
 """
@@ -136,7 +136,7 @@ class Tenant:
         index = self._indexes.get(digest)
         if index is None or not index.is_current(self.experience, now):
             used = len(self.experience) + len(catalog.examples) // 8
-            if len(catalog) > AT_ONCE or used > USED_AT_ONCE:
+            if len(catalog) > INDEXED_AT_ONCE or used > USED_AT_ONCE:
                 if digest not in self._making:
                     making = asyncio.create_task(self._make_beside(catalog, now))
                     self._making[digest] = making

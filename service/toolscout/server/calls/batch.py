@@ -36,7 +36,7 @@ from toolscout.server.service import Service
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO, Candidate, keep_relevant
 from toolscout.tools.documents import description_of
 
-AT_ONCE = 500
+SPLIT_AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
 
 _batch = envelope.Decoder(BatchRequest)
@@ -87,7 +87,7 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
     began = perf_counter()
     resolver, size = Resolver(catalog, Deadline()), len(names) * len(catalog)
     results = await run_inline_or_in_thread(
-        size, AT_ONCE, lambda: list(map(resolver.resolve, names))
+        size, SPLIT_AT_ONCE, lambda: list(map(resolver.resolve, names))
     )
     trace.phases["rank"] = perf_counter() - began
     return answer_json(ResolveAnswer(results), answers.common_headers(trace))
@@ -116,7 +116,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         catalog = await find_compiled(service, request, read, trace)
         began = perf_counter()
         found = await run_inline_or_in_thread(
-            trace.unique, AT_ONCE, lambda: split(map(catalog.tool, range(len(catalog))))
+            trace.unique, SPLIT_AT_ONCE, lambda: split(map(catalog.tool, range(len(catalog))))
         )
         trace.phases["rank"] = perf_counter() - began
     else:

@@ -32,7 +32,7 @@ from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
-AT_ONCE = 200
+READ_AT_ONCE = 200
 """Tools that are shown on the event loop; more are shown in a thread."""
 
 _schemas = Decoder(SchemasRequest)
@@ -68,7 +68,7 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
     tool = request.parameters["tool"]
     catalog = await _with_tools(service, request, trace, [tool])
     resolve = Resolver(catalog).resolve
-    found = await run_inline_or_in_thread(len(catalog), AT_ONCE, resolve, tool)
+    found = await run_inline_or_in_thread(len(catalog), READ_AT_ONCE, resolve, tool)
     if found.name is None:
         near = found.ambiguous or found.suggestions or []
         what = "several tools answer to that name" if found.ambiguous else "no tool has that name"
@@ -84,7 +84,7 @@ async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
     names = decode_checked(await request.json_body(service.settings), _schemas).names
     catalog = await _with_tools(service, request, trace, names)
     size = len(names) * len(catalog)
-    found = await run_inline_or_in_thread(size, AT_ONCE, found_schemas, catalog, names)
+    found = await run_inline_or_in_thread(size, READ_AT_ONCE, found_schemas, catalog, names)
     return answer_json(found, tag_headers(catalog.digest))
 
 
@@ -156,7 +156,7 @@ async def _read(
     if same := not_modified(request, catalog.digest):
         return same
     cost = len(catalog) if cost is None else min(cost, len(catalog))
-    shown = await run_inline_or_in_thread(cost, AT_ONCE, show, catalog)
+    shown = await run_inline_or_in_thread(cost, READ_AT_ONCE, show, catalog)
     return answer_json(shown, tag_headers(catalog.digest))
 
 

@@ -81,7 +81,7 @@ def core_tools(
 
 _hot = envelope.Decoder(HotRequest)
 
-AT_ONCE = 500
+TIERED_AT_ONCE = 500
 """Maximum number of tools for which the tiers are filled on the event loop."""
 
 TOKENS_PER_TOOL = 500
@@ -114,7 +114,7 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
     size = max(len(catalog), int(catalog.tokens.sum()) // TOKENS_PER_TOOL)
     degraded = trace.degraded or "no"
     found = await run_inline_or_in_thread(
-        size, AT_ONCE, _tiers, catalog, sent, budget, rows, degraded, successes
+        size, TIERED_AT_ONCE, _tiers, catalog, sent, budget, rows, degraded, successes
     )
     if read.external is not None:
         others = found.tiers.deferred_count + trace.unique - len(catalog)

@@ -29,7 +29,7 @@ from toolscout.metatools.arguments import (
 from toolscout.metatools.table import TOOLS, MetaTool, instructions
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import lookup
-from toolscout.server.calls.catalog_reads import AT_ONCE
+from toolscout.server.calls.catalog_reads import READ_AT_ONCE
 from toolscout.server.calls.envelope import ask_with
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.calls.search import deadline_of, decide
@@ -126,7 +126,7 @@ class CatalogTools:
         if filters is None:
             return self._catalog.names
         return await run_inline_or_in_thread(
-            len(self._catalog), AT_ONCE, pages.names, self._catalog, filters
+            len(self._catalog), READ_AT_ONCE, pages.names, self._catalog, filters
         )
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
@@ -135,7 +135,9 @@ class CatalogTools:
         def resolutions() -> list[Resolution]:
             return list(map(Resolver(self._catalog, Deadline()).resolve, names))
 
-        return await run_inline_or_in_thread(len(names) * len(self._catalog), AT_ONCE, resolutions)
+        return await run_inline_or_in_thread(
+            len(names) * len(self._catalog), READ_AT_ONCE, resolutions
+        )
 
     async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
         """Return tools at a level of detail.
@@ -151,12 +153,14 @@ class CatalogTools:
                 f"these tools have {nbytes} bytes, at most {MAX_MCP_SHOWN} are shown at once: "
                 "ask for fewer, or for detail brief"
             )
-        return await run_inline_or_in_thread(len(rows), AT_ONCE, details, catalog, rows, detail)
+        return await run_inline_or_in_thread(
+            len(rows), READ_AT_ONCE, details, catalog, rows, detail
+        )
 
     async def domains(self) -> dict[str, int]:
         """Return how many tools each domain has, most first."""
         return await run_inline_or_in_thread(
-            len(self._catalog), AT_ONCE, pages.filtered_domains, self._catalog
+            len(self._catalog), READ_AT_ONCE, pages.filtered_domains, self._catalog
         )
 
     async def required_keys(self, name: str) -> Sequence[str]:
