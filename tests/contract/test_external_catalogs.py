@@ -295,6 +295,34 @@ def test_a_key_that_sees_a_part_is_not_told_how_much_there_is(servers: tuple[Ser
     assert answer.headers["x-tool-selection"].startswith("1->1")
 
 
+def test_a_key_that_sees_a_part_learns_nothing_of_hidden_tools(servers: tuple[Server, Server]):
+    seen = [DIFF, {**DIFF, "name": "git.show_log", "description": "Show the log of a project"}]
+    hidden = [
+        {"name": f"ledger_{n}", "description": "Show the differences of a ledger"}
+        for n in range(20)
+    ]
+    worlds = {"few": [*seen, *hidden[:2]], "many": [*seen, *hidden, RELEASED]}
+    told = []
+    for name, tools in worlds.items():
+        assert change(servers[0], "PUT", {"tools": tools, "keep": "postgres"}, name) == 201
+        found = []
+        for ranker in ("hybrid", "bm25", "semantic"):
+            body = {"pattern": "show the differences", "catalog": name, "explain": True}
+            answer = servers[0].post(body | {"ranker": ranker}, headers={"x-api-key": LIMITED})
+            assert answer.json()["selected_names"][:1] == ["git.show_diff"]
+            shown = {
+                key: value
+                for key, value in answer.json().items()
+                if key not in ("turn", "request_id", "timings_ms")
+            }
+            found.append((shown, answer.headers["x-catalog-digest"]))
+        one = servers[0].client.get(
+            f"/v1/catalogs/{name}/tools/git.show_diff", headers={"x-api-key": LIMITED}
+        )
+        told.append((found, one.json(), one.headers["etag"]))
+    assert told[0] == told[1]
+
+
 def test_a_deleted_catalog_is_gone_and_its_name_free(servers: tuple[Server, Server]):
     one, two = servers
     body = {"tools": TOOLS, "keep": "postgres"}

@@ -194,8 +194,11 @@ class Compiler:
         """Both steps at once."""
         return self.embed(*self.lexical(tools, store))
 
-    def of_corpus(self, tools: Mapping[str, CompiledTool], corpus: Corpus) -> Catalog:
-        """Return a catalog of embedded tools, by their names, of a corpus that is elsewhere."""
+    def of_corpus(self, tools: Mapping[str, CompiledTool], corpus: Corpus | None) -> Catalog:
+        """Return a catalog of embedded tools, by their names, of a corpus that is elsewhere.
+
+        Without a corpus these tools are all that count.
+        """
         ordered = dict(sorted(tools.items()))
         parts = list(ordered.values())
         return self.embed(self._assemble("", tuple(ordered), parts, (), corpus), parts)

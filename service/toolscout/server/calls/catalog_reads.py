@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.contract.catalogs import (
@@ -137,8 +136,7 @@ async def _with_tools(
     try:
         return await lookup.find(service, trace, name)
     except lookup.IsExternal as found:
-        part = await external.near(service, trace, name, found.record, names=names)
-        return replace(part, digest=found.record.digest)
+        return await external.near(service, trace, name, found.record, names=names)
 
 
 async def _read(

@@ -23,7 +23,7 @@ from toolscout.index.counts import Corpus
 from toolscout.index.expand import synonym_terms
 from toolscout.index.kept_tools import pack_tool, unpack_tools
 from toolscout.index.names import possible_forms
-from toolscout.index.tool_list import ToolList
+from toolscout.index.tool_list import ToolList, catalog_digest
 from toolscout.index.vectors import Embedder
 from toolscout.ranking.ask import Ask
 from toolscout.server.compiling.work_threads import run_in_thread
@@ -90,8 +90,10 @@ async def near(  # noqa: PLR0913  # what candidates depend on
         raise Refused(
             "store_unavailable", "the database of this catalog did not answer in time"
         ) from None
-    trace.cache, trace.catalog = EXTERNAL, record.digest
-    # A key that sees a part is not told how much there is beside it.
+    # A key that sees a part is not told how much there is beside it, nor when that changes.
+    if trace.space == trace.tenant:
+        catalog = replace(catalog, digest=record.digest)
+    trace.cache, trace.catalog = EXTERNAL, catalog.digest
     trace.offered = trace.unique = size if trace.space == trace.tenant else len(catalog)
     return catalog
 
@@ -112,15 +114,20 @@ async def _near(
     tools = {tool: known for tool, digest in digests.items() if (known := kept.get(digest))}
     missing = [tool for tool in digests if tool not in tools]
     rows = await candidates.read(trace.tenant, name, missing) if missing else []
-    catalog, new = await run_in_thread(_assembled, service, tools, rows, Corpus(size, frequencies))
+    # Nor do scores of a part count how many other tools have a word.
+    corpus = Corpus(size, frequencies) if trace.space == trace.tenant else None
+    catalog, new = await run_in_thread(_assembled, service, tools, rows, corpus)
     for row in rows:
         if row.name in new:
             kept.put(row.digest, new[row.name])
-    return catalog, size
+    return replace(catalog, digest=catalog_digest(digests.values())), size
 
 
 def _assembled(
-    service: Service, tools: Mapping[str, CompiledTool], rows: Sequence[Row], corpus: Corpus
+    service: Service,
+    tools: Mapping[str, CompiledTool],
+    rows: Sequence[Row],
+    corpus: Corpus | None,
 ) -> tuple[Catalog, dict[str, CompiledTool]]:
     """Return a catalog of compiled tools and of rows, and what the rows became."""
     compiler, embedder = service.engine.compiler, service.engine.embedder
