@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve quick test check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs dist clean
+.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs dist clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -35,6 +35,16 @@ serve: $(STAMP) ## run the service on http://127.0.0.1:8080
 QUICK ?= $(addprefix tests/,contract index learning metatools ranking text tools)
 quick: lint ## the fast way while a line is changed: style, and the tests of contract and ranking
 	$(BIN)/pytest -q -m 'not integration' $(QUICK)
+
+# The tests of one product of docs/architecture.md.
+OF_core := index learning metatools ranking text tools test_engine.py
+OF_service := contract server state deploy test_settings.py
+OF_client := client
+OF_turns := turns
+OF_gateways := gateway
+OF_commands := evaluation test_cli.py test_cli_search.py test_completion.py test_terminal.py test_watch.py
+test-core test-service test-client test-turns test-gateways test-commands: test-%: $(VENV)/.tested
+	$(BIN)/pytest -q -m 'not integration' --numprocesses $(WORKERS) --dist loadfile $(addprefix tests/,$(OF_$*))
 
 test: check unit ## lint, types and tests
 

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
-from tests.client.model import ScriptedModel
-from tests.client.rules import DECLARED, visible
 from tests.client.upstream import Peer, peer
+from tests.turns.model import ScriptedModel
+from tests.turns.rules import DECLARED, visible
 from toolscout.discovery.exchange import PATHS
 
 DEAD = "http://127.0.0.1:9"

@@ -8,9 +8,9 @@ from typing import Any
 import httpx2
 
 from tests.callers.cases import Caller, Running
-from tests.client.agents import Agent
 from tests.gateway.proxies import proxy
 from tests.integration import proxies
+from tests.turns.agents import Agent
 from toolscout.discovery import Transport
 
 LINE = "1"

@@ -7,12 +7,12 @@ import httpx2
 import openai
 import pytest
 
-from tests.client.agents import Agent
-from tests.client.model import ScriptedModel
-from tests.client.shapes import BY_NAME
 from tests.client.upstream import Exchange, Peer, peer
 from tests.gateway.proxies import proxy
 from tests.support import Process, toolscout, until
+from tests.turns.agents import Agent
+from tests.turns.model import ScriptedModel
+from tests.turns.shapes import BY_NAME
 
 ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
 ABOUT |= {"send_email": "Send an email to somebody"}

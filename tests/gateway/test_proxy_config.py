@@ -8,11 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.client.model import PHANTOM, ScriptedModel
-from tests.client.shapes import BY_NAME
 from tests.client.upstream import peer
 from tests.gateway.proxies import proxy
 from tests.support import Process, free_port, toolscout, until
+from tests.turns.model import PHANTOM, ScriptedModel
+from tests.turns.shapes import BY_NAME
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.gateway.commands import add_proxy_arguments
 

@@ -9,11 +9,11 @@ from anthropic.types.beta import message_create_params as anthropic_messages
 from openai.types.chat import completion_create_params as openai_chat
 from openai.types.responses import response_create_params as openai_responses
 
-from tests.client.model import PHANTOM, whole
-from tests.client.rules import visible
-from tests.client.shapes import SHAPES, Json, Said, Shape
-from tests.client.streaming import EVENTS
 from tests.client.upstream import Exchange
+from tests.turns.model import PHANTOM, whole
+from tests.turns.rules import visible
+from tests.turns.shapes import SHAPES, Json, Said, Shape
+from tests.turns.streaming import EVENTS
 
 CHAT, MESSAGES, RESPONSES = SHAPES[:3]
 ENDPOINTS: dict[str, Shape] = {

@@ -7,11 +7,11 @@ from pathlib import Path
 import httpx2
 
 from evals import programs
-from tests.client.shapes import SHAPES, Json, Said
-from tests.client.streaming import read
 from tests.integration.providers import PHANTOM, StrictProviders
 from tests.integration.venvs import interpreter
 from tests.support import environment, free_port
+from tests.turns.shapes import SHAPES, Json, Said
+from tests.turns.streaming import read
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "proxies" / "litellm"

@@ -12,11 +12,6 @@ import httpx2
 import openai
 import pytest
 
-from tests.client.agents import Agent
-from tests.client.model import ScriptedModel
-from tests.client.rules import refusal
-from tests.client.shapes import BY_NAME, Json, Said
-from tests.client.test_native import begins_with
 from tests.client.upstream import peer
 from tests.integration import providers as scripted
 from tests.integration.providers import PHANTOM, StrictProviders
@@ -30,6 +25,11 @@ from tests.integration.proxies import (
     variables,
 )
 from tests.support import Process, until
+from tests.turns.agents import Agent
+from tests.turns.model import ScriptedModel
+from tests.turns.rules import refusal
+from tests.turns.shapes import BY_NAME, Json, Said
+from tests.turns.test_native import begins_with
 
 pytestmark = pytest.mark.integration
 

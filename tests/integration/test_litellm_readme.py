@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from evals.programs import running
-from tests.client.shapes import Json, Said, Shape
 from tests.client.upstream import peer
 from tests.integration.providers import PHANTOM, StrictProviders, search
 from tests.integration.proxies import FOLDER, ROOT, VENV, is_live, python, variables
 from tests.support import Process, free_port, ran, until
+from tests.turns.shapes import Json, Said, Shape
 
 pytestmark = pytest.mark.integration
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.client.model import ScriptedModel
 from tests.client.upstream import peer
 from tests.integration.venvs import ROOT, interpreter
 from tests.support import environment, ran
+from tests.turns.model import ScriptedModel
 
 VENV = ROOT / ".venv-frameworks"
 AGENTS = Path(__file__).with_name("agents")

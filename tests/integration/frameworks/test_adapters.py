@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from tests.client.model import NATIVE_SEARCH, ScriptedModel, results
-from tests.client.rules import visible
-from tests.client.shapes import BY_NAME, Json, Said
 from tests.client.upstream import peer
 from tests.integration.frameworks.environment import AGENTS, HOW, ask, run, settings, strict_model
 from tests.support import Process
+from tests.turns.model import NATIVE_SEARCH, ScriptedModel, results
+from tests.turns.rules import visible
+from tests.turns.shapes import BY_NAME, Json, Said
 
 pytestmark = pytest.mark.integration
 

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from tests.client.model import PHANTOM, ScriptedModel
-from tests.client.shapes import BY_NAME, Json, Said
 from tests.integration.frameworks.environment import (
     AGENTS,
     QUESTION,
@@ -16,6 +14,8 @@ from tests.integration.frameworks.environment import (
 )
 from tests.integration.venvs import ROOT
 from tests.support import Process
+from tests.turns.model import PHANTOM, ScriptedModel
+from tests.turns.shapes import BY_NAME, Json, Said
 
 pytestmark = pytest.mark.integration
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.client.model import PHANTOM
-from tests.client.shapes import Bedrock, Gemini, Json, Said
 from tests.client.upstream import Exchange, peer
 from tests.integration.frameworks.environment import QUESTION, run, settings
 from tests.integration.venvs import ROOT
 from tests.support import Process
+from tests.turns.model import PHANTOM
+from tests.turns.shapes import Bedrock, Gemini, Json, Said
 
 pytestmark = pytest.mark.integration
 

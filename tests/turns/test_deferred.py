@@ -1,0 +1,95 @@
+"""A later turn that brings no tools searches those that its session has deferred."""
+
+import pytest
+
+from tests.turns.flows import DONE, Model, search
+from tests.turns.shapes import ABOUT, SHAPES, Json, Shape
+from toolscout.discovery.session import SessionStore
+
+
+def without_tools(shape: Shape, text: str = "please help") -> Json:
+    request = shape.request(text, [])
+    return {key: value for key, value in request.items() if key not in ("tools", "toolConfig")}
+
+
+@pytest.mark.parametrize("strategy", ["api", "tool-search"])
+def test_a_later_turn_without_tools_searches_the_sessions_own(flow, shape, tools, strategy):
+    running = flow(strategy)
+    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
+    model = Model(shape, search("read"), DONE)
+    response = running.complete(without_tools(shape), model, shape.name)
+    assert shape.read(response) == DONE
+    assert model.seen(0) == ["gateway_search_tools"]
+    assert model.seen(1) == ["gateway_search_tools", "read_file"]
+    assert shape.raw(model.requests[1])[1:] == [tools[list(ABOUT).index("read_file")]]
+
+
+def test_such_a_turn_has_every_tool_after_its_last_search(flow, shape, tools):
+    running = flow(max_rounds=1)
+    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
+    model = Model(shape, search("read"), DONE)
+    running.complete(without_tools(shape), model, shape.name)
+    assert shape.raw(model.requests[1]) == tools
+
+
+def test_where_forwarding_fails_after_a_search_it_goes_out_without_tools(flow, shape, tools):
+    running = flow()
+    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
+    model = Model(shape, search("read"), RuntimeError("refused"), DONE)
+    request = without_tools(shape)
+    running.complete(request, model, shape.name)
+    assert model.requests[2] == request
+
+
+def test_a_request_that_lists_no_tools_wants_none(flow, shape, tools):
+    running = flow()
+    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
+    request, model = shape.request("please help", []), Model(shape, DONE)
+    running.complete(request, model, shape.name)
+    assert model.requests == [request]
+
+
+def test_a_session_that_deferred_nothing_has_nothing_to_search(flow, shape, tools):
+    running = flow()
+    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
+    request, model = without_tools(shape, "something else"), Model(shape, DONE)
+    running.complete(request, model, shape.name)
+    assert model.requests == [request]
+
+
+def test_definitions_go_only_to_the_provider_whose_shape_they_have(flow):
+    first, other = SHAPES[0], SHAPES[-1]
+    running = flow()
+    tools = [first.tool(name, about) for name, about in ABOUT.items()]
+    request = first.request("please help", tools)
+    running.complete(request, Model(first, DONE), first.name, session="s")
+    bare, model = without_tools(other), Model(other, DONE)
+    running.complete(bare, model, other.name, session="s")
+    assert model.requests == [bare]
+
+
+def test_equal_definitions_of_all_sessions_are_kept_once():
+    store = SessionStore(catalog_bytes=1_000)
+    tools = [{"name": "a", "description": "x" * 600}]
+    store.mark_deferred("s", tools, "anthropic")
+    store.mark_deferred("t", [dict(tools[0])], "anthropic")
+    assert store.deferred_tools("s", "anthropic") == tools
+    assert store.deferred_tools("t", "anthropic") == tools
+    assert store.deferred_tools("t", "openai") == []
+    assert store.deferred_tools("u", "anthropic") == []
+
+
+def test_definitions_are_bounded_in_bytes():
+    store = SessionStore(catalog_bytes=1_000)
+    for session in "st":
+        store.mark_deferred(session, [{"name": "a", "about": session * 600}], "anthropic")
+    assert store.deferred_tools("s", "anthropic") == []
+    assert store.deferred_tools("t", "anthropic") == [{"name": "a", "about": "t" * 600}]
+    assert store.has_deferred("s")
+
+
+def test_what_is_no_json_is_not_kept():
+    store = SessionStore()
+    store.mark_deferred("s", [{"name": "a", "run": object()}], "anthropic")
+    assert store.has_deferred("s")
+    assert store.deferred_tools("s", "anthropic") == []
