@@ -31,8 +31,8 @@ $(VENV)/.benched: $(STAMP)
 serve: $(STAMP) ## run the service on http://127.0.0.1:8080
 	$(BIN)/toolscout serve
 
-# Suites whose tests need no process of their own, but for a few.
-QUICK ?= $(addprefix tests/,contract index learning metatools ranking text tools)
+# Suites whose tests start no program.
+QUICK ?= $(addprefix tests/,contract learning metatools ranking text tools)
 quick: lint ## the fast way while a line is changed: style, and the tests of contract and ranking
 	$(BIN)/pytest -q -m 'not integration' $(QUICK)
 
