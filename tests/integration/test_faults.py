@@ -144,6 +144,10 @@ def test_deletions_make_room_on_a_full_disk(tmp_path: Path):
         names = []
         while register(server, f"list{len(names)}", crowd(300, f"w{len(names)}")).is_success:
             names.append(f"list{len(names)}")
+        small = 0
+        while small < 10_000 and register(server, f"small{small}", TOOLS[:1]).is_success:
+            small += 1
+        assert small < 10_000
         until(lambda: server.send("DELETE", f"/v1/catalogs/{names[0]}").status_code == 204)
         assert server.send("DELETE", "/v1/learning").is_success
         for name in names[1:]:

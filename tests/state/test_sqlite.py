@@ -1,13 +1,15 @@
 """The store in a file keeps the contract, and what it holds outlives its process."""
 
 import asyncio
+import errno
 import json
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from tests.support import TOOLS, problem_of, running, toolscout, until
 from toolscout.errors import ConfigurationError
 from toolscout.state.sqlite import SqliteStore
 from toolscout.state.sqlite_file import verify
-from toolscout.state.store import StoreUnavailable
+from toolscout.state.store import RECOMPILABLE, StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -88,6 +90,44 @@ def test_a_service_that_starts_on_a_full_disk_says_so_and_searches(tmp_path: Pat
     with running(tmp_path, *flags) as server:  # there is room again
         assert server.send("PUT", OFFICE, LIST).status_code == 201
         assert "store_unavailable" not in server.stdout
+
+
+@pytest.mark.parametrize(("code", "kept"), [(errno.EOPNOTSUPP, 2), (errno.ENOSPC, 0)])
+async def test_lists_are_evicted_for_want_of_room_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, kept: int
+):
+    store = SqliteStore(tmp_path / "state.db")
+    for name in "ab":
+        await store.put(f"{RECOMPILABLE}acme/{name}", b"x" * 5_000, 60)
+
+    def refuse(*_: object) -> None:
+        raise OSError(code, "refused")
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    with nullcontext() if kept else pytest.raises(StoreUnavailable, match="refused"):
+        await store.put("registered/acme/c", b"x" * 2_000_000)
+    assert len(await store.keys(RECOMPILABLE)) == kept
+    await store.close()
+
+
+async def test_the_room_for_deletions_is_as_large_as_the_latest_writes_need(tmp_path: Path):
+    store, reserve = SqliteStore(tmp_path / "state.db"), tmp_path / "state.db-reserve"
+    await store.put("large", b"x" * 8_000_000)
+    assert reserve.stat().st_size > 8_000_000
+    await store.drop("nothing")  # which empties the write-ahead log
+    await store.delete("large")
+    await store.put("small", b"x")
+    assert reserve.stat().st_size < 2_000_000
+    await store.close()
+
+
+async def test_what_comes_after_a_drop_stays(tmp_path: Path):
+    store = SqliteStore(tmp_path / "state.db")
+    await store.append("log", [b"old"] * 500, keep=1_000)
+    await store.drop("log")
+    await store.append("log", [b"new"], keep=1_000)
+    assert [entry.value for entry in await store.read("log")] == [b"new"]
+    await store.close()
 
 
 async def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path):

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from toolscout.discovery.providers import Json, Provider
-from toolscout.discovery.providers.fields import changed_at, mapping
+from toolscout.discovery.providers.fields import changed_at, mapping, mappings
 from toolscout.discovery.providers.native import MARK, is_deferring, loads_tools
 from toolscout.tools.shapes import name_of
 
 REFERENCE = "tool_reference"
+
+_SEARCH, _RESULT = "tool_search_tool", "tool_search_tool_result"
+"""In the name of Anthropic's own search, and the `type` of what it found."""
 
 _PARTS = ("tool_search_call", "tool_search_output")
 """Values of `type` of the items that a search leaves in OpenAI's conversations."""
@@ -55,11 +58,12 @@ def _without_searches(message: Any, found: list[str], provider: Provider) -> Any
     if given.get("type") in _PARTS:
         found += [name_of(mapping(tool)) for tool in provider.tools(given)]
         return None
-    return changed_at(message, ("content",), lambda parts: _in_words(parts, found))
+    left = changed_at(message, ("content",), lambda parts: _in_words(parts, found))
+    return None if left is not message and not left["content"] else left
 
 
 def _in_words(parts: list[Json], found: list[str]) -> list[Json]:
-    """Return the parts of a message whose results name tools as text."""
+    """Return the parts of a message whose results name tools as text, without a provider's own."""
 
     def named(inner: list[Json]) -> list[Json]:
         names = [str(one.get("tool_name")) for one in inner if one.get("type") == REFERENCE]
@@ -69,7 +73,12 @@ def _in_words(parts: list[Json], found: list[str]) -> list[Json]:
         text = {"type": "text", "text": f"These tools are available now: {', '.join(names)}"}
         return [*(one for one in inner if one.get("type") != REFERENCE), text]
 
-    return [
-        changed_at(part, ("content",), named) if part.get("type") == "tool_result" else part
-        for part in parts
-    ]
+    kept = []
+    for part in parts:
+        if part.get("type") == _RESULT:
+            content = mapping(part.get("content"))
+            found += [str(one.get("tool_name")) for one in mappings(content.get("tool_references"))]
+        elif not (part.get("type") == "server_tool_use" and _SEARCH in str(part.get("name"))):
+            is_result = part.get("type") == "tool_result"
+            kept.append(changed_at(part, ("content",), named) if is_result else part)
+    return kept

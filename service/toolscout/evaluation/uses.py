@@ -23,6 +23,12 @@ NO_SUCCESS = "a success that is neither true nor false"
 TOO_LONG = "a request or a name that is too long to report"
 REPEATED = "a report of its turn that is there already"
 
+EVENTS = ("start", "ready", "search", "feedback")
+"""Events of a decision log that tell it from a file of questions."""
+
+FIRST_LINES = 100
+"""Lines among which one of these is looked for."""
+
 Turn = tuple[str, str]
 """Tenant and name of a turn; tenants may use the same names."""
 
@@ -84,9 +90,10 @@ def uses_of(lines: Iterable[bytes]) -> Uses:
 
 
 def is_log(data: bytes) -> bool:
-    """Return whether the first line of a file is one of a decision log."""
-    first = _decoded(data.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")[0])
-    return first is not None and "event" in first
+    """Return whether one of the first lines of a file is one of a decision log."""
+    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n", FIRST_LINES)[:FIRST_LINES]
+    first = [entry for entry in map(_decoded, lines) if entry is not None]
+    return any(entry.get("event") in EVENTS for entry in first)
 
 
 def _decoded(line: bytes) -> Mapping[str, Any] | None:

@@ -17,9 +17,9 @@ from toolscout.learning.turns import TURNS as TURNS_KEPT
 from toolscout.learning.turns import Turn
 from toolscout.settings import LEARNING_DAYS
 from toolscout.state.guarded import Guard
-from toolscout.state.store import START, Entry, key, last_name
+from toolscout.state.store import EPOCH, START, Entry, key, last_name
 
-OBSERVATIONS, TURNS, EPOCH = "learning", "learning-turns", "learning-epoch"
+OBSERVATIONS, TURNS = "learning", "learning-turns"
 """Kinds of keys."""
 
 DAY_S = 86_400.0

@@ -8,6 +8,7 @@ the last one waits for n²/2 requests. Here a turn takes whatever waits.
 import asyncio
 import socket
 from contextlib import suppress
+from errno import EMFILE, ENFILE
 from typing import Any
 
 import uvicorn
@@ -86,9 +87,10 @@ class _Acceptor:
                 connection, _ = self._listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
-            except OSError:  # no descriptors are left: the ones that wait would call in every turn
+            except OSError as error:  # the callers that wait would call in every turn
                 self._loop.remove_reader(self._listening)
-                pause_s = CLOSING_S if self._server.make_room() else PAUSE_S
+                is_short = error.errno in (EMFILE, ENFILE)
+                pause_s = CLOSING_S if is_short and self._server.make_room() else PAUSE_S
                 self._loop.call_later(pause_s, self._resume)
                 return
             connection.setblocking(False)

@@ -96,7 +96,8 @@ class RedisStore:
             *(("0", b"") if value is None else ("1", value)),
             _milliseconds(ttl_s) or "",
         )
-        done = await self._run(lambda: self._redis.eval(_SWAP, 1, self._key(key), *arguments))
+        swap = partial(self._redis.eval, _SWAP, 1, self._key(key), *arguments)
+        done = await self._run(swap, once=True)
         return bool(done)
 
     async def delete(self, key: str) -> None:
@@ -125,7 +126,7 @@ class RedisStore:
                     batch.xadd(self._key(log), {b"v": value}, maxlen=keep, approximate=True)
                 await batch.execute()
 
-        await self._run(add)
+        await self._run(add, once=True)
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position."""
@@ -173,15 +174,24 @@ class RedisStore:
 
         return await self._run(scan)
 
-    async def _run(self, action: Callable[[], Awaitable[T]]) -> T:
-        """Run a command.
+    async def _run(self, action: Callable[[], Awaitable[T]], *, once: bool = False) -> T:
+        """Run a command; again on a connection that the server has closed, unless `once`.
+
+        A command that adds, or depends on what was there, would see its own first run.
 
         Raises:
             StoreUnavailable: it failed in any way. A server that is not Redis can make the client
                 raise anything, from ValueError to RecursionError.
         """
+        from redis.exceptions import ConnectionError as Broken
+
         try:
             async with self._slots:
+                try:
+                    return await action()
+                except Broken:
+                    if once:
+                        raise
                 return await action()
         except Exception as error:
             raise StoreUnavailable(f"redis: {type(error).__name__}") from error

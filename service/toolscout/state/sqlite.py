@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from toolscout.state.sqlite_file import (
     BUSY_S,
+    DiskFull,
     Reserve,
     check,
     empty_write_ahead_log,
@@ -27,6 +28,7 @@ from toolscout.state.sqlite_file import (
     write_ahead,
 )
 from toolscout.state.store import (
+    EPOCH,
     LAST_CHARACTER,
     RECOMPILABLE,
     SCHEMA,
@@ -74,9 +76,6 @@ DROPPED_AT_ONCE = 200
 LOG_PAGES = 256
 """Pages of 4 KiB in the write-ahead log from which they are moved to the file."""
 
-SMALL = 1 << 10
-"""Bytes of a value that is written from the room for deletions, as what marks an erasure."""
-
 
 class SqliteStore:
     """Values and logs in one file.
@@ -96,6 +95,7 @@ class SqliteStore:
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, "sqlite")
         self._connection: sqlite3.Connection | None = None
+        self._is_read_only = False
 
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key."""
@@ -103,8 +103,11 @@ class SqliteStore:
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
+        is_mark = key.startswith(f"{EPOCH}/")
         await self._write(
-            lambda db: self._set(db, key, value, ttl_s), len(value), is_overwritten=False
+            lambda db: self._set(db, key, value, ttl_s),
+            0 if is_mark else len(value),
+            is_overwritten=False,
         )
 
     async def swap(
@@ -149,7 +152,7 @@ class SqliteStore:
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries."""
-        size = SMALL + sum(map(len, values))
+        size = sum(map(len, values))
         await self._write(lambda db: self._append(db, log, values, keep), size)
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
@@ -169,7 +172,7 @@ class SqliteStore:
         removed = await self._write(
             lambda db: sum(db.execute(query, (log, int(one))).rowcount for one in positions)
         )
-        await self._run(empty_write_ahead_log)  # which has their texts, too
+        await self._run(self._empty_log)
         return removed
 
     async def logs(self, prefix: str) -> list[str]:
@@ -180,13 +183,27 @@ class SqliteStore:
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries, which are overwritten in the file."""
-        query = (
-            "DELETE FROM entries WHERE position IN "
-            "(SELECT position FROM entries WHERE log = ? ORDER BY position LIMIT ?)"
+        last = "SELECT MAX(position) FROM entries WHERE log = ?"
+        whole = "DELETE FROM entries WHERE log = ? AND position <= ?"
+        part = (
+            "DELETE FROM entries WHERE position IN (SELECT position FROM entries "
+            "WHERE log = ? AND position <= ? ORDER BY position LIMIT ?)"
         )
-        while await self._write(lambda db: db.execute(query, (log, DROPPED_AT_ONCE)).rowcount):
-            pass
-        await self._run(empty_write_ahead_log)
+
+        def dropped(db: sqlite3.Connection) -> None:
+            (known,) = db.execute(last, (log,)).fetchone()  # what comes later stays
+            try:
+                in_transaction(db, lambda db: db.execute(whole, (log, known)))
+            except sqlite3.OperationalError:  # for want of room, perhaps
+                while self._reserve.delete(
+                    db,
+                    lambda db: db.execute(part, (log, known, DROPPED_AT_ONCE)).rowcount,
+                    is_overwritten=True,
+                ):
+                    pass
+            self._empty_log(db)
+
+        await self._run(dropped)
 
     async def close(self) -> None:
         """Close the file."""
@@ -203,6 +220,11 @@ class SqliteStore:
         if oldest is not None:
             db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
 
+    def _empty_log(self, db: sqlite3.Connection) -> None:
+        """Empty the write-ahead log, which has the texts of what was deleted, too."""
+        empty_write_ahead_log(db)
+        self._reserve.take_back(db)
+
     async def _write(
         self,
         action: Callable[[sqlite3.Connection], T],
@@ -214,13 +236,13 @@ class SqliteStore:
 
         Args:
             action: what is done in it.
-            size: the bytes that it adds; what adds next to none may use the room for deletions.
+            size: the bytes that it adds; 0 for what may use the room for deletions.
             is_overwritten: whether what it deletes is overwritten on a full disk, too, which takes
                 as much room as it makes.
         """
 
         def run(db: sqlite3.Connection) -> T:
-            if size > SMALL:
+            if size:
                 self._hold(db, size)
                 return in_transaction(db, action)
             return self._reserve.delete(db, action, is_overwritten=is_overwritten)
@@ -232,7 +254,7 @@ class SqliteStore:
         for _ in range(EVICTED_AT_ONCE):
             try:
                 return self._reserve.hold(size, free_bytes(db))
-            except OSError:
+            except DiskFull:
                 if not self._reserve.delete(db, _evict, is_overwritten=False):
                     raise
         return self._reserve.hold(size, free_bytes(db))
@@ -246,11 +268,13 @@ class SqliteStore:
             try:
                 return action(self._connection)
             except sqlite3.OperationalError as error:
-                if not is_read_only(error):
+                if not (is_read_only(error) and self._is_read_only):
                     raise
-            self._connection.close()
-            self._connection = None
-            self._connection = self._open()  # it may be possible to write it by now
+            finally:
+                if self._is_read_only:  # by the next action somebody may write the file
+                    self._connection.close()
+                    self._connection, self._is_read_only = None, False
+            self._connection = self._opened()  # it may be possible to write it by now
             return action(self._connection)
 
         try:
@@ -264,7 +288,9 @@ class SqliteStore:
         except sqlite3.OperationalError as error:
             if not is_read_only(error):
                 raise
-        return read_only(self._path)
+        found = read_only(self._path)
+        self._is_read_only = True
+        return found
 
     def _opened(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TypeVar
@@ -26,6 +27,10 @@ SPARE_BYTES = 256 << 10
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
+class DiskFull(OSError):  # noqa: N818  # its name in the system's errors, too
+    """There is no room left on the disk, or none for this user."""
+
+
 class Reserve:
     """Room on the disk beside a store's file, given up so that deletions can be written.
 
@@ -38,25 +43,30 @@ class Reserve:
         self._log = store.with_name(f"{store.name}-wal")
 
     def hold(self, size: int, free: int) -> None:
-        """Hold what may be needed after a write.
+        """Hold what may be needed after a write; give back what is far more.
 
         Args:
             size: the bytes that are written.
             free: bytes of the store's file that hold nothing.
 
         Raises:
-            OSError: the disk has no room for it.
+            DiskFull: the disk has no room for it.
         """
         held = _size(self._path)
         needed = max(0, _size(self._log) + size - free) + SPARE_BYTES
-        if held >= needed:
+        if needed <= held <= 4 * needed or not hasattr(os, "posix_fallocate"):
             return
         with self._path.open("ab") as file:
+            if held > needed:
+                file.truncate(needed)
+                return
             try:
                 os.posix_fallocate(file.fileno(), 0, needed + SPARE_BYTES)
-            except OSError:
+            except OSError as error:
                 file.truncate(held)
-                raise
+                if error.errno in (ENOSPC, EDQUOT):
+                    raise DiskFull(str(error)) from None
+                # A file system that reserves nothing: there is no room for deletions on it.
 
     def delete(
         self,
@@ -80,13 +90,20 @@ class Reserve:
                 raise
         with suppress(OSError):
             os.truncate(self._path, 0)
-        empty_write_ahead_log(db)
+        # What was in the log moves to the file, and the log is written from its beginning.
+        db.execute("PRAGMA wal_checkpoint(RESTART)")
         db.execute(f"PRAGMA secure_delete = {is_overwritten}")
         try:
             return in_transaction(db, action)
         finally:
             db.execute("PRAGMA secure_delete = ON")
-            empty_write_ahead_log(db)
+            db.execute("PRAGMA wal_checkpoint(RESTART)")
+            self.take_back(db)
+
+    def take_back(self, db: sqlite3.Connection) -> None:
+        """Hold again what a deletion has left, before somebody else takes it."""
+        with suppress(OSError):
+            self.hold(0, free_bytes(db))
 
 
 def _size(path: Path) -> int:

@@ -20,6 +20,11 @@ RECOMPILABLE = CATALOG + "/"
 """Prefix of keys whose values may be evicted, because callers send the tools again."""
 
 
+EPOCH = "learning-epoch"
+"""Kind of the marks by which processes read what was learned again. They are written also where
+there is only room for deletions, since an erasure needs them."""
+
+
 def key(kind: str, tenant: str, *names: str) -> str:
     """Return a key; without names, the prefix of all keys of its kind and tenant."""
     return "/".join((kind, *(quote(part, safe="") for part in (tenant, *names))))

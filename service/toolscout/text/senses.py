@@ -12,7 +12,13 @@ from typing import NamedTuple
 from toolscout import data
 from toolscout.text.tokens import word_terms
 
-_OBJECT = r"(?=\s+(?:{nouns})\b|(?:\s+(?!(?:{breaks})\b)[\w'-]+){{1,3}}?\s+(?:{nouns})(?:e?s)?\b)"
+_END = r"(?=[.,!?;:\"')]*(?:\s|$))"
+"""Of a word: "ticket's" and "task.txt" are other ones."""
+
+_OBJECT = (
+    rf"(?=\s+(?:{{nouns}}){_END}"
+    rf"|(?:\s+(?!(?:{{breaks}})\b)[\w'-]+){{{{1,3}}}}?\s+(?:{{nouns}})(?:e?s)?{_END})"
+)
 """A noun follows, after at most three words. A plural without any is not the verb's object: "open
 issues" are issues that are open."""
 

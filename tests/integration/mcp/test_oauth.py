@@ -92,6 +92,8 @@ class Diary:
             for line in login.stdout:
                 lines.append(line)
                 if line.startswith(self.issuer):
+                    back = httpx2.URL(httpx2.URL(line.strip()).params["redirect_uri"])
+                    until(lambda: answers(back.port or 80))  # noqa: B023  # it is shown earlier
                     if act is None:
                         fill_in(line.strip())
                     else:
@@ -122,9 +124,7 @@ def refuse(address: str) -> None:
     """Come back from the authorization server with a refusal, as who cancels does."""
     asked = httpx2.URL(address).params
     answer = {"error": "access_denied", "state": asked["state"], "iss": "x"}
-    back = httpx2.URL(asked["redirect_uri"])
-    until(lambda: answers(back.port or 80))  # the address is shown a moment earlier
-    httpx2.get(back, params=answer)
+    httpx2.get(asked["redirect_uri"], params=answer)
 
 
 @contextmanager

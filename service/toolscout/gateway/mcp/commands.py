@@ -73,6 +73,8 @@ def gateway(parsed: argparse.Namespace) -> int:
         print(_log_in(config, parsed.login))  # noqa: T201  # a command prints
         return 0
     pins = None
+    if parsed.pin_definitions == Path("store"):
+        raise ConfigurationError("pin-definitions: expected a file; there are none in a store")
     if parsed.pin_definitions is not None:
         pins = Pins(parsed.pin_definitions, tuple(parsed.accept))
     if parsed.accept and pins is None:
