@@ -23,9 +23,9 @@ from toolscout.contract.fields import RankerName
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
+from toolscout.index.embedder import Embedder
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vectors import Embedder
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.calibration import MASS_LIMIT
 from toolscout.ranking.choose import best

@@ -22,8 +22,8 @@ from evals.rankers import Answer, Ours, Ranker
 from evals.run import limited, timed
 from evals.sets import DEV, ToolSet, load_requests, load_set
 from toolscout.contract.fields import RankerName
+from toolscout.index.embedder import Embedder
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vectors import Embedder
 
 RANKERS: tuple[RankerName, ...] = ("hybrid", "bm25", "semantic")
 

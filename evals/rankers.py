@@ -17,9 +17,9 @@ from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
+from toolscout.index.embedder import Embedder
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vectors import Embedder
 from toolscout.learning.examples import judged
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide

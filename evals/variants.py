@@ -19,7 +19,7 @@ from toolscout.contract.fields import RankerName
 from toolscout.contract.requests import Context, Session, Use
 from toolscout.contract.tools import Tool
 from toolscout.index import compile as compiling
-from toolscout.index import expand, vector_index, vectors
+from toolscout.index import embedder, expand, vector_index
 from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.names import NameIndex
 from toolscout.ranking import calibration, coverage, fuse, scorers
@@ -117,7 +117,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("no names by meaning", ((scorers, "NAME_SHARE", 0.0),), ("hybrid",)),
     Variant("no clauses", ((coverage, "clauses", lambda _: []),), ("hybrid",)),
     Variant("no prerequisites", rankers=("hybrid",), asked=lambda _: {"prerequisites": False}),
-    Variant("no property vector", ((vectors, "PROPERTY_SHARE", 0.0),), MEANING),
+    Variant("no property vector", ((embedder, "PROPERTY_SHARE", 0.0),), MEANING),
     *map(_name_weight, NAME_WEIGHTS),
     Variant("no senses of verbs", ((senses, "_meant", lambda *_: ()),)),
     Variant("no synonyms", ((expand, "synonym_terms", dict),), WORDS),
@@ -137,7 +137,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("no sentence split", ((vector_index, "SENTENCE_SHARE", 0.0),), MEANING),
     Variant(
         "model trusted on every word",
-        ((vectors.Embedder, "familiarity", lambda *_: 1.0),),
+        ((embedder.Embedder, "familiarity", lambda *_: 1.0),),
         MEANING,
     ),
     Variant("no gate: no_match is never said", ((calibration, "outcome", lambda *_: "match"),)),

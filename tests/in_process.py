@@ -19,7 +19,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from tests.prepared import FORKS
 from tests.support import ENGINE, PATIENCE_S, Server, until
-from toolscout.index.packing import SEED
+from toolscout.index.transfer import SEED
 from toolscout.server.app import Application, create_app
 from toolscout.server.compiling import worker
 from toolscout.settings import Settings

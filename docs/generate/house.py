@@ -98,14 +98,14 @@ PRODUCTS = {
             "playground",
         ),
         ("core",),
-        8_410,
+        8_460,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_640),
     "turns": Product(
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_960,
+        4_970,
     ),
     "gateways": Product(
         "hosts and servers",

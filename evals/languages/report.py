@@ -15,7 +15,7 @@ from evals.rankers import Answer, Ours, Search
 from evals.sets import load_set
 from toolscout.contract.fields import RankerName
 from toolscout.contract.tools import Tool
-from toolscout.index.vectors import Embedder
+from toolscout.index.embedder import Embedder
 
 HERE = Path(__file__).parent
 

@@ -24,11 +24,11 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
 from toolscout.index.details import details
+from toolscout.index.embedder import Embedder
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import MAX_TOOLS, ToolList
-from toolscout.index.vectors import Embedder
 from toolscout.learning.examples import ExamplePriors, judged
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions
 from toolscout.ranking.calibration import WEAK

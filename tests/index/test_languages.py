@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.support import ENGINE, select
+from toolscout.index.embedder import Embedder
 from toolscout.index.languages import Languages, is_foreign
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.index.vectors import Embedder
 from toolscout.text.tokens import words
 
 TOOLS = [

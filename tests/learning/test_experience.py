@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolscout.index.patterns import DIMENSIONS
+from toolscout.index.pattern_vectors import DIMENSIONS
 from toolscout.learning.experience import MAX_TOOLS, SLOTS, Experience, Observation
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from tests.support import TOOLS, crowd
 from toolscout import Engine
-from toolscout.index.patterns import Pattern, read_pattern
-from toolscout.index.vectors import QueryVectors
+from toolscout.index.embedder import QueryVectors
+from toolscout.index.pattern_vectors import Pattern, read_pattern
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.prior import CAP, HALF_LIFE_S, RAISING, STALE_S, LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Prior

@@ -8,7 +8,7 @@ import pytest
 from tests.support import ENGINE, compiled
 from toolscout import Engine
 from toolscout.contract.requests import Filters
-from toolscout.index.patterns import pack_text, unpack
+from toolscout.index.pattern_vectors import pack_text, unpack
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.prior import LearnedIndex, prior_of
 from toolscout.ranking import pipeline

@@ -39,8 +39,8 @@ from toolscout.errors import TooMuchWork
 from toolscout.index import compile as compile_module
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.packing import Packed
 from toolscout.index.tool_list import ToolList
+from toolscout.index.transfer import Packed
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import link as link_module
 from toolscout.server.compiling import queue as queue_module

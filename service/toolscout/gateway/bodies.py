@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 
 import httpx2
 
-from toolscout.serving.server import Receive
+from toolscout.serving.limited import Receive
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a failure

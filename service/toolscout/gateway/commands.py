@@ -176,7 +176,7 @@ def _config(parsed: argparse.Namespace) -> "DiscoveryConfig":
 
 
 def _serve(proxy: "Proxy", settings: Settings, parsed: argparse.Namespace) -> int:
-    from toolscout.serving.server import LimitedServer
+    from toolscout.serving.limited import LimitedServer
 
     _log_to_stderr()
     logger = logging.getLogger("toolscout.proxy")

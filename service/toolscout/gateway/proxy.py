@@ -24,7 +24,7 @@ from toolscout.discovery.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.bodies import Body, NotHeld, Refused
 from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
-from toolscout.serving.server import Receive, Scope, Send, error_body
+from toolscout.serving.limited import Receive, Scope, Send, error_body
 
 _HOP_BY_HOP = frozenset(
     (

@@ -11,6 +11,7 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index import expand, lines
 from toolscout.index.bm25 import Hit, LexicalScores, Postings
+from toolscout.index.embedder import Embedder, Floats, Rows, TellingTokens
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Allowed, Facets
 from toolscout.index.lines import Scan, TextLines
@@ -18,7 +19,6 @@ from toolscout.index.names import Mention, NameIndex
 from toolscout.index.okapi import Okapi
 from toolscout.index.prerequisites import Prerequisites
 from toolscout.index.vector_index import NameVectors, VectorIndex
-from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query, telling_terms
 from toolscout.tools.documents import decode_tool

@@ -18,10 +18,10 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index import facets
 from toolscout.index.bm25 import Hit, LexicalScores, rare_limit
+from toolscout.index.embedder import Embedder, Rows, TellingTokens
 from toolscout.index.facets import Allowed
 from toolscout.index.names import Mention, mentions_in_many, with_whole_name
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vectors import Embedder, Rows, TellingTokens
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import STOP_WEIGHT, Query, analyse, telling_terms

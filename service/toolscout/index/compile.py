@@ -18,16 +18,16 @@ from toolscout.errors import NOT_JSON, InvalidJson, not_json
 from toolscout.index.bm25 import Bm25Weights, Postings
 from toolscout.index.catalog import Catalog, Embedded
 from toolscout.index.counts import Corpus, TermCounts
+from toolscout.index.embedder import Embedder
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Facets
 from toolscout.index.lines import TextLines, line
 from toolscout.index.names import NameIndex
 from toolscout.index.okapi import Okapi
-from toolscout.index.patterns import pack_text
+from toolscout.index.pattern_vectors import pack_text
 from toolscout.index.prerequisites import Prerequisites, needed_noun
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vector_index import NameVectors, index_vectors, name_tokens
-from toolscout.index.vectors import Embedder
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold, terms, words, words_to_terms

@@ -16,9 +16,9 @@ import numpy as np
 from msgspec.structs import replace
 
 import toolscout
-from toolscout.index import patterns
+from toolscout.index import pattern_vectors
 from toolscout.index.compile import CompiledTool
-from toolscout.index.vectors import Embedder
+from toolscout.index.embedder import Embedder
 from toolscout.tools.traits import unpack_clues
 
 _MOST = 1 << 31
@@ -95,7 +95,7 @@ def _are_usable(found: Sequence[CompiledTool], embedder: Embedder) -> bool:
 def _completed(tool: CompiledTool, wire: bytes) -> CompiledTool:
     unpack_clues(tool.clues)
     for example in tool.examples:
-        patterns.unpack(example)
+        pattern_vectors.unpack(example)
     terms = tool.counts.terms
     hashes = pack(f"{len(terms)}q", *map(hash, terms))
     return replace(tool, wire=wire, counts=replace(tool.counts, hashes=hashes))

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index.bm25 import Hit, LexicalScores
+from toolscout.index.embedder import Embedder, Floats, Rows, TellingTokens
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
 from toolscout.index.names import Mention
 from toolscout.index.vector_index import VectorIndex
-from toolscout.index.vectors import Embedder, Floats, Rows, TellingTokens
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query
 from toolscout.tools.traits import Traits

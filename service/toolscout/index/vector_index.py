@@ -10,7 +10,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.vectors import Embedder, Floats, QueryVectors, Rows, TellingTokens
+from toolscout.index.embedder import Embedder, Floats, QueryVectors, Rows, TellingTokens
 
 _inner_products = faiss.fvec_inner_products_ny  # type: ignore[attr-defined]
 _pointer = faiss.swig_ptr

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from toolscout.index.patterns import Floats, Pattern
+from toolscout.index.pattern_vectors import Floats, Pattern
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.prior import CAP, LearnedIndex
 from toolscout.ranking.calibration import proof

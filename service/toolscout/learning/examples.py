@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from toolscout.common.lru import Lru
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import example_texts
-from toolscout.index.patterns import read_pattern
-from toolscout.index.vectors import Embedder
+from toolscout.index.embedder import Embedder
+from toolscout.index.pattern_vectors import read_pattern
 from toolscout.learning.experience import Experience
 from toolscout.learning.prior import LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Prior

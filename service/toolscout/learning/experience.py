@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from toolscout.index.patterns import Floats, Kept, keep, restore
+from toolscout.index.pattern_vectors import Floats, Kept, keep, restore
 
 Key = tuple[str, str]
 """A tool's name, and the digest of its content, or "" if unknown."""

@@ -14,8 +14,8 @@ from time import monotonic, time
 from msgspec.structs import replace
 
 from toolscout.index.catalog import Catalog
-from toolscout.index.patterns import LAYOUT, pack_text, read_pattern, unpack
-from toolscout.index.vectors import Embedder
+from toolscout.index.embedder import Embedder
+from toolscout.index.pattern_vectors import LAYOUT, pack_text, read_pattern, unpack
 from toolscout.learning.chains import Insight
 from toolscout.learning.examples import ExamplePriors
 from toolscout.learning.experience import Experience, Observation, Use

@@ -11,7 +11,7 @@ from time import perf_counter
 
 import msgspec
 
-from toolscout.index.patterns import Floats, unpack
+from toolscout.index.pattern_vectors import Floats, unpack
 from toolscout.learning.experience import Observation
 from toolscout.learning.turns import TURNS as TURNS_KEPT
 from toolscout.learning.turns import Turn

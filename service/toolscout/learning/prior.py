@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index.catalog import Catalog
-from toolscout.index.patterns import (
+from toolscout.index.pattern_vectors import (
     MEANING,
     MEANING_SHARE,
     WORDS,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from toolscout.common.lru import Lru
-from toolscout.index.patterns import WORDS_KEPT, Pattern, pack
+from toolscout.index.pattern_vectors import WORDS_KEPT, Pattern, pack
 from toolscout.learning.experience import Observation
 
 TURN_S = 3_600.0

@@ -11,11 +11,11 @@ from toolscout.contract.bounds import MAX_PATTERN_CHARS
 from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Outcome, RankerName
 from toolscout.contract.requests import Context, Filters, Session
 from toolscout.index.bm25 import LexicalScores
+from toolscout.index.embedder import Embedder, QueryVectors
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
 from toolscout.index.names import Mention
 from toolscout.index.source import Source
-from toolscout.index.vectors import Embedder, QueryVectors
 from toolscout.ranking.boost import Boosts
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import Chain, NoMatch

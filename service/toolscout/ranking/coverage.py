@@ -9,8 +9,8 @@ from itertools import islice
 
 import numpy as np
 
+from toolscout.index.embedder import Embedder
 from toolscout.index.vector_index import VectorIndex
-from toolscout.index.vectors import Embedder
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Floats, Ranking
 from toolscout.ranking.choose import among_best

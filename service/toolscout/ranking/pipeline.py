@@ -8,8 +8,8 @@ from typing import Unpack
 
 from msgspec.structs import replace
 
+from toolscout.index.embedder import Embedder
 from toolscout.index.source import Source
-from toolscout.index.vectors import Embedder
 from toolscout.ranking import scoring, selecting
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, Ranking
 from toolscout.text import regex

@@ -21,7 +21,7 @@ from toolscout.server.http.auth import Keyring
 from toolscout.server.service import Service, model_digest, open_tracing
 from toolscout.serving import tls
 from toolscout.serving.callers import check_reachable
-from toolscout.serving.server import WatchingServer
+from toolscout.serving.limited import WatchingServer
 from toolscout.settings import Settings
 from toolscout.state.opening import check_store
 

@@ -9,7 +9,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from toolscout.contract.bounds import MAX_VALUES, count_values
-from toolscout.serving.server import Receive
+from toolscout.serving.limited import Receive
 
 MAX_BYTES = 4 * 1024 * 1024
 """Maximum size of a body."""

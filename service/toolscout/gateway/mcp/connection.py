@@ -56,7 +56,7 @@ MAX_PAUSE_S = 30.0
 if TYPE_CHECKING:
     from fastmcp.server.providers.proxy import ProxyClient
 
-    from toolscout.gateway.mcp.connecting import Log
+    from toolscout.gateway.mcp.clients import Log
 
 logger = logging.getLogger("toolscout.mcp")
 
@@ -135,10 +135,10 @@ class Connection:
                     async with asyncio.timeout(MAX_AGE_S - self._age_s):
                         await self._wanted.wait()
             try:
-                connecting = _connecting()
-                with connecting.transport_to(self.name, self.server) as transport:
+                clients = _clients()
+                with clients.transport_to(self.name, self.server) as transport:
                     async with asyncio.timeout(self.server.start_s):
-                        client = await connecting.connect(transport, self._note_change, self._log)
+                        client = await clients.connect(transport, self._note_change, self._log)
                     try:
                         await self._list(client)
                         was_listed = True
@@ -226,8 +226,8 @@ class Connection:
             capable = client.server_capabilities
             has_tools = capable is None or capable.tools is not None
             try:
-                listed = await _connecting().read_pages(client) if has_tools else ToolPages()
-                listed = listed._replace(**await _connecting().read_texts(client))
+                listed = await _clients().read_pages(client) if has_tools else ToolPages()
+                listed = listed._replace(**await _clients().read_texts(client))
             except (ValidationError, MCPError) as error:
                 if self._client is not client or not is_unreadable(error):
                     raise
@@ -314,15 +314,15 @@ class Connection:
         self._wake.set()
 
 
-def _connecting() -> ModuleType:
+def _clients() -> ModuleType:
     """Return what connects, which takes half a second to import when the first server starts.
 
     It is imported by the event loop, never by a thread beside it: two threads that import parts of
     one library at the same time may wait for each other.
     """
-    from toolscout.gateway.mcp import connecting
+    from toolscout.gateway.mcp import clients
 
-    return connecting
+    return clients
 
 
 async def ended(task: asyncio.Task[None]) -> None:

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse
 from toolscout.errors import ConfigurationError
 from toolscout.serving.bodies import Bodies, BodyRefused, replay
 from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
-from toolscout.serving.server import Application, LimitedServer
+from toolscout.serving.limited import Application, LimitedServer
 from toolscout.settings import Settings
 
 PATH = "/mcp"

@@ -20,11 +20,11 @@ from toolscout.errors import FieldError
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import CompiledTool
 from toolscout.index.counts import Corpus
+from toolscout.index.embedder import Embedder
 from toolscout.index.expand import synonym_terms
 from toolscout.index.kept_tools import pack_tool, unpack_tools
 from toolscout.index.names import possible_forms
 from toolscout.index.tool_list import ToolList, catalog_digest
-from toolscout.index.vectors import Embedder
 from toolscout.ranking.ask import Ask
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.compiling.worker import Worker

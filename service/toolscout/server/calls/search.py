@@ -16,8 +16,8 @@ from toolscout.contract.requests import SearchRequest
 from toolscout.errors import TooLargeToKeep
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
+from toolscout.index.embedder import Embedder
 from toolscout.index.source import Source
-from toolscout.index.vectors import Embedder
 from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, Prior
 from toolscout.ranking.choose import Chain
@@ -25,6 +25,7 @@ from toolscout.ranking.pipeline import regex_of
 from toolscout.server.calls import envelope, external
 from toolscout.server.calls.answers import Showing, encode, headers
 from toolscout.server.calls.envelope import Decoder, R, Read
+from toolscout.server.calls.expressions import scan
 from toolscout.server.calls.lookup import (
     best_by,
     compiled,
@@ -34,7 +35,6 @@ from toolscout.server.calls.lookup import (
     stage_for,
     with_shared,
 )
-from toolscout.server.calls.patterns import scan
 from toolscout.server.calls.unknown_fields import check_spelling, shown
 from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.scanning import scan as scan_words

@@ -33,7 +33,7 @@ from toolscout.common.threads import FairPool
 from toolscout.errors import Overloaded, TooMuchWork
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
-from toolscout.index.packing import SEED, Packed, unpack
+from toolscout.index.transfer import SEED, Packed, unpack
 from toolscout.settings import Settings
 
 TRIES = 2

@@ -30,8 +30,8 @@ from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
 from toolscout.index.compile import CompiledTool, ToolStore, examples_of_each
-from toolscout.index.packing import SEED, Packed, pack
 from toolscout.index.tool_list import ToolList
+from toolscout.index.transfer import SEED, Packed, pack
 from toolscout.index.vector_index import bytes_per_tool
 from toolscout.learning.examples import judged
 from toolscout.settings import Settings

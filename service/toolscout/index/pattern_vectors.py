@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.vectors import Embedder, QueryVectors
+from toolscout.index.embedder import Embedder, QueryVectors
 from toolscout.text.query import Query, analyse
 
 Floats = NDArray[np.float32]
