@@ -71,6 +71,12 @@ def says_yes(url: str) -> bool:
         return False
 
 
+def answers(port: int) -> bool:
+    """Whether something listens on a port of this machine."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def free_port() -> int:
     """Return a port that nobody listens on."""
     with socket.socket() as probe:

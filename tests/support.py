@@ -21,6 +21,7 @@ from unittest.mock import patch
 import httpx2
 import msgspec
 
+from evals.programs import answers as answers
 from evals.programs import free_port as free_port
 from tests.prepared import STARTER, Started
 from toolscout import Engine
@@ -311,12 +312,6 @@ def one_by_one() -> Iterator[None]:
     with Path(__file__).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def answers(port: int) -> bool:
-    """Whether something listens on a port of this machine."""
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 ENGINE = Engine()

@@ -297,24 +297,20 @@ def test_a_key_that_sees_a_part_is_not_told_how_much_there_is(servers: tuple[Ser
 
 def test_a_key_that_sees_a_part_learns_nothing_of_hidden_tools(servers: tuple[Server, Server]):
     seen = [DIFF, {**DIFF, "name": "git.show_log", "description": "Show the log of a project"}]
-    hidden = [
-        {"name": f"ledger_{n}", "description": "Show the differences of a ledger"}
-        for n in range(20)
-    ]
+    ledger = {"description": "Show the differences of a ledger"}
+    hidden = [{"name": f"ledger_{n}", **ledger} for n in range(20)]
     worlds = {"few": [*seen, *hidden[:2]], "many": [*seen, *hidden, RELEASED]}
     told = []
     for name, tools in worlds.items():
         assert change(servers[0], "PUT", {"tools": tools, "keep": "postgres"}, name) == 201
         found = []
         for ranker in ("hybrid", "bm25", "semantic"):
-            body = {"pattern": "show the differences", "catalog": name, "explain": True}
-            answer = servers[0].post(body | {"ranker": ranker}, headers={"x-api-key": LIMITED})
-            assert answer.json()["selected_names"][:1] == ["git.show_diff"]
-            shown = {
-                key: value
-                for key, value in answer.json().items()
-                if key not in ("turn", "request_id", "timings_ms")
-            }
+            fields = {"catalog": name, "explain": True, "ranker": ranker}
+            answer = ask(servers[0], "show the differences", LIMITED, **fields)
+            shown = answer.json()
+            assert shown["selected_names"][:1] == ["git.show_diff"]
+            for passing in ("turn", "request_id", "timings_ms"):
+                shown.pop(passing, None)
             found.append((shown, answer.headers["x-catalog-digest"]))
         one = servers[0].client.get(
             f"/v1/catalogs/{name}/tools/git.show_diff", headers={"x-api-key": LIMITED}

@@ -19,7 +19,6 @@ from toolscout.state.sqlite_file import (
     DiskFull,
     Reserve,
     check,
-    empty_write_ahead_log,
     free_bytes,
     in_transaction,
     is_read_only,
@@ -172,7 +171,7 @@ class SqliteStore:
         removed = await self._write(
             lambda db: sum(db.execute(query, (log, int(one))).rowcount for one in positions)
         )
-        await self._run(self._empty_log)
+        await self._run(self._reserve.empty_log)
         return removed
 
     async def logs(self, prefix: str) -> list[str]:
@@ -201,7 +200,7 @@ class SqliteStore:
                     is_overwritten=True,
                 ):
                     pass
-            self._empty_log(db)
+            self._reserve.empty_log(db)
 
         await self._run(dropped)
 
@@ -219,11 +218,6 @@ class SqliteStore:
         oldest = db.execute(f"{newest_first} LIMIT 1 OFFSET ?", (log, keep)).fetchone()
         if oldest is not None:
             db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
-
-    def _empty_log(self, db: sqlite3.Connection) -> None:
-        """Empty the write-ahead log, which has the texts of what was deleted, too."""
-        empty_write_ahead_log(db)
-        self._reserve.take_back(db)
 
     async def _write(
         self,

@@ -98,9 +98,17 @@ class Reserve:
         finally:
             db.execute("PRAGMA secure_delete = ON")
             db.execute("PRAGMA wal_checkpoint(RESTART)")
-            self.take_back(db)
+            self._take_back(db)
 
-    def take_back(self, db: sqlite3.Connection) -> None:
+    def empty_log(self, db: sqlite3.Connection) -> None:
+        """Empty the write-ahead log, unless another process is reading.
+
+        It has the texts of what was deleted, too.
+        """
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._take_back(db)
+
+    def _take_back(self, db: sqlite3.Connection) -> None:
         """Hold again what a deletion has left, before somebody else takes it."""
         with suppress(OSError):
             self.hold(0, free_bytes(db))
@@ -215,11 +223,6 @@ def in_transaction(db: sqlite3.Connection, action: Callable[[sqlite3.Connection]
     db.execute("BEGIN IMMEDIATE")
     with db:
         return action(db)
-
-
-def empty_write_ahead_log(db: sqlite3.Connection) -> None:
-    """Write the log to the file and empty it, unless another process is reading."""
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def used_bytes(db: sqlite3.Connection) -> int:

@@ -58,7 +58,7 @@ class Pins:
         Raises:
             ConfigurationError: they cannot be read, or are something else.
         """
-        content = read_object(self._path) if self._path.exists() else None
+        content = self._read()
         for name, digest in (content or {}).items():
             if not isinstance(digest, str) or not digest.startswith(DIGEST):
                 raise ConfigurationError(f"{self._path}: {name}: expected {DIGEST}…")
@@ -94,13 +94,16 @@ class Pins:
             self.reload()
         return [f"{name}: {what}" for name, what in news.items()]
 
+    def _read(self) -> dict[str, Any] | None:
+        return read_object(self._path) if self._path.exists() else None
+
     def _write(self, news: Mapping[str, str]) -> None:
         """Add digests to those of the file, which is replaced in one step.
 
         Of a name that another gateway has accepted too, the first counts, unless somebody has
         chosen to accept this one.
         """
-        known = read_object(self._path) if self._path.exists() else {}
+        known = self._read() or {}
         whole = {**known, **news} if self._accepted else {**news, **known}
         text = msgspec.json.format(msgspec.json.encode(whole, order="sorted"), indent=2)
         written = self._path.with_name(f"{self._path.name}.{os.getpid()}")

@@ -198,7 +198,7 @@ async def find_compiled(
     return catalog
 
 
-async def decide(  # what a decision depends on
+async def decide(
     service: Service,
     trace: Trace,
     catalog: Source,
@@ -211,8 +211,8 @@ async def decide(  # what a decision depends on
 
     For a catalog without an index, `find` has already made the decision. The decision is stored in
     the trace, from which metrics, usage and log are written. `chained` adds the next tools of a
-    known chain. The
-    cost of matching a regular expression is estimated separately from the ranker's.
+    known chain. The cost of matching a regular expression is estimated separately from the
+    ranker's.
     """
     if trace.decision is not None:
         return trace.decision

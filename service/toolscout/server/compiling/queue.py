@@ -70,7 +70,7 @@ class CompileJob:
 class CompileQueue:
     """Starts compiles and shares those that are under way."""
 
-    def __init__(  # parts that must not know each other
+    def __init__(
         self,
         engine: Engine,
         cache: CatalogCache,
