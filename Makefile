@@ -175,7 +175,7 @@ $(VENV)/.evaluated: $(STAMP)
 
 evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_DATA as above)
 	$(BIN)/python -m evals --docs docs/ranking.md
-	$(BIN)/python -m evals --ablations --docs docs/ranking.md
+	$(BIN)/python -m evals --stages --docs docs/ranking.md
 	$(BIN)/python -m evals --outcomes --docs docs/ranking.md
 	$(BIN)/python -m evals.reliability --out docs/images/reliability.png --docs docs/ranking.md
 	$(BIN)/python -m evals --cases --docs docs/ranking.md

@@ -3,7 +3,7 @@
     python -m evals --data FOLDER                 every ranker on every development set
     python -m evals --rankers hybrid,minilm --sets dev/nestful --limit 100
     python -m evals --rankers hybrid --against BEFORE.json     what a change changes
-    python -m evals --ablations                   one switch at a time
+    python -m evals --stages                      each stage of the ranking switched off
     python -m evals --outcomes                    good queries against hopeless ones
     python -m evals --cases                       documented behaviour of other systems
     python -m evals --learning                    before and after feedback
@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from evals import (
-    ablations,
     cases,
     docs,
     learning,
@@ -31,6 +30,7 @@ from evals import (
     registry,
     report,
     run,
+    stages,
     turns,
 )
 from evals.languages import report as languages
@@ -78,14 +78,13 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument("--docs", type=Path, help="also write the tables into their block here")
     kind = found.add_mutually_exclusive_group()
-    kind.add_argument("--ablations", action="store_true", help="one switch at a time")
+    kind.add_argument("--stages", action="store_true", help="each stage switched off")
     kind.add_argument("--outcomes", action="store_true", help="match, weak, no_match")
     kind.add_argument("--cases", action="store_true", help="cases of other systems")
     kind.add_argument("--messages", action="store_true", help="conversations")
     kind.add_argument("--languages", action="store_true", help="questions in other languages")
     kind.add_argument("--learning", action="store_true", help="before and after feedback")
     kind.add_argument("--turns", action="store_true", help="feedback turn by turn")
-    found.add_argument("--plain", type=Path, help="with --ablations: an untuned model beside ours")
     return found
 
 
@@ -119,10 +118,9 @@ def _about_learning(folder: Path, parsed: argparse.Namespace) -> Found | None:
 def _about_rankers(folder: Path, parsed: argparse.Namespace) -> Found:
     data: Any
     block = ""
-    if parsed.ablations:
-        kind = "ablations"
-        sets = [load_set(folder / "toolsets" / "dev" / name) for name in DEV]
-        text, data = ablations.report(sets, parsed.model, parsed.plain, parsed.limit)
+    if parsed.stages:
+        kind = "stages"
+        text, data = stages.report_of(folder, parsed.model, parsed.limit)
     elif parsed.outcomes:
         kind = "outcomes"
         text, data = outcomes.report(folder, parsed.model, parsed.limit)

@@ -53,8 +53,6 @@ def test_a_catalog_of_restored_tools_answers_like_a_compiled_one() -> None:
         {"vector": b"\x00" * 8},
         {"vector": b"\xff" * 4 * ENGINE.embedder.dimension},
         {"vector": b"\x00\x00\x80\x40" * ENGINE.embedder.dimension},
-        {"name_tokens": b"\xff\xff\xff\x7f"},
-        {"name_tokens": b"\x01"},
         {"spellings": ((),)},
         {"examples": (b"short",)},
         {"clues": b"\xc1"},

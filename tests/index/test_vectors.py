@@ -71,7 +71,7 @@ def test_related_words_are_nearer_than_unrelated_ones():
 def test_quantised_vectors_give_nearly_the_same_cosines():
     texts = ["read a file", "send an email", "weather forecast", "", "list all customers"] * 500
     vectors = np.array([EMBEDDER.encode(text.split()) for text in texts])
-    query = EMBEDDER.query([["read", "the", "file"], ["read"], ["send", "it"]])
+    query = EMBEDDER.query(["read", "the", "file"], [(["read"], 0.8), (["send", "it"], 0.5)])
     assert query is not None
     exact, quantised = VectorIndex(vectors), QuantisedIndex.of(vectors)
     assert quantised.nbytes < exact.nbytes / 3.9

@@ -19,7 +19,7 @@ KEYS = [(name, "content") for name in NAMES]
 
 def asked(pattern: str) -> Pattern:
     query = analyse(pattern)
-    return read_pattern(query, ENGINE.embedder.query(query.embedding_texts))
+    return read_pattern(query, ENGINE.embedder.query(query.embedding_words))
 
 
 def point(pattern: str) -> np.ndarray:
@@ -195,7 +195,7 @@ def test_a_learned_tool_is_found_though_words_and_meaning_rank_a_hundred_before_
         vector = point("spin a gadget")
         experience.learn(Observation("", "resize_image", True, time=0.0), vector)
     index = LearnedIndex([(name, "") for name in names], experience, 0.0)
-    ask = Ask(pattern="spin the gadgets")
+    ask = Ask(pattern="spin the gadgets", top_k=10)
     assert (
         "resize_image"
         not in engine.decide(engine.catalog, Ask(pattern=ask.pattern, top_k=100)).names

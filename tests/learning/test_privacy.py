@@ -90,7 +90,7 @@ async def test_the_reports_with_all_subjects_are_forgotten_by_every_process(stor
 
 def packed(pattern: str) -> bytes:
     query = analyse(pattern)
-    return pack(read_pattern(query, ENGINE.embedder.query(query.embedding_texts)))
+    return pack(read_pattern(query, ENGINE.embedder.query(query.embedding_words)))
 
 
 @pytest.mark.parametrize("pattern", [PATTERN, "소포를 보내", "", "word " * 300])

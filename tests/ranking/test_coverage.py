@@ -3,9 +3,12 @@
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support import crowd, select
 from toolscout.contract.requests import Filters
+from toolscout.ranking.coverage import MAX_CLAUSES, clauses
 
 TOOLS = [
     {"name": "get_weather", "description": "Weather forecast for a city"},
@@ -27,6 +30,41 @@ def test_three_sentences_are_three_wishes():
     request = "Show me the weather in Rome. Reserve a seat on a plane. Then mail it all to Ann."
     names = select(TOOLS, request, top_k=3).names
     assert {"send_email", "book_flight"} < set(names)
+
+
+@pytest.mark.parametrize(
+    ("request_", "parts"),
+    [
+        ("find the order and then refund all of it", ["find the order", "refund all of it"]),
+        ("Check the weather! Book me a table.", ["Check the weather!", "Book me a table."]),
+        (
+            "I need a hotel in Rome, and also tell me a joke",
+            ["I need a hotel in Rome", "tell me a joke"],
+        ),
+        ("flights from Rome and Paris, for the two of us", []),
+        ("upload report.pdf to the drive", []),
+        ("such die Rechnung und dann lösche den Kunden", []),
+        ("", []),
+        ("and then also", []),
+    ],
+)
+def test_clauses_have_verbs_of_their_own(request_: str, parts: list[str]):
+    assert clauses(request_) == parts
+
+
+@given(st.text(alphabet="add, list. \n", max_size=200))
+def test_clauses_are_parts_of_the_request_in_its_order(text: str):
+    place, parts = 0, clauses(text)
+    assert len(parts) <= MAX_CLAUSES
+    for part in parts:
+        place = text.index(part, place) + len(part)
+
+
+def test_clauses_that_want_the_same_tool_are_one_wish():
+    twice = "show the weather forecast in Rome and then show me the weather forecast in Paris"
+    decision = select(TOOLS, twice, top_k=4)
+    scores = [decision.ranking.scores[row] for row in decision.rows]
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_one_wish_keeps_its_order():

@@ -11,14 +11,13 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index import expand, lines
 from toolscout.index.bm25 import Hit, LexicalScores, Postings
-from toolscout.index.embedder import Embedder, Floats, Rows, TellingTokens
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Allowed, Facets
 from toolscout.index.lines import Scan, TextLines
 from toolscout.index.names import Mention, NameIndex
 from toolscout.index.okapi import Okapi
 from toolscout.index.prerequisites import Prerequisites
-from toolscout.index.vector_index import NameVectors, VectorIndex
+from toolscout.index.vector_index import VectorIndex
 from toolscout.text.domains import Taxonomy
 from toolscout.text.query import Query, telling_terms
 from toolscout.tools.documents import decode_tool
@@ -32,7 +31,6 @@ class Embedded(NamedTuple):
     """What an embedding model makes of the tools of a catalog."""
 
     vectors: VectorIndex
-    names: NameVectors
     examples: tuple[tuple[int, bytes], ...]
     """Requests that tools say they serve, as packed patterns, each with the row of its tool."""
     examples_gain: float = 0.0
@@ -68,8 +66,6 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     prerequisites: Prerequisites
     skipped: tuple[str, ...] = ()
     """Names of tools that could not be compiled and are left out."""
-    name_vectors: NameVectors | None = None
-    """As long as there are no vectors, None."""
     examples: tuple[tuple[int, bytes], ...] = ()
     """Of the tools, with their rows; empty as long as there are no vectors."""
     examples_gain: float = 0.0
@@ -132,11 +128,6 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
         """Return the tools that may be selected, or None when all may."""
         return self.facets.allowed(filters, self.rows)
 
-    def name_likeness(self, embedder: Embedder, query: TellingTokens, rows: Rows) -> Floats | None:
-        """How well the names of some tools are found in a query; None without vectors."""
-        names = self.name_vectors
-        return None if names is None else names.likeness(embedder, query, rows)
-
     def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:
         """Return the nouns whose identifiers a tool requires, each with its possible finders."""
         return self.prerequisites.of(row)
@@ -153,12 +144,11 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
 
     def with_vectors(self, embedded: Embedded) -> "Catalog":
         """Return the same catalog with the embeddings of its tools."""
-        made, names, examples = embedded.vectors, embedded.names, embedded.examples
-        nbytes = self.nbytes + made.nbytes + names.nbytes + EXAMPLE_BYTES * len(examples)
+        made, examples = embedded.vectors, embedded.examples
+        nbytes = self.nbytes + made.nbytes + EXAMPLE_BYTES * len(examples)
         return msgspec.structs.replace(
             self,
             vectors=made,
-            name_vectors=names,
             examples=examples,
             examples_gain=embedded.examples_gain,
             nbytes=nbytes,

@@ -18,7 +18,6 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index import facets
 from toolscout.index.bm25 import Hit, LexicalScores, rare_limit
-from toolscout.index.embedder import Embedder, Rows, TellingTokens
 from toolscout.index.facets import Allowed
 from toolscout.index.names import Mention, mentions_in_many, with_whole_name
 from toolscout.index.tool_list import ToolList
@@ -246,9 +245,6 @@ class ColdCatalog:
         return facets.allowed_by_score(
             self._tools, filters, self.taxonomy, scores, considered, top_k
         )
-
-    def name_likeness(self, embedder: Embedder, query: TellingTokens, rows: Rows) -> None:
-        """Nothing: there are no vectors."""
 
     def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:
         """None: what a tool requires is not read yet."""

@@ -27,7 +27,7 @@ from toolscout.index.okapi import Okapi
 from toolscout.index.pattern_vectors import pack_text
 from toolscout.index.prerequisites import Prerequisites, needed_noun
 from toolscout.index.tool_list import ToolList
-from toolscout.index.vector_index import NameVectors, index_vectors, name_tokens
+from toolscout.index.vector_index import index_vectors
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold, terms, words, words_to_terms
@@ -80,8 +80,6 @@ class CompiledTool(msgspec.Struct, gc=False):
     """The tool as it was sent, for showing it."""
     vector: bytes | None = None
     """Packed float32: joining bytes is what Python does fastest."""
-    name_tokens: bytes = b""
-    """The tokens of its name, as `NameVectors` takes them."""
     example_texts: tuple[str, ...] = ()
     examples: tuple[bytes, ...] = ()
     """The requests that it says it serves, as packed patterns; made with its vector."""
@@ -152,16 +150,13 @@ class Compiler:
 
     def embed(self, catalog: Catalog, compiled: Sequence[CompiledTool]) -> Catalog:
         """Return the same catalog with vectors; tools embedded before are not embedded again."""
-        vectors = self.vectors(catalog.names, compiled)
+        vectors = self.vectors(compiled)
         return catalog if vectors is None else catalog.with_vectors(vectors)
 
     def vectors(
-        self,
-        names: Sequence[str],
-        compiled: Sequence[CompiledTool],
-        tell_alive: Callable[[], object] = lambda: None,
+        self, compiled: Sequence[CompiledTool], tell_alive: Callable[[], object] = lambda: None
     ) -> Embedded | None:
-        """Return the vectors of tools, the tokens of their names, and their examples.
+        """Return the vectors of tools, and their examples.
 
         None where there is no embedder. `tell_alive` is called every some hundred tools.
         """
@@ -176,8 +171,7 @@ class Compiler:
             tell_alive()
             made = self.embedder.tools([spoken[row] for row in some])
             for row, vector in zip(some, made, strict=True):
-                tool, named = compiled[row], words(names[row][:INDEXED_NAME_CHARS])
-                tool.name_tokens = name_tokens(self.embedder, named)
+                tool = compiled[row]
                 tool.examples = tuple(pack_text(text, self.embedder) for text in asked[row])
                 tool.vector = vector.tobytes()
                 tool.embedding_words = tool.embedding_property_words = tool.example_texts = ()
@@ -187,8 +181,7 @@ class Compiler:
         examples = tuple(
             (row, example) for row, tool in enumerate(compiled) for example in tool.examples[:share]
         )
-        names_of = NameVectors(self.embedder, [tool.name_tokens for tool in compiled])
-        return Embedded(index_vectors(stacked), names_of, examples)
+        return Embedded(index_vectors(stacked), examples)
 
     def compile(self, tools: ToolList, store: ToolStore) -> Catalog:
         """Both steps at once."""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from itertools import chain
 from math import sqrt
 from pathlib import Path
-from typing import NamedTuple
 
 import faiss
 import msgspec
@@ -31,31 +30,13 @@ _pointer = faiss.swig_ptr
 PROPERTY_SHARE = 0.35
 """Weight of the properties' vector beside that of the text."""
 
-TELLING = 12
-"""Tokens of a query that names are compared with."""
-
-_PIECE = 4_096
-"""Tokens whose vectors are in memory as floats at a time."""
-
 
 class QueryVectors(msgspec.Struct, frozen=True, eq=False):
-    """A query as a whole, then by sentences, each of shape (dimension,)."""
+    """A query as a whole and, in a conversation, by its turns, each of shape (dimension,)."""
 
     vectors: list[Floats]
     familiarity: float
     """How much of the query the model knows, 0 to 1."""
-    tokens: Sequence[int]
-    """The tokens of the query without what was said before."""
-    is_strange: bool
-    """Whether it was looked up as of another language by its words, not by its grammar."""
-
-
-class TellingTokens(NamedTuple):
-    """The tokens of a query that say most."""
-
-    ids: Rows
-    distinct: int
-    """How many distinct tokens the query has."""
 
 
 class Embedder(WordTables):
@@ -80,78 +61,39 @@ class Embedder(WordTables):
             model.tokenizer, model.unk_token_id, BUNDLED_LANGUAGES if is_bundled else None
         )
         self.dimension = int(self._rows.shape[1])
-        self.lengths = self._lengths()
-        """Of each token's vector; it grows with how telling the token is."""
 
     def query(
         self,
-        spoken: Sequence[Sequence[str]],
+        spoken: Sequence[str],
         earlier: Sequence[tuple[Sequence[str], float]] = (),
         *,
         is_strange: bool = False,
     ) -> QueryVectors | None:
-        """Return the vectors of a query and of its sentences; None when no word of it is known.
+        """Return the vectors of a query, given as its words; None when no word of it is known.
 
         A strange one, of which no tool has a word, may be in another language by its words alone.
 
-        What was said `earlier` adds to the whole by its weight, and is compared like a sentence
-        that is as much less similar to everything.
+        What was said `earlier` adds to the whole by its weight. It is also compared by itself, as
+        is the last turn, and is as much less similar to everything.
         """
+        is_foreign = is_strange and not earlier and self.is_foreign_question(spoken)
+        table = self._foreign if is_foreign else self._words_of(spoken)
+        whole = np.zeros(self.dimension, np.float32)
+        self._sum(spoken, whole, table)
+        turns: list[Floats] = []
+        familiar = table.familiarity(spoken)
         if earlier:
-            return self._with_earlier(spoken, earlier)
-        whole, *sentences = spoken
-        is_strange = is_strange and self.is_foreign_question(whole)
-        table = self._foreign if is_strange else self._words_of(whole)
-        familiar = table.familiarity(whole)
-        if familiar <= 0:
-            return None
-        tokens = table.ids_of_all(whole)
-        vector = np.zeros(self.dimension, np.float32)
-        self._add_rows(tokens, table, vector)
-        if not np.count_nonzero(vector):
-            return None
-        # A short sentence tells its language worse than the whole does.
-        of_sentences = table if is_strange else None
-        vectors = [_unit(vector), *(self.encode(found, of_sentences) for found in sentences)]
-        return QueryVectors(vectors, familiar, tokens, is_strange)
-
-    def _with_earlier(
-        self, spoken: Sequence[Sequence[str]], earlier: Sequence[tuple[Sequence[str], float]]
-    ) -> QueryVectors | None:
-        familiar = self.familiarity([*spoken[0], *chain(*(found for found, _ in earlier))])
-        whole, part = np.zeros((2, self.dimension), np.float32)
-        self._sum(spoken[0], whole)
-        parts = [self.encode(found) for found in (spoken[1:] or spoken)]
+            familiar = self.familiarity([*spoken, *chain(*(found for found, _ in earlier))])
+            turns.append(_unit(whole.copy()))
         for found, weight in earlier:
-            part.fill(0)
+            part = np.zeros(self.dimension, np.float32)
             self._sum(found, part)
             part *= np.float32(weight)
             whole += part
-            parts.append(_unit(part.copy()) * np.float32(weight))
+            turns.append(_unit(part) * np.float32(weight))
         if familiar <= 0 or not np.count_nonzero(whole):
             return None
-        return QueryVectors([_unit(whole), *parts], familiar, self.token_ids(spoken[0]), False)
-
-    def telling_tokens(self, tokens: Sequence[int]) -> TellingTokens:
-        """Return those tokens of a text whose vectors are longest, at most TELLING of them."""
-        distinct = np.array(list(dict.fromkeys(tokens)), np.intp)
-        if len(distinct) <= TELLING:
-            return TellingTokens(distinct, len(distinct))
-        longest = (-self.lengths[distinct]).argsort(kind="stable")[:TELLING]
-        return TellingTokens(distinct[longest], len(distinct))
-
-    def best_matches(self, tokens: Rows, telling: TellingTokens) -> Floats:
-        """For each token its best inner product with a unit vector of the telling ones.
-
-        Shape (tokens,).
-        """
-        # Gathered and converted together: for some dozens of rows the calls cost most.
-        vectors = self.token_vectors(np.concatenate((telling.ids, tokens)))
-        split = len(telling.ids)
-        products = vectors[:split] @ vectors[split:].T
-        products /= self.lengths[telling.ids, None]
-        best: Floats = np.maximum.reduce(products)
-        return best
+        return QueryVectors([_unit(whole), *turns], familiar)
 
     def tools(self, texts: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Floats:
         """Return the vectors of tools, each given as the words of its text and of its properties.
@@ -174,23 +116,6 @@ class Embedder(WordTables):
         total = np.zeros(self.dimension, np.float32)
         self._sum(found, total, table)
         return _unit(total)
-
-    def _lengths(self) -> Floats:
-        every = np.arange(len(self._rows if self._mapping is None else self._mapping))
-        found = [
-            np.linalg.norm(self.token_vectors(every[at : at + _PIECE]), axis=1)
-            for at in range(0, len(every), _PIECE)
-        ]
-        lengths: Floats = np.maximum(np.concatenate(found), 1e-9, dtype=np.float32)
-        return lengths
-
-    def token_vectors(self, ids: Sequence[int] | NDArray[np.integer]) -> Floats:
-        """Return the vectors of tokens as they are added up, shape (tokens, dimension)."""
-        rows = self._rows.take(ids if self._mapping is None else self._mapping[ids], axis=0)
-        vectors: Floats = rows.astype(np.float32)
-        if self._weights is not None:
-            vectors *= self._weights[ids].astype(np.float32)[:, None]
-        return vectors
 
     def _sum(self, found: Sequence[str], out: Floats, table: Words | None = None) -> None:
         """Add up the rows of the words' tokens."""

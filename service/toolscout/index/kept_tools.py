@@ -76,20 +76,16 @@ def _fits(tool: CompiledTool) -> bool:
         and len(set(counts.terms)) == len(counts.terms)
         and len(counts.counts) == 8 * len(counts.terms)
         and all(0 <= number < _MOST for number in (tool.tokens, *counts.lengths))
-        and len(tool.name_tokens) % 4 == 0
         and all(tool.spellings)
     )
 
 
 def _are_usable(found: Sequence[CompiledTool], embedder: Embedder) -> bool:
-    """Whether all vectors have the length 1 or 0, and the model has all tokens."""
+    """Whether all vectors have the length 1 or 0."""
     packed = b"".join([tool.vector or b"" for tool in found])
     vectors = np.frombuffer(packed, np.float32).reshape(-1, embedder.dimension)
     squares = np.einsum("td,td->t", vectors, vectors)
-    tokens = np.frombuffer(b"".join([tool.name_tokens for tool in found]), np.int32)
-    is_unit = np.abs(squares - 1.0) < _NEARLY
-    is_known = (tokens >= 0) & (tokens < len(embedder.lengths))
-    return bool((is_unit | (squares == 0)).all() and is_known.all())
+    return bool(((np.abs(squares - 1.0) < _NEARLY) | (squares == 0)).all())
 
 
 def _completed(tool: CompiledTool, wire: bytes) -> CompiledTool:

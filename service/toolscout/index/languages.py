@@ -6,9 +6,8 @@ a Korean question is compared with the vectors that English tools have already. 
 pieces as SentencePiece's unigram model does it (Kudo 2018).
 """
 
-import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -19,8 +18,7 @@ from safetensors.numpy import load_file
 
 from toolscout import data
 from toolscout.common.spelling import normalise
-from toolscout.text.clauses import clauses
-from toolscout.text.tokens import is_cjk, words
+from toolscout.text.tokens import is_cjk
 
 BUNDLED_LANGUAGES = Path(__file__).parent.parent / "model" / "languages"
 
@@ -132,8 +130,6 @@ def _known(word: str, pieces: list[str], letters: int) -> float:
     return known
 
 
-_STOPS = re.compile(r"[.!?\n]")
-
 STRANGE = 1 / 3
 """Share of a text's words that have to be foreign or unknown."""
 
@@ -144,12 +140,6 @@ def function_words() -> frozenset[str]:
     found = _foreign() - _english()
     names = frozenset(data.load("foreign")["in_names"].split())
     return frozenset(found | {word.capitalize() for word in found - names})
-
-
-def parts_of(text: str) -> Iterator[list[str]]:
-    """Yield the words of a text, and of its sentences and clauses, which are looked up alone."""
-    for part in (text, *_STOPS.split(text), *clauses(text)):
-        yield words(part)
 
 
 def is_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> bool:

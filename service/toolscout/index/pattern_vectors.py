@@ -95,7 +95,7 @@ def read_pattern(query: Query, vectors: QueryVectors | None) -> Pattern:
 def pack_text(text: str, embedder: Embedder) -> bytes:
     """Return a text as a packed pattern."""
     query = analyse(text)
-    return pack(read_pattern(query, embedder.query(query.embedding_texts)))
+    return pack(read_pattern(query, embedder.query(query.embedding_words)))
 
 
 def keep(point: Floats) -> Kept:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index.bm25 import Hit, LexicalScores
-from toolscout.index.embedder import Embedder, Floats, Rows, TellingTokens
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
 from toolscout.index.names import Mention
@@ -95,9 +94,6 @@ class Source(Protocol):
         Where traits are not indexed, only those are looked at that can be among the `top_k` for a
         pattern, or are to be kept.
         """
-
-    def name_likeness(self, embedder: Embedder, query: TellingTokens, rows: Rows) -> Floats | None:
-        """How well the names of some tools are found in a query; None without vectors."""
 
     def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:
         """Return the nouns whose identifiers a tool requires, each with its possible finders."""

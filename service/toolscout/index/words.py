@@ -20,7 +20,6 @@ from toolscout.index.languages import (
     has_letters,
     is_foreign,
     may_be_foreign,
-    parts_of,
     telling_words,
 )
 from toolscout.text.tokens import MAX_WORD, spoken_name, words
@@ -129,13 +128,11 @@ class WordTables:
         return may_be_foreign(words(text), self._has_whole) or self.is_in_other_language(text)
 
     def is_in_other_language(self, text: str) -> bool:
-        """Whether a text, or a part of it, is in a language of which English tools have no word."""
+        """Whether a text is in a language of which English tools have no word."""
         if not text.isascii() and has_letters(text):
             return True
         found = words(text)
-        if not self._telling.isdisjoint(found) and any(map(self.is_foreign, parts_of(text))):
-            return True
-        return self.is_foreign_question(found)
+        return self.is_foreign(found) or self.is_foreign_question(found)
 
     def prepare(self) -> None:
         """Load what only some questions need; it takes 0.1 s and 23 MiB."""

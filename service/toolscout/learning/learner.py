@@ -117,7 +117,7 @@ class Learner:
         if not len(known.chains):
             return None
         query = analyse(pattern)
-        vectors = self._embedder.query(query.embedding_texts)
+        vectors = self._embedder.query(query.embedding_words)
         familiarity = 0.0 if vectors is None else vectors.familiarity
         found = read_pattern(query, vectors)
         return known.chains.insight(found, familiarity, self._clock(), fits)

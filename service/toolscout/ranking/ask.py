@@ -146,7 +146,7 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     lexical: LexicalScores | None = None
     vectors: QueryVectors | None = None
     cosine: Floats | None = None
-    """Similarity by the best sentence, for ranking."""
+    """Similarity by the best turn of a conversation, for ranking."""
     whole: Floats | None = None
     """Similarity of the query as a whole, for judging whether anything fits."""
     familiarity: float = 0.0

@@ -52,9 +52,11 @@ WEAK = NO_MATCH_BELOW
 `no_match_below` says otherwise.
 """
 
-FAMILIAR, FAMILIAR_UNSPACED = 0.6, 0.35
+FAMILIAR, FAMILIAR_UNSPACED = 0.6, 0.2
 """Familiarity of a query from which its cosine counts; below, it is that of a few known pieces. In
-scripts without spaces between words, short words and endings are never known.
+scripts without spaces between words, short words and endings are never known: with .35 there, of
+1,195 questions in other languages 2.5 % were no match, with .2 are 1.0 %, and of 1,681 that no tool
+answers 17.4 % are, as before (17.8 %).
 """
 
 

@@ -1,22 +1,32 @@
 """Cover the clauses of a request for several tools, so that each finds its tool among the first.
 
-Greedy facility location (Nemhauser, Wolsey and Fisher 1978): every place goes to the tool that adds
-most to the coverage of the clauses and the score of the whole request.
+Only where two clauses have verbs of their own and different best tools: other requests gain nothing
+from being cut. Greedy facility location (Nemhauser, Wolsey and Fisher 1978): every place goes to
+the tool that adds most to the coverage of the clauses and the score of the whole request.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 
 import numpy as np
 
+from toolscout import data
 from toolscout.index.embedder import Embedder
 from toolscout.index.vector_index import VectorIndex
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Floats, Ranking
 from toolscout.ranking.choose import among_best
 from toolscout.ranking.fuse import highest, scaled, without
-from toolscout.text.clauses import clauses, may_have_several
 from toolscout.text.tokens import words
+from toolscout.tools.risk import verb_kind
+
+MAX_CLAUSES = 6
+"""Maximum number of clauses."""
+
+MIN_WORDS = 3
+"""Minimum words of a clause; shorter ones ("Rome and Paris") ask for nothing."""
 
 WHOLE = 0.7
 """Weight of the score for the whole request, relative to the coverage of the clauses."""
@@ -38,41 +48,62 @@ def cover(ranking: Ranking) -> list[int] | None:
     those of the whole request have been counted.
     """
     embedder, index = ranking.embedder, ranking.source.vectors
-    if embedder is None or index is None or not may_have_several(ranking.query.resolved_text):
+    if embedder is None or index is None:
         return None
     parts = clauses(ranking.query.resolved_text)
-    if len(parts) < 2:
-        return None
-    wishes = list(_wishes(ranking, parts, embedder, index))
-    if len(wishes) < 2:
+    served = _served(ranking, parts, embedder, index) if len(parts) > 1 else []
+    if len({int(one.argmax()) for one in served}) < 2:
         return None
     is_candidate = np.zeros(len(ranking.scores), bool)
     is_candidate[among_best(ranking.scores, DEPTH_OF_WHOLE)] = True
-    for wish in wishes:
-        is_candidate[among_best(wish, DEPTH)] = True
+    for one in served:
+        is_candidate[among_best(one, DEPTH)] = True
     rows = np.flatnonzero(is_candidate)
-    leading = _greedy(np.array([wish[rows] for wish in wishes]), ranking.scores[rows])
+    leading = _greedy(np.array([one[rows] for one in served]), ranking.scores[rows])
     led: list[int] = rows[list(islice(leading, len(ranking.ranked)))].tolist()
     taken = set(led)
     return led + [row for row in ranking.ranked if row not in taken]
 
 
-def _wishes(
-    ranking: Ranking, parts: Sequence[str], embedder: Embedder, index: VectorIndex
-) -> Iterator[Floats]:
-    """Return how well each tool fits each relevant clause, 0 to 1, shape (clauses, tools)."""
-    unspaced, allowed = ranking.query.unspaced, ranking.allowed
-    is_strange = ranking.vectors is not None and ranking.vectors.is_strange
-    for part in parts:
-        vectors = embedder.query([words(part)], is_strange=is_strange)
-        if vectors is None or not calibration.is_familiar(vectors.familiarity, unspaced):
-            continue
-        cosine, _ = index.similarities(vectors)
-        if allowed is not None:
-            cosine = without(cosine, allowed)
-        best = calibration.Evidence(None, None, float(highest(cosine)))
+def clauses(text: str) -> list[str]:
+    """Split an English text at the ends of sentences and at words such as "and" and "then".
+
+    Only clauses with a verb are returned: the others name what one of these is about.
+    """
+    cut, verbs = _rules()
+    parts = [part.strip() for part in cut.split(text)]
+    if len(parts) < 2:
+        return []
+    asking = (part for part in parts if len(part.split()) >= MIN_WORDS and _asks(part, verbs))
+    return list(islice(asking, MAX_CLAUSES))
+
+
+def _asks(part: str, verbs: frozenset[str]) -> bool:
+    return verb_kind(part) is not None or not verbs.isdisjoint(part.lower().split())
+
+
+@cache
+def _rules() -> tuple[re.Pattern[str], frozenset[str]]:
+    """Return what cuts a text, and the verbs that tools do not have."""
+    table = data.load("clauses")
+    words_of_cuts = "|".join(table["cuts"].split())
+    cut = rf"(?<=[.!?;:])\s+(?=\S)|,?\s+(?:{words_of_cuts})\b,?"
+    return re.compile(cut, re.IGNORECASE), frozenset(table["verbs"].split())
+
+
+def _served(
+    ranking: Ranking, parts: list[str], embedder: Embedder, index: VectorIndex
+) -> list[Floats]:
+    """Return how well each tool fits each relevant clause, 0 to 1, shape (tools,) each."""
+    read = (embedder.query(words(part)) for part in parts)
+    known = [one for one in read if one and calibration.is_familiar(one.familiarity, 0.0)]
+    served = []
+    for cosine in index.products([one.vectors[0] for one in known]):
+        allowed = cosine if ranking.allowed is None else without(cosine, ranking.allowed)
+        best = calibration.Evidence(None, None, float(highest(allowed)))
         if calibration.relevance(best) >= RELEVANT:
-            yield scaled(cosine)
+            served.append(scaled(allowed))
+    return served
 
 
 def _greedy(served: Floats, scores: Floats) -> Iterator[int]:

@@ -55,7 +55,7 @@ class Decided:
         if ranking.scan is not None or not catalog.digest or _is_long(ask):
             return  # as many rows as match; a part of a catalog; a key of any size
         size = _BASE_BYTES + _TOOL_BYTES * len(catalog) + _TERM_BYTES * len(ranking.query.terms)
-        size += 3 * len(ask.pattern) + _VECTOR_BYTES * len(ranking.query.embedding_texts)
+        size += 3 * len(ask.pattern) + _VECTOR_BYTES
         with suppress(TypeError):
             without = replace(decision, ranking=replace(ranking, source=None, prior=None))
             self._kept.put((id(catalog), ask), (ref(catalog), version, without), size)

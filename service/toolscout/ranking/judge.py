@@ -114,6 +114,6 @@ def _is_weak(ranking: Ranking) -> bool:
         coverage = float(ranking.lexical.covered.max(initial=0.0)) / ranking.lexical.total
     is_familiar = calibration.is_familiar(ranking.familiarity, ranking.query.unspaced)
     if ranking.cosine is not None and is_familiar:
-        # By the best sentence, because one sentence of a long dialogue may ask for a tool.
+        # By the best turn, because one turn of a long dialogue may ask for a tool.
         cosine = float(ranking.cosine.max(initial=0.0)) * ranking.familiarity
     return calibration.has_evidence(coverage, cosine)

@@ -10,7 +10,7 @@ from toolscout.index.bm25 import LexicalScores
 from toolscout.index.source import Source
 from toolscout.ranking import calibration, fuse
 from toolscout.ranking.ask import Floats, Learned, Ranking
-from toolscout.ranking.choose import among_best, best
+from toolscout.ranking.choose import best
 from toolscout.ranking.judge import evidence
 from toolscout.text.query import Query
 
@@ -58,7 +58,8 @@ def by_both(ranking: Ranking) -> Floats:
         return by_words(ranking)
     query = ranking.query
     is_one_word = all(term.via is not None for term in query.terms[1:])
-    weight = fuse.semantic_weight(query.unspaced, is_one_word=is_one_word) * ranking.familiarity
+    known = min(1.0, ranking.familiarity / fuse.KNOWN_ENOUGH)
+    weight = fuse.semantic_weight(query.unspaced, is_one_word=is_one_word) * known
     fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
@@ -80,16 +81,6 @@ def by_expression(ranking: Ranking) -> Floats:
     # A match without a literal word still counts; words only order the matches.
     scores[rows] = 1.0 + ranking.lexical.bm25[rows]
     return scores
-
-
-NAME_SHARE = 0.2
-"""Score added, to a fused score of 0 to 1, for a name whose words all occur in the query."""
-
-NAMED_TOKENS = 16
-"""Distinct tokens of a query up to which names count fully: of more, some resemble any word."""
-
-NAMED_DEPTH = 16
-"""Number of best tools whose names are compared."""
 
 
 Words = Callable[[Source, Query], LexicalScores]
@@ -127,24 +118,8 @@ SCORERS = {
 
 
 def fused(ranking: Ranking) -> Floats:
-    """Fuse the evidence for each tool into one score, its name included."""
-    scores = SCORERS[ranking.ranker].fuse(ranking)
-    return _with_names(ranking, scores) if ranking.ranker == "hybrid" else scores
-
-
-def _with_names(ranking: Ranking, scores: Floats) -> Floats:
-    """Add the similarity of a tool's name to the query, in place, for the best tools."""
-    embedder, vectors = ranking.embedder, ranking.vectors
-    if embedder is None or vectors is None:
-        return scores
-    rows = among_best(scores, NAMED_DEPTH)
-    telling = embedder.telling_tokens(vectors.tokens)
-    likeness = ranking.source.name_likeness(embedder, telling, rows)
-    if likeness is None:
-        return scores
-    share = NAME_SHARE * min(1.0, NAMED_TOKENS / telling.distinct)
-    scores[rows] += np.float32(share) * likeness
-    return scores
+    """Fuse the evidence for each tool into one score."""
+    return SCORERS[ranking.ranker].fuse(ranking)
 
 
 def with_experience(ranking: Ranking, scores: Floats) -> Ranking:

@@ -71,7 +71,7 @@ def score(ranking: Ranking) -> Ranking:
     assert source.vectors is not None
     cosine, whole, familiarity, learned = None, None, 0.0, None
     vectors = ranking.embedder.query(
-        query.embedding_texts, query.earlier, is_strange=is_strange(query, source.knows)
+        query.embedding_words, query.earlier, is_strange=is_strange(query, source.knows)
     )
     if vectors is not None:
         cosine, whole = source.vectors.similarities(vectors)

@@ -1,4 +1,4 @@
-"""Analyse a query once: words, weighted terms, sentences."""
+"""Analyse a query once: its words, and its weighted terms."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,12 +15,6 @@ from toolscout.text.tokens import MAX_WORD, is_cjk, normalise, word_terms, words
 MAX_QUERY_WORDS = 256
 """Maximum number of distinct words to rank by; a pasted page gains nothing from more."""
 
-SENTENCE_CHARS = 13
-"""Minimum characters of a sentence that is embedded separately; "Thanks!" is shorter."""
-
-MAX_SENTENCES = 16
-"""Maximum number of sentences that are embedded separately."""
-
 _SLUG = re.compile(r"(?<![\w./@:~-])\w*[a-z]\w*/\w+(?:-\w+)+(?![\w/-]|\.\w)")
 """What is named OWNER/SOME-NAME: not a/b of two plain words, which may be alternatives."""
 
@@ -28,8 +22,6 @@ TELLING_OTHERS = 2
 """Words that tell, beside a slug, from which the slug only names something."""
 
 _PLACEHOLDERS = re.compile(r"<[^<>]*>")
-_STOPS = re.compile(r"[.!?。！？\n]")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|\n+(?=\S)|(?<=[。！？])(?=\S)")
 
 STOP_WEIGHT = 0.15
 """Weight of a stop word: enough to break ties, too little to rank."""
@@ -61,8 +53,8 @@ class Query(msgspec.Struct, frozen=True):
 
     text: str
     terms: tuple[QueryTerm, ...]
-    embedding_texts: tuple[tuple[str, ...], ...]
-    """The texts to embed: the whole, then each sentence if there are several."""
+    embedding_words: tuple[str, ...]
+    """The words to embed."""
     unspaced: float = 0.0
     """Share of letters in scripts without spaces between words, 0 to 1."""
     resolved_text: str = ""
@@ -93,7 +85,7 @@ def _with_earlier(query: Query, earlier: Iterable[Earlier]) -> Query:
             known = terms.get(term.term)
             if known is None or known.weight < lighter.weight:
                 terms[term.term] = lighter
-        before.append((said.embedding_texts[0], weight))
+        before.append((said.embedding_words, weight))
     return msgspec.structs.replace(query, terms=tuple(terms.values()), earlier=tuple(before))
 
 
@@ -119,7 +111,7 @@ def _analyse(pattern: str) -> Query:
     return Query(
         text,
         tuple(terms.values()),
-        _embedding_texts(resolved, found),
+        _embedding_words(resolved, found),
         _unspaced(text, distinct),
         resolved,
         meanings,
@@ -165,23 +157,11 @@ def _unspaced(text: str, found: Iterable[str]) -> float:
     return sum(map(is_cjk, letters)) / len(letters) if letters else 0.0
 
 
-def _embedding_texts(text: str, found: list[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the texts to embed of a query and of its sentences, without `<placeholders>`.
-
-    A request for several tools often names each in a separate sentence, and a mean over all of them
-    is similar to none. Sentences as short as a greeting ask for nothing.
-    """
+def _embedding_words(text: str, found: list[str]) -> tuple[str, ...]:
+    """Return the words to embed of a query, without `<placeholders>`."""
     if "<" in text:
-        text = _PLACEHOLDERS.sub(" ", text)
-        found = words(text)
-    whole = tuple(found[:MAX_QUERY_WORDS])
-    # Most have no stop, and that check is faster.
-    if not _STOPS.search(text) or not _SENTENCE_END.search(text):
-        return (whole,)
-    parts = [part for part in _SENTENCE_END.split(text) if len(part.strip()) >= SENTENCE_CHARS]
-    if len(parts) < 2:
-        return (whole, tuple(words(parts[0]))) if parts else (whole,)
-    return (whole, *(tuple(words(part)[:MAX_QUERY_WORDS]) for part in parts[:MAX_SENTENCES]))
+        found = words(_PLACEHOLDERS.sub(" ", text))
+    return tuple(found[:MAX_QUERY_WORDS])
 
 
 def telling_terms(query: Query) -> list[str]:

@@ -163,7 +163,7 @@ def _wish(service: Service, space: str, ask: Ask) -> Wish:
 
     def vector(known: Collection[str]) -> Sequence[float] | None:
         vectors = service.engine.embedder.query(
-            query.embedding_texts, query.earlier, is_strange=is_strange(query, known.__contains__)
+            query.embedding_words, query.earlier, is_strange=is_strange(query, known.__contains__)
         )
         return None if vectors is None else vectors.vectors[0].tolist()
 

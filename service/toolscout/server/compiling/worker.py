@@ -217,7 +217,7 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
     worker.tell_alive()
     worker.check_size(lexical, compiled)
     yield pack(lexical, worker.seed)
-    vectors = compiler.vectors(lexical.names, compiled, worker.tell_alive)
+    vectors = compiler.vectors(compiled, worker.tell_alive)
     worker.tell_alive()
     spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
     if vectors is not None and vectors.examples:

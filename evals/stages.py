@@ -1,0 +1,187 @@
+"""What each stage of the ranking costs, what it changes, and what it earns.
+
+Every row switches one thing off, without a switch in the service: it replaces attributes of the
+service's modules, in this process and for as long as it is measured. An attribute that no longer
+exists is an error, and so is a row that changes no answer of any set.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import fmean
+from time import process_time
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from tqdm import tqdm
+
+from evals import metrics, paired, report
+from evals.rankers import Ours
+from evals.run import limited
+from evals.sets import Question, ToolSet, load_set
+from toolscout.index import expand, names, words
+from toolscout.ranking import calibration, coverage, fuse, prerequisites
+from toolscout.text import query, senses, tokens
+
+ENGLISH = (
+    *("dev/azure-mcp-2026", "dev/bfcl-live", "dev/nestful", "dev/apibank", "dev/asked-mcp"),
+    *("dev/vendor-usewhen", "train/metatool-multi", "train/metatool-single-full"),
+    *("train/sealtools-full", "train/toolbench-rapidapi", "train/toollinkos"),
+    *("train/gorilla-apibench", "train/asked-mcp"),
+)
+OTHERS = ("dev/asked-languages", "dev/zh-functions", "dev/functionchat-ko")
+MEASURES = ("nDCG@5", "P@1", "R@5")
+PER_SET = 100
+"""Questions of a set; of the languages of `OTHERS` together twice as many."""
+TIMED, ROUNDS = 200, 5
+"""Questions that are timed, and how often; the quickest round counts."""
+NEVER = 10**9
+"""A length that no word has."""
+
+
+class Switch(NamedTuple):
+    """One row: what is replaced to switch a thing off."""
+
+    title: str
+    changes: Sequence[tuple[Any, str, Any]]
+
+    @contextmanager
+    def off(self) -> Iterator[None]:
+        """Make the changes and undo them; what was remembered under either is forgotten."""
+        with ExitStack() as stack:
+            stack.callback(_forget)
+            for owner, attribute, value in self.changes:
+                stack.enter_context(patch.object(owner, attribute, value))
+            _forget()
+            yield
+
+
+def _forget() -> None:
+    """Empty the process-wide caches of the rankers, which hold what a switch changes."""
+    tokens._terms_of.clear()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("toolscout."):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
+
+
+SWITCHES = (
+    Switch("expansion", ((expand, "expand", lambda query, *_: query),)),
+    Switch("· synonyms", ((expand, "synonym_terms", dict),)),
+    Switch("· typing errors", ((expand, "MIN_FUZZY", NEVER),)),
+    Switch("· beginnings of words", ((expand, "MIN_PREFIX", NEVER),)),
+    Switch("senses of verbs", ((senses, "_senses", lambda: ({}, frozenset())),)),
+    Switch("names to the letter", ((names.NameIndex, "mentions", lambda *_: []),)),
+    Switch("slugs weigh little", ((query, "_without_slugs", lambda text, _: text),)),
+    Switch("several wishes", ((coverage, "clauses", lambda _: ()),)),
+    Switch("prerequisites", ((prerequisites, "_found_by", lambda _: ()),)),
+    Switch("familiarity", ((words.Words, "familiarity", lambda *_: 1.0),)),
+    Switch("judging", ((calibration, "outcome", lambda *_: "match"),)),
+    Switch(
+        "dictionary of other languages",
+        (
+            (words.WordTables, "_words_of", lambda self, _: self._words),
+            (words.WordTables, "is_foreign_question", lambda *_: False),
+        ),
+    ),
+    Switch("scores by words", ((fuse, "weighted_sum", lambda _, cosine, share: cosine * share),)),
+)
+
+
+class Row(NamedTuple):
+    """What one switch changes, in English and in other languages."""
+
+    title: str
+    cost: float
+    """Microseconds of CPU that a decision saves with it off."""
+    english: Sequence["Difference"]
+    others: Sequence["Difference"]
+
+
+class Difference(NamedTuple):
+    """The answers to the questions of one set, with and without."""
+
+    changed: float
+    """Share of the questions whose first five names differ, or their order."""
+    measures: Sequence[paired.Change]
+
+
+def report_of(folder: Path, model: str, limit: int | None) -> tuple[str, Any]:
+    """Return the table as Markdown, and every figure."""
+    ours = Ours("hybrid", model)
+    groups = [
+        [load_set(folder / "toolsets" / name) for name in names] for names in (ENGLISH, OTHERS)
+    ]
+    asked = [[_Asked(ours, one, limit or PER_SET) for one in group] for group in groups]
+    rows = []
+    for switch in tqdm(SWITCHES, desc="stages", unit="stage", disable=None):
+        with switch.off():
+            english, others = ([one.difference() for one in group] for group in asked)
+        rows.append(Row(switch.title, _cost(switch, asked[0][0]), english, others))
+    return _table(asked, rows), [row._asdict() for row in rows]
+
+
+class _Asked:
+    """One set with its questions, and what they are answered as shipped."""
+
+    def __init__(self, ours: Ours, asked: ToolSet, limit: int) -> None:
+        self._search = ours(asked.tools)
+        self.questions = limited(asked.questions, limit)
+        self.answers = self._answer()
+
+    def _answer(self) -> list[list[str]]:
+        return [self._search(one.text, metrics.SHORT).names for one in self.questions]
+
+    def seconds(self, questions: Sequence[Question]) -> float:
+        """Return the CPU time of answering some questions."""
+        began = process_time()
+        for one in questions:
+            self._search(one.text, metrics.SHORT)
+        return process_time() - began
+
+    def difference(self) -> Difference:
+        """Compare the answers of now with those as shipped."""
+        answers = self._answer()
+        changed = fmean(map(list.__ne__, self.answers, answers))
+        before, after = (metrics.each(self.questions, each) for each in (self.answers, answers))
+        pairs = ((before[measure], after[measure]) for measure in MEASURES)
+        return Difference(changed, [paired.change(*pair) for pair in pairs])
+
+    def mean(self, measure: str) -> float:
+        """Return a measure of the answers as shipped."""
+        return fmean(metrics.each(self.questions, self.answers)[measure])
+
+
+def _cost(switch: Switch, asked: _Asked) -> float:
+    """Return the microseconds that a decision takes less with a switch off, in turns with it on."""
+    questions = asked.questions[:TIMED]
+    asked.seconds(questions)
+    on, off = [], []
+    for _ in range(ROUNDS):
+        on.append(asked.seconds(questions))
+        with switch.off():
+            asked.seconds(questions)
+            off.append(asked.seconds(questions))
+        asked.seconds(questions)
+    return (min(on) - min(off)) / len(questions) * 1e6
+
+
+def _table(asked: Sequence[Sequence[_Asked]], rows: Sequence[Row]) -> str:
+    """Write a row for each switch, set by set of the same weight."""
+    header = ["switched off", "µs"]
+    for group, sets in zip(("English", "other languages"), asked, strict=True):
+        header.append(f"{group}: first five differ")
+        header += [f"{name} ({fmean(one.mean(name) for one in sets):.3f})" for name in MEASURES]
+    cells = [
+        [row.title, f"{row.cost:.0f}", *_of_group(row.english), *_of_group(row.others)]
+        for row in rows
+    ]
+    return report.table(header, cells, markdown=True)
+
+
+def _of_group(found: Sequence[Difference]) -> Iterator[str]:
+    yield f"{fmean(one.changed for one in found):.1%}"
+    for place in range(len(MEASURES)):
+        yield str(paired.over_sets([one.measures[place] for one in found]))
