@@ -1,5 +1,7 @@
 """Where code lives, and what may import what."""
 
+import re
+
 import pytest
 
 from docs.generate.house import (
@@ -70,3 +72,11 @@ def test_no_modules_import_each_other_in_a_circle():
         for name in leaves:
             del below[name]
     assert sorted(below) == []
+
+
+def test_a_field_of_a_question_is_named_in_few_modules():
+    """A question is defined once; whoever adds a field touches what uses it, and no carrier."""
+    names = re.compile(r'\bask\.detail\b|^    detail: Detail \||"detail": get_args', re.MULTILINE)
+    named = [name for name, path in modules().items() if names.search(path.read_text("utf-8"))]
+    assert "ranking.selecting" in named
+    assert len(named) <= 5

@@ -15,9 +15,10 @@ from typing import Any, Unpack, get_args
 
 import msgspec
 
+from toolscout.contract import fields
 from toolscout.contract.answers import Counts, Match, Resolution
-from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Outcome, RankerName
-from toolscout.contract.requests import Filters, Messages
+from toolscout.contract.fields import DEFAULT_TOP_K, Outcome, RankerName
+from toolscout.contract.requests import Filters, Messages, SearchOptions
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest, did_you_mean
 from toolscout.index.cache import CatalogCache
@@ -30,7 +31,7 @@ from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import MAX_TOOLS, ToolList
 from toolscout.learning.examples import ExamplePriors, judged
-from toolscout.ranking.ask import Ask, DecideOptions, Decision, SearchOptions
+from toolscout.ranking.ask import Ask, DecideOptions, Decision
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
 from toolscout.ranking.decided import NO_EXPERIENCE, Decided
@@ -42,11 +43,7 @@ from toolscout.text.conversation import Conversation
 from toolscout.tools.conversion import NONE_SKIPPED, Skipped, list_in, read_usable
 
 _TENANT = "local"
-CHOICES: dict[str, Sequence[str]] = {
-    "ranker": get_args(RankerName),
-    "no_match": get_args(NoMatch),
-    "detail": get_args(Detail),
-}
+CHOICES = fields.CHOICES | {"no_match": get_args(NoMatch)}
 """Options with few values."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}")
@@ -190,8 +187,9 @@ class Engine:
             raise InvalidRequest(f"filters must be a Filters, got {type(filters).__name__}")
         if _number(budget, "budget_tokens") < 0:
             raise InvalidRequest(f"budget_tokens must be at least 0, got {budget}")
-        if isinstance(given.get("always_keep"), str):
+        if isinstance(keep := given.get("always_keep", ()), str):
             raise InvalidRequest("always_keep: expected a list of names, got str")
+        given["always_keep"] = tuple(keep)
         return Ask(**self._defaults | given, **msgspec.structs.asdict(said), top_k=top_k)
 
     def resolve(self, name: str) -> list[str]:

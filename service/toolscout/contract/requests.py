@@ -4,7 +4,8 @@ Messages have the shapes of OpenAI, Anthropic, or plain `{role, content}`. Only 
 of them is decoded.
 """
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, TypedDict
 
 import msgspec
 
@@ -128,30 +129,55 @@ class Context(msgspec.Struct, frozen=True):
     signals: Annotated[tuple[Signal, ...], msgspec.Meta(max_length=MAX_SIGNALS)] | None = None
 
 
-class SearchFields(msgspec.Struct, frozen=True, kw_only=True):
-    """What every search takes beside its query.
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What a question says of its answer, in every interface: `ranking.ask.Ask` has no others.
 
-    `tools` stays raw: its hash finds a catalog that was compiled before.
+    Settings, and then defaults, stand for None.
     """
 
     top_k: TopK | None = None
-    max_tools: TopK | None = None
     always_keep: Names | None = None
-    tools: msgspec.Raw = ABSENT
-    catalog: str | None = None
     ranker: RankerName | None = None
-    explain: bool | None = None
-    latency_budget_ms: LatencyBudget | None = None
     filters: Filters | None = None
     min_score: Score | None = None
     no_match_below: Score | None = None
     budget_tokens: BudgetTokens | None = None
     detail: Detail | None = None
+    """The level of detail of the selected tools, which the budget pays for."""
     include_definitions: bool | None = None
     session: Session | None = None
     context: Context | None = None
-    complete_chain: bool | None = None
     prerequisites: bool | None = None
+    """Whether tools that find required identifiers are selected too."""
+
+
+class SearchOptions(TypedDict, total=False):
+    """The same as arguments of `Engine.search`, but those of answers over a network."""
+
+    always_keep: Sequence[str]
+    ranker: RankerName | None
+    filters: Filters | None
+    min_score: float
+    budget_tokens: int | None
+    detail: Detail | None
+    session: Session | None
+    context: Context | None
+    no_match_below: float | None
+    prerequisites: bool
+
+
+class SearchFields(Options, frozen=True, kw_only=True):
+    """What every search takes beside its query.
+
+    `tools` stays raw: its hash finds a catalog that was compiled before.
+    """
+
+    max_tools: TopK | None = None
+    tools: msgspec.Raw = ABSENT
+    catalog: str | None = None
+    explain: bool | None = None
+    latency_budget_ms: LatencyBudget | None = None
+    complete_chain: bool | None = None
 
 
 class SearchRequest(SearchFields, frozen=True, kw_only=True):

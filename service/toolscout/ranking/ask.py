@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.contract.bounds import MAX_PATTERN_CHARS
-from toolscout.contract.fields import DEFAULT_TOP_K, Detail, Outcome, RankerName
-from toolscout.contract.requests import Context, Filters, Session
+from toolscout.contract.fields import DEFAULT_TOP_K, Outcome, RankerName
+from toolscout.contract.requests import Options
 from toolscout.index.bm25 import LexicalScores
 from toolscout.index.embedder import Embedder, QueryVectors
 from toolscout.index.facets import Allowed
@@ -53,48 +53,27 @@ _NO_QUERY = Query("", (), ())
 _NO_SCORES = np.zeros(0, np.float32)
 
 
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to a catalog, from any interface."""
+class Ask(Options, frozen=True, kw_only=True):
+    """A question to a catalog, from any interface, with its defaults."""
 
     pattern: str
     earlier: tuple[Earlier, ...] = ()
     """What was said before in a conversation."""
     top_k: int = DEFAULT_TOP_K
-    always_keep: Sequence[str] = ()
+    always_keep: tuple[str, ...] = ()
     ranker: RankerName = "auto"
     no_match: NoMatch = "empty"
     no_match_below: float = WEAK
     """The outcome is no match if the best tool's calibrated score, 0 to 1, is below this."""
-    filters: Filters | None = None
     min_score: float = 0.0
     budget_tokens: int | None = None
-    detail: Detail | None = None
-    """The level of detail of the selected tools, which the budget pays for."""
     include_definitions: bool = False
     prerequisites: bool = True
-    """Whether tools that find required identifiers are selected too."""
-    session: Session | None = None
-    context: Context | None = None
 
     @property
     def ranking_part(self) -> str:
         """Return the characters of the pattern to rank by; the rest is ignored, never an error."""
         return self.pattern.strip()[:MAX_PATTERN_CHARS]
-
-
-class SearchOptions(TypedDict, total=False):
-    """Arguments of a search beside its query; as fields of `Ask`, but None means the default."""
-
-    always_keep: Sequence[str]
-    ranker: RankerName | None
-    filters: Filters | None
-    min_score: float
-    budget_tokens: int | None
-    detail: Detail | None
-    session: Session | None
-    context: Context | None
-    no_match_below: float | None
-    prerequisites: bool
 
 
 class DecideOptions(TypedDict, total=False):

@@ -22,6 +22,7 @@ from toolscout.contract.requests import (
     BatchRequest,
     FilterRequest,
     HotRequest,
+    Options,
     Question,
     ResolveRequest,
     SearchFields,
@@ -54,9 +55,6 @@ HASHED_AT_ONCE = 1 << 18
 
 MAX_LISTS = 16
 """Maximum number of lists of names after the tools that are skipped to find their end."""
-
-_ASKED = tuple(set(Ask.__struct_fields__) & set(SearchFields.__struct_fields__))
-"""Fields of a request that are those of a question."""
 
 _SET = tuple(set(Ask.__struct_fields__) & BY_NAME.keys())
 """Fields of a question that a setting has the default of."""
@@ -215,7 +213,7 @@ def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) 
     if not pattern.strip():
         raise blank(path)
     need_tools(request)
-    given = {name: getattr(request, name) for name in _ASKED}
+    given = {name: getattr(request, name) for name in Options.__struct_fields__}
     for name in ("top_k", "budget_tokens"):
         given[name] = whole(name, given[name])
     given["top_k"] = given["top_k"] or whole("max_tools", request.max_tools)
