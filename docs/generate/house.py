@@ -89,7 +89,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_450,
+        7_350,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -98,7 +98,7 @@ PRODUCTS = {
             "playground",
         ),
         ("core",),
-        8_460,
+        8_670,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_640),
     "turns": Product(

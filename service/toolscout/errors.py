@@ -31,7 +31,9 @@ class FieldError:
     """One thing wrong, at one place: `tools[17].name`."""
 
     path: str
+    """Path of the field, such as `tools[17].name`."""
     message: str
+    """What is wrong there."""
 
 
 def wrong_field(root: str, error: msgspec.ValidationError) -> FieldError:
@@ -42,7 +44,7 @@ def wrong_field(root: str, error: msgspec.ValidationError) -> FieldError:
     place = str(error).replace(" - at `key` in `$", " - at `$")
     message, _, where = place.partition(" - at `$")
     path = (root + where.rstrip("`")).lstrip(".")
-    return FieldError(path or "body", _in_words(message.partition(" '")[0]))
+    return FieldError(path or "body", in_words(message.partition(" '")[0]))
 
 
 _KINDS = {
@@ -60,7 +62,7 @@ UNKNOWN_KEY = re.compile(r"Object contains unknown field `([^`]*)`")
 _BOUNDS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than", "==": "exactly"}
 
 
-def _in_words(message: str) -> str:
+def in_words(message: str) -> str:
     """Say what the decoder says without its types; other messages stay as they are."""
     for pattern, words in _WORDS.items():
         if found := pattern.match(message):

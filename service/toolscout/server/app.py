@@ -1,22 +1,34 @@
 """Build the ASGI application from the settings."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from litestar import Litestar, Request, Response, asgi
+from litestar import Litestar, Response
+from litestar.connection import ASGIConnection
 from litestar.enums import ScopeType
-from litestar.exceptions import HTTPException
+from litestar.exceptions import (
+    HTTPException,
+    MethodNotAllowedException,
+    NotFoundException,
+    ValidationException,
+)
+from litestar.handlers import BaseRouteHandler
 from litestar.types import Receive, Scope, Send
 
 from toolscout import playground
 from toolscout.common.optional import needed
-from toolscout.server.endpoint import serve
-from toolscout.server.http.answer import answer_refused
-from toolscout.server.http.problems import Refused
-from toolscout.server.http.request import request_id
+from toolscout.errors import FieldError, InvalidRequest, in_words
+from toolscout.server.calls import lookup
+from toolscout.server.calls.typed import Call
+from toolscout.server.endpoint import admit, serve
+from toolscout.server.http.answer import Answer, answer_of
+from toolscout.server.http.problems import CODES, Refused
+from toolscout.server.http.request import Request, Route
+from toolscout.server.observe.record import Trace
 from toolscout.server.openapi import pages
-from toolscout.server.routes.table import ROUTES, Route, Router
+from toolscout.server.routes.table import RAW, RawCall, near_paths, shown_path, typed
 from toolscout.server.service import Service
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
@@ -26,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Application:
-    """The ASGI application: a Litestar app in which one router is mounted."""
+    """The ASGI application: a Litestar app, and the calls that are looked up before it."""
 
     def __init__(self, settings: Settings) -> None:
         """Load everything; nothing is served before `lifespan.startup`.
@@ -36,34 +48,61 @@ class Application:
         """
         self.service = Service(settings)
         self._facade = mcp_facade()(self.service) if settings.mcp else None
-        self._router = Router(_routes(settings, self._facade))
-        self._searches = {
-            path: found for path, found in self._router.plain.items() if found.call == "search"
+        raw = list(RAW)
+        if self._facade is not None:
+            # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
+            raw.append(RawCall("POST", self._facade.relay, Route("/mcp", "mcp")))
+        self._raw = {
+            path: partial(_answer_raw, call)
+            for call in raw
+            for path in (call.route.path, f"{call.route.path}/")
         }
         self._litestar = Litestar(
-            route_handlers=[asgi("/", is_mount=True, copy_scope=False)(self._mounted)],
+            route_handlers=[
+                *typed(),
+                *pages.HANDLERS,
+                *(pages.PLAYGROUND if playground.is_on(settings) else ()),
+            ],
+            request_class=Call,
+            guards=[_admit],
             lifespan=[self._lifespan],
-            exception_handlers={HTTPException: _malformed},
+            exception_handlers={Exception: _kept},
             openapi_config=None,
             logging_config=None,
+            request_max_body_size=None,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's lifespan."""
         if scope["type"] == ScopeType.HTTP:
-            # The way through Litestar costs 9 µs, 5 to 9 % of a warm search by digest.
-            search = self._searches.get(scope["path"])
-            if search is not None:
-                await serve(self.service, search, {}, scope, receive, send)
-                return
-            # Litestar shortens the path of what is mounted.
-            scope.setdefault("state", {})["path"] = scope["path"]
-        await self._litestar(scope, receive, send)
+            handle = self._raw.get(scope["path"]) or self._routed
+            await serve(self.service, handle, scope, receive, send)
+        else:
+            await self._litestar(scope, receive, send)
 
-    async def _mounted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["path"] = scope["state"]["path"]
-        found = self._router.find(scope["path"])
-        await serve(self.service, *found, scope, receive, send)
+    async def _routed(self, service: Service, request: Request, trace: Trace) -> Answer:
+        """Return what Litestar answers.
+
+        Raises:
+            Refused, InvalidRequest: there is no such path, or the request is at fault.
+        """
+        state: dict[str, Any] = {"service": service, "request": request, "trace": trace}
+        answered: list[Any] = []
+
+        async def receive() -> Any:
+            body = await request.json_body(service.settings)
+            if not body:
+                raise Refused("invalid_json", "the body is not valid JSON: it is empty")
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def keep(message: Any) -> None:
+            answered.append(message)
+
+        scope: Any = {**request.scope, "state": {**request.scope.get("state", {}), **state}}
+        await self._litestar(scope, receive, keep)
+        if "error" in scope["state"]:
+            raise _explained(scope["state"]["error"], request)
+        return answer_of(*answered)
 
     @asynccontextmanager
     async def _lifespan(self, _: Litestar) -> AsyncIterator[None]:
@@ -75,15 +114,62 @@ class Application:
             yield
 
 
-def _routes(settings: Settings, facade: "McpFacade | None") -> list[Route]:
-    """Every route that these settings serve."""
-    routes = [*ROUTES, *pages.ROUTES]
-    if playground.is_on(settings):
-        routes += pages.PLAYGROUND_ROUTES
-    if facade is not None:
-        # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
-        routes.append(Route("POST", "/mcp", facade.relay, "mcp"))
-    return routes
+async def _answer_raw(call: RawCall, service: Service, request: Request, trace: Trace) -> Answer:
+    """Return what a call answers that is looked up before Litestar.
+
+    Raises:
+        Refused: the method is another one.
+    """
+    if request.method != call.method:
+        request.route = call.route
+        raise _not_allowed([call.method])
+    admit(service, request, trace, call.route)
+    return await call.handler(service, request, trace)
+
+
+def _admit(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Check the head of a request that Litestar has found a handler for."""
+    state, opt = connection.scope["state"], handler.opt
+    path = shown_path(connection.scope["path_template"])
+    name = connection.path_params.get("id")
+    request: Request = state["request"]
+    request.catalog = name or ""
+    if "call" not in opt:  # what Litestar would answer to OPTIONS
+        routes = connection.app.routes
+        raise _not_allowed(*(one.methods for one in routes if shown_path(one.path) == path))
+    route = Route(path, opt["call"], opt.get("scope", "search"), opt.get("is_open", False))
+    admit(state["service"], request, state["trace"], route)
+    if name is not None:
+        lookup.check_name(name)
+
+
+def _kept(request: Any, error: Exception) -> Response[None]:
+    """Keep an error for who answers it."""
+    request.scope["state"]["error"] = error
+    return Response(None)
+
+
+def _explained(error: Exception, request: Request) -> Exception:
+    """Return an error as ours."""
+    if isinstance(error, NotFoundException):
+        near = near_paths(request.path)
+        return Refused("not_found", CODES["not_found"].title, suggestions=near)
+    if isinstance(error, MethodNotAllowedException):
+        allow = (error.headers or {}).get("allow", "").split(", ")
+        return _not_allowed(allow)
+    if isinstance(error, ValidationException):
+        wrong: Any = error.extra
+        field, message = wrong[0]["key"], in_words(wrong[0]["message"])
+        return InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
+    if isinstance(error, HTTPException):
+        return Refused("bad_request", "Host is not a name")
+    return error
+
+
+def _not_allowed(methods: Iterable[str]) -> Refused:
+    allowed = [method for method in methods if method != "OPTIONS"]
+    headers = [(b"allow", ", ".join(allowed).encode())]
+    return Refused("method_not_allowed", f"send a {' or '.join(allowed)} request", headers=headers)
 
 
 def create_app(settings: Settings | None = None) -> Application:
@@ -103,11 +189,3 @@ def mcp_facade() -> "type[McpFacade]":
     """
     facade: type[McpFacade] = needed("mcp", "mcp", "mcp", "toolscout.server.mcp.facade").McpFacade
     return facade
-
-
-def _malformed(request: Request[Any, Any, Any], _: HTTPException) -> Response[bytes]:
-    """Refuse a request that Litestar cannot route, because `Host` has invalid characters."""
-    identity = request_id(request.headers.get("x-request-id", "").encode("latin-1", "replace"))
-    answer = answer_refused(Refused("bad_request", "Host is not a name"), identity)
-    headers = {name.decode(): text.decode() for name, text in answer.head(identity, close=False)}
-    return Response(answer.body, status_code=answer.status, headers=headers)

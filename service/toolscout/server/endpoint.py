@@ -1,7 +1,7 @@
 """The steps around every handler: admission, the key, errors as answers, metrics and the log."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from math import ceil
 from time import perf_counter, time
@@ -10,7 +10,6 @@ from litestar.types import Receive, Scope, Send
 
 from toolscout.contract.bounds import CATALOG_NAME, MAX_ANSWER_BYTES
 from toolscout.errors import Overloaded
-from toolscout.server.calls import lookup
 from toolscout.server.compiling import work_threads
 from toolscout.server.http.admission import BytesInFlight
 from toolscout.server.http.answer import (
@@ -19,11 +18,9 @@ from toolscout.server.http.answer import (
     answer_refused,
     send_answer,
 )
-from toolscout.server.http.auth import KeyScope
-from toolscout.server.http.problems import CODES, REFUSALS, Refused, refusal, too_long
-from toolscout.server.http.request import ClientGone, Request
+from toolscout.server.http.problems import REFUSALS, Refused, refusal, too_long
+from toolscout.server.http.request import ClientGone, Request, Route
 from toolscout.server.observe.record import Record, Trace
-from toolscout.server.routes.table import Resource, Route, near_paths
 from toolscout.server.service import Service
 
 SHED = ("overloaded", "draining")
@@ -39,50 +36,40 @@ RELAYED = "invalid_request"
 Result = tuple[str, Answer | None]
 """`ok` or the code of an error, and the answer; None if the caller is gone."""
 
+Handle = Callable[[Service, Request, Trace], Awaitable[Answer]]
+"""Finds the route of a request, admits it, and calls its handler."""
+
 
 async def serve(
-    service: Service,
-    resource: Resource | None,
-    parameters: Mapping[str, str],
-    scope: Scope,
-    receive: Receive,
-    send: Send,
+    service: Service, handle: Handle, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Answer one request to a resource, or refuse it."""
+    """Answer one request, or refuse it."""
     request = Request(scope, receive)
-    request.parameters = parameters
     request.newer_contract = request.path.startswith(GATEWAY_PREFIX)
     request.close = service.draining
     trace = Trace()
     code, status = "internal_error", 0
     try:
-        code, answer = await _answer(service, resource, request, trace)
+        code, answer = await _answer(service, handle, request, trace)
         if answer is not None:
             status = answer.status
             await send_answer(send, request, answer)
     finally:
         if request.slot is not None:
             service.admission.leave(request.slot)
-        if resource is not None and not resource.is_open:
-            _record(service, resource, request, trace, code, status)
-            route = resource.routes.get(request.method)
-            if route is not None and route.method in CHANGING and route.scope in AUDITED:
-                _audit(service, resource, request, trace, status)
+        route = request.route
+        if route is not None and not route.is_open:
+            _record(service, route, request, trace, code, status)
+            if request.method in CHANGING and route.scope in AUDITED:
+                _audit(service, route, request, trace, status)
 
 
-async def _answer(
-    service: Service, resource: Resource | None, request: Request, trace: Trace
-) -> Result:
+async def _answer(service: Service, handle: Handle, request: Request, trace: Trace) -> Result:
     """Return what the handler answers, or a refusal."""
     waits = False
     try:
-        route = _find(service, resource, request)
-        if not route.is_open:
-            _admit(service, request, trace, route.scope)
+        answer = await handle(service, request, trace)
         waits = True
-        if "id" in request.parameters:
-            lookup.check_name(request.parameters["id"])
-        answer = await route.handler(service, request, trace)
         size = len(answer.body)
         if size > MAX_ANSWER_BYTES and answer.is_bounded and request.slot is not None:
             raise too_long(size, MAX_ANSWER_BYTES)
@@ -90,15 +77,16 @@ async def _answer(
         return "client_gone", None
     except asyncio.CancelledError:
         # The server stops without waiting; callers that still read get the reason.
-        request.close, waits = True, False
+        request.close = True
         refused = Refused("draining", "the server was stopped")
     except REFUSALS as error:
         if isinstance(error, Overloaded):
             service.metrics.shed.labels(error.reason).inc()
-        waits = waits and not isinstance(error, BytesInFlight)
+        waits = request.is_admitted and not isinstance(error, BytesInFlight)
         refused = refusal(error)
     except Exception:
         service.log.exception("request_failed", request_id=request.request_id)
+        waits = request.is_admitted
         refused = Refused("internal_error", "see the service's log")
     else:
         return "ok" if answer.status < HTTPStatus.BAD_REQUEST else RELAYED, answer
@@ -111,31 +99,22 @@ async def _answer(
     return refused.code, answer_refused(refused, request.request_id, newer_contract=newer)
 
 
-def _find(service: Service, resource: Resource | None, request: Request) -> Route:
-    """Return the route of a request, by its path and method.
-
-    Raises:
-        Refused: there is none, or the service is shutting down.
-    """
-    if resource is None:
-        raise Refused("not_found", CODES["not_found"].title, suggestions=near_paths(request.path))
-    if service.stopping and not resource.is_open:
-        service.metrics.shed.labels("draining").inc()
-        raise Refused("draining", "try again shortly")
-    route = resource.routes.get(request.method)
-    if route is None:
-        allow = [(b"allow", ", ".join(resource.routes).encode())]
-        detail = f"send a {' or '.join(resource.routes)} request"
-        raise Refused("method_not_allowed", detail, headers=allow)
-    return route
-
-
-def _admit(service: Service, request: Request, trace: Trace, scope: KeyScope) -> None:
+def admit(service: Service, request: Request, trace: Trace, route: Route) -> None:
     """Check the head of a request, and give it a slot.
 
     Raises:
         Refused: it must not be answered, or not now. Its body is not awaited.
     """
+    request.route = route
+    if not route.is_open:
+        _admit(service, request, trace, route)
+    request.is_admitted = True
+
+
+def _admit(service: Service, request: Request, trace: Trace, route: Route) -> None:
+    if service.stopping:
+        service.metrics.shed.labels("draining").inc()
+        raise Refused("draining", "try again shortly")
     is_keyless = not len(service.keyring)
     foreign = service.callers.refusal(
         request.header(b"host"), request.header(b"origin"), is_keyless=is_keyless
@@ -152,9 +131,11 @@ def _admit(service: Service, request: Request, trace: Trace, scope: KeyScope) ->
     trace.tenant, trace.space, trace.key = tenant, key.space, key.name
     if key.has_expired:
         raise Refused("unauthorized", f"this key expired at {key.expires}")
-    if scope not in key.scopes:
+    if route.scope not in key.scopes:
         scopes = ", ".join(sorted(key.scopes))
-        raise Refused("forbidden", f"this needs a key with the scope {scope}; yours has {scopes}")
+        raise Refused(
+            "forbidden", f"this needs a key with the scope {route.scope}; yours has {scopes}"
+        )
     work_threads.TENANT.set(tenant)
     trace.coarse = service.keyring.is_shared
     wait = service.rate_limit.take(tenant)
@@ -168,17 +149,15 @@ def _admit(service: Service, request: Request, trace: Trace, scope: KeyScope) ->
     request.slot = entered
 
 
-def _audit(
-    service: Service, resource: Resource, request: Request, trace: Trace, status: int
-) -> None:
+def _audit(service: Service, route: Route, request: Request, trace: Trace, status: int) -> None:
     """Log who tried to change what, and whether it came about; whatever `log` says."""
-    name = request.parameters.get("id", "")
+    name = request.catalog
     service.log.info(
         "change",
         request_id=request.request_id,
         tenant=trace.tenant,
         key=trace.key,
-        call=resource.call,
+        call=route.call,
         method=request.method,
         catalog=name if CATALOG_NAME.fullmatch(name) else "",
         status=status,
@@ -186,13 +165,13 @@ def _audit(
 
 
 def _record(
-    service: Service, resource: Resource, request: Request, trace: Trace, code: str, status: int
+    service: Service, route: Route, request: Request, trace: Trace, code: str, status: int
 ) -> None:
     """Make the span of the request, and queue its record for metrics and log."""
     total = perf_counter() - request.started
     identity, size = request.request_id, request.bytes_in
-    record = Record(time(), resource.call, code, status, total, identity, size, trace)
+    record = Record(time(), route.call, code, status, total, identity, size, trace)
     if service.tracing is not None:
-        trace_id = service.tracing.record(request, record, resource.path)
+        trace_id = service.tracing.record(request, record, route.path)
         record = record._replace(trace_id=trace_id)
     service.records.add(record)

@@ -45,10 +45,9 @@ _filter = envelope.Decoder(FilterRequest)
 
 
 async def search_batch(service: Service, request: Request, trace: Trace) -> Answer:
-    """Answer several searches of the same tools, in order.
+    """Select tools for several queries.
 
-    Raises:
-        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    One result per pattern, in order; the latency budget is for all of them.
     """
     read = await read_call(service, request, trace, _batch)
     sent = read.request
@@ -75,10 +74,9 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
 
 
 async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
-    """Find the tools that written names mean.
+    """Find tools by written names.
 
-    Raises:
-        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    Each name to the letter or in another spelling, else what it may have meant.
     """
     read = await read_call(service, request, trace, _resolve)
     envelope.need_tools(read.request)
@@ -94,12 +92,10 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
 
 
 async def filter_tools(service: Service, request: Request, trace: Trace) -> Answer:
-    """Split tools into those to show to a model and those to defer, by shared words.
+    """Split tools by relevance.
 
-    Equals keep the order of `tools`; by digest, that of their names.
-
-    Raises:
-        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    Names to keep in front of a model and names to defer, by shared words alone. Equals keep the
+    order of `tools`; by digest, that of their names.
     """
     body = await request.json_body(service.settings)
     # Without the fast path for known tools, because a catalog does not keep their order.

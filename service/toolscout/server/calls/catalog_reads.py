@@ -1,8 +1,10 @@
 """Read a catalog: pages, single tools, batches, completion, index, overview."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Literal, TypeVar
 
-import msgspec
+from litestar import Response, get, post
+from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PAGE_SIZE, PAGE_SIZE
 from toolscout.contract.catalogs import (
@@ -22,50 +24,66 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import external, lookup
-from toolscout.server.calls.envelope import Decoder, decode_checked
 from toolscout.server.calls.feedback import with_use
+from toolscout.server.calls.typed import Call, CatalogId, IfNoneMatch, not_modified, tagged
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.http.answer import Answer, answer_json, not_modified, tag_headers
 from toolscout.server.http.problems import Refused, invalid
-from toolscout.server.http.request import Request
-from toolscout.server.observe.record import Trace
-from toolscout.server.service import Service
+
+T = TypeVar("T")
 
 READ_AT_ONCE = 200
 """Tools that are shown on the event loop; more are shown in a thread."""
 
-_schemas = Decoder(SchemasRequest)
-_DETAILS: tuple[Detail, ...] = ("names", "brief", "full")
 
+@get("/tools", call="tools")
+async def list_tools(
+    request: Call,
+    id: CatalogId,
+    cursor: Annotated[
+        str | None, QueryParameter(description="`next_cursor` of the page before")
+    ] = None,
+    page_size: Annotated[
+        int, QueryParameter(ge=1, le=MAX_PAGE_SIZE, description="Tools per page")
+    ] = PAGE_SIZE,
+    detail: Annotated[Detail, QueryParameter(description="How much of each")] = "brief",
+    if_none_match: IfNoneMatch = None,
+) -> Response[ToolPage]:
+    """List one page of tools.
 
-async def list_tools(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return a page of a catalog, by `cursor`, `page_size` and `detail` in the query string."""
-    query = request.arguments()
-    size = _whole(query, "page_size", PAGE_SIZE, MAX_PAGE_SIZE)
-    detail = _detail(query, "brief", _DETAILS)
+    `next_cursor` of a page is the `cursor` of the next.
+    """
 
     def page(catalog: Catalog) -> ToolPage:
-        rows, following = pages.page(catalog, query.get("cursor"), size)
+        rows, following = pages.page(catalog, cursor, page_size)
         return ToolPage(details(catalog, rows, detail), len(catalog), following)
 
-    return await _read(service, request, trace, page, size)
+    return await _read(request, id, if_none_match, page, page_size)
 
 
-async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return one tool by its name in any spelling, in brief unless `detail=full`.
+@get("/tools/{tool:path}", call="tool")
+async def get_tool(
+    request: Call,
+    id: CatalogId,
+    tool: Annotated[
+        str,
+        PathParameter(
+            description="A tool's name in any spelling",
+            schema_extra={"minLength": 1, "pattern": "^[A-Za-z0-9_.-]+$"},
+        ),
+    ],
+    detail: Annotated[
+        Literal["brief", "full"], QueryParameter(description="How much of it")
+    ] = "brief",
+) -> Response[ToolDetail]:
+    """Return one tool.
 
-    An answer with statistics of its calls has no entity tag, because it changes with use.
-
-    Raises:
-        Refused: no tool has that name, or several have.
+    By its name in any spelling; 404 has the nearest names.
     """
-    detail = _detail(request.arguments(), "brief", _DETAILS[1:])
-    if len(request.parameters["tool"]) > MAX_NAME_CHARS:
-        raise invalid(
-            "tool", f"at most {MAX_NAME_CHARS} characters, got {len(request.parameters['tool'])}"
-        )
-    tool = request.parameters["tool"]
-    catalog = await _with_tools(service, request, trace, [tool])
+    # Litestar merges slashes, and a name may have several.
+    tool = request.head.path.split("/tools/", 1)[1]
+    if len(tool) > MAX_NAME_CHARS:
+        raise invalid("tool", f"at most {MAX_NAME_CHARS} characters, got {len(tool)}")
+    catalog = await _with_tools(request, id, [tool])
     resolve = Resolver(catalog).resolve
     found = await run_inline_or_in_thread(len(catalog), READ_AT_ONCE, resolve, tool)
     if found.name is None:
@@ -73,45 +91,74 @@ async def one_tool(service: Service, request: Request, trace: Trace) -> Answer:
         what = "several tools answer to that name" if found.ambiguous else "no tool has that name"
         raise Refused("not_found", what, suggestions=near)
     shown = _shown(catalog, found.name, detail)
-    known = with_use(service, trace.tenant, catalog, shown)
-    headers = tag_headers(catalog.digest)
-    return answer_json(known, headers if known is shown else headers[1:])
+    known = with_use(request.service, request.trace.tenant, catalog, shown)
+    answer = tagged(known, catalog.digest)
+    if known is not shown:  # statistics of its calls change with use
+        del answer.headers["etag"]
+    return answer
 
 
-async def schemas(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return several whole tools, and suggestions for unknown names."""
-    names = decode_checked(await request.json_body(service.settings), _schemas).names
-    catalog = await _with_tools(service, request, trace, names)
-    size = len(names) * len(catalog)
-    found = await run_inline_or_in_thread(size, READ_AT_ONCE, found_schemas, catalog, names)
-    return answer_json(found, tag_headers(catalog.digest))
+@post("/tools:batch", call="schemas", status_code=200)
+async def tool_schemas(
+    request: Call, id: CatalogId, data: JSONBody[SchemasRequest]
+) -> Response[SchemasAnswer]:
+    """Return several tools whole.
+
+    With their definitions; unknown names come with the nearest known ones.
+    """
+    catalog = await _with_tools(request, id, data.names)
+    size = len(data.names) * len(catalog)
+    found = await run_inline_or_in_thread(size, READ_AT_ONCE, found_schemas, catalog, data.names)
+    return tagged(found, catalog.digest)
 
 
-async def completions(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return names with a prefix, in any spelling."""
-    prefix = request.arguments().get("prefix", "")
-    return await _read(
-        service, request, trace, lambda found: CompletionAnswer(pages.complete(found, prefix))
-    )
+@get("/tools:complete", call="completions")
+async def complete_names(
+    request: Call,
+    id: CatalogId,
+    prefix: Annotated[str, QueryParameter(description="The beginning, any spelling")] = "",
+    if_none_match: IfNoneMatch = None,
+) -> Response[CompletionAnswer]:
+    """Return the names that begin so.
+
+    For completion in an editor or a prompt.
+    """
+
+    def names(catalog: Catalog) -> CompletionAnswer:
+        return CompletionAnswer(pages.complete(catalog, prefix))
+
+    return await _read(request, id, if_none_match, names)
 
 
-async def index(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return every tool in a line."""
+@get("/index", call="index")
+async def tool_index(
+    request: Call, id: CatalogId, if_none_match: IfNoneMatch = None
+) -> Response[IndexAnswer]:
+    """Return every tool in a line.
+
+    Name and first sentence of every tool, for a prompt.
+    """
 
     def entries(catalog: Catalog) -> IndexAnswer:
         return IndexAnswer(catalog.digest, [IndexEntry(*line) for line in pages.index(catalog)])
 
-    return await _read(service, request, trace, entries)
+    return await _read(request, id, if_none_match, entries)
 
 
-async def overview(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return an overview in at most 500 tokens."""
+@get("/overview", call="overview")
+async def overview(
+    request: Call, id: CatalogId, if_none_match: IfNoneMatch = None
+) -> Response[OverviewAnswer]:
+    """Return a catalog in 500 tokens.
+
+    How many tools, their namespaces and domains, and examples of each.
+    """
 
     def text(catalog: Catalog) -> OverviewAnswer:
         domains = pages.domains(catalog)
         return OverviewAnswer(catalog.digest, len(catalog), domains, pages.overview(catalog))
 
-    return await _read(service, request, trace, text)
+    return await _read(request, id, if_none_match, text)
 
 
 def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
@@ -128,11 +175,9 @@ def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
     return SchemasAnswer(list(found.values()), errors, len(found))
 
 
-async def _with_tools(
-    service: Service, request: Request, trace: Trace, names: Sequence[str]
-) -> Catalog:
+async def _with_tools(request: Call, name: str, names: Sequence[str]) -> Catalog:
     """Return the catalog of a path; of one that is not held here only the tools of these names."""
-    name = request.parameters["id"]
+    service, trace = request.service, request.trace
     try:
         return await lookup.find(service, trace, name)
     except lookup.IsExternal as found:
@@ -140,40 +185,31 @@ async def _with_tools(
 
 
 async def _read(
-    service: Service,
-    request: Request,
-    trace: Trace,
-    show: Callable[[Catalog], msgspec.Struct],
+    request: Call,
+    name: str,
+    known: str | None,
+    show: Callable[[Catalog], T],
     cost: int | None = None,
-) -> Answer:
+) -> Response[T]:
     """Show the catalog of a path, unless the caller has this version of it.
 
-    `cost` is the number of tools that `show` looks at, if these are not all.
+    Args:
+        request: the call.
+        name: of the catalog, or its digest.
+        known: the value of `If-None-Match`.
+        show: makes the answer.
+        cost: the number of tools that `show` looks at, if these are not all.
     """
-    catalog = await lookup.find(service, trace, request.parameters["id"])
-    if same := not_modified(request, catalog.digest):
+    catalog = await lookup.find(request.service, request.trace, name)
+    if same := not_modified(known, catalog.digest):
         return same
     cost = len(catalog) if cost is None else min(cost, len(catalog))
     shown = await run_inline_or_in_thread(cost, READ_AT_ONCE, show, catalog)
-    return answer_json(shown, tag_headers(catalog.digest))
+    return tagged(shown, catalog.digest)
 
 
 def _shown(catalog: Catalog, name: str, detail: Detail) -> ToolDetail:
     return details(catalog, [catalog.rows[name]], detail)[0]
 
 
-def _whole(query: dict[str, str], name: str, default: int, most: int) -> int:
-    given = query.get(name)
-    if given is None:
-        return default
-    if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= most):
-        raise invalid(name, f"expected a whole number from 1 to {most}")
-    return int(given)
-
-
-def _detail(query: dict[str, str], default: Detail, allowed: tuple[Detail, ...]) -> Detail:
-    given = query.get("detail", default)
-    for detail in allowed:
-        if given == detail:
-            return detail
-    raise invalid("detail", f"expected one of {', '.join(allowed)}")
+HANDLERS = (list_tools, tool_schemas, complete_names, get_tool, tool_index, overview)

@@ -12,6 +12,9 @@ from time import time
 from typing import TypeVar
 
 import msgspec
+from litestar import Response, delete, get, patch, put
+from litestar.openapi import ResponseSpec
+from litestar.params import JSONBody
 
 from toolscout.contract.bounds import MAX_CATALOGS
 from toolscout.contract.catalogs import CatalogInfo, CatalogPatch, CatalogPut
@@ -20,11 +23,17 @@ from toolscout.errors import CatalogUnknown, FieldError, TooManyTools
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import RAISE, ToolList
 from toolscout.server.calls import external, lookup
-from toolscout.server.calls.envelope import Decoder, decode_checked
+from toolscout.server.calls.typed import (
+    Call,
+    CatalogId,
+    IfMatch,
+    IfNoneMatch,
+    not_modified,
+    tagged,
+)
 from toolscout.server.compiling.worker import Worker
-from toolscout.server.http.answer import Answer, answer_json, names_tag, not_modified, tag_headers
+from toolscout.server.http.answer import names_tag
 from toolscout.server.http.problems import Refused, invalid
-from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.registry import Record
@@ -45,108 +54,115 @@ longest wait between them.
 _NO_TTL = "a catalog that PostgreSQL keeps stays until it is deleted"
 
 _encode = msgspec.json.Encoder().encode
-_put = Decoder(CatalogPut)
-_patch = Decoder(CatalogPatch)
 
 
-async def put_catalog(service: Service, request: Request, trace: Trace) -> Answer:
-    """Register a tool list under a name, replacing an earlier one.
+@put(call="catalog", scope="write", responses={201: ResponseSpec(CatalogInfo)})
+async def put_catalog(
+    request: Call,
+    id: CatalogId,
+    data: JSONBody[CatalogPut],
+    if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
+) -> Response[CatalogInfo]:
+    """Register a tool list.
 
-    Raises:
-        Refused, InvalidRequest: the request is at fault, or a condition does not hold.
-        StoreUnavailable: the store failed; likewise in every change below.
+    It is kept under this name, for `ttl_s` seconds. `If-Match` and `If-None-Match` are honoured
+    (412).
     """
-    name = _new_name(request)
-    sent = decode_checked(await request.json_body(service.settings), _put)
-    is_external = sent.keep == "postgres"
-    if is_external and sent.ttl_s is not None:
+    service, trace = request.service, request.trace
+    if lookup.is_digest(id):
+        raise invalid("id", "a digest names content already; choose another name")
+    is_external = data.keep == "postgres"
+    if is_external and data.ttl_s is not None:
         raise invalid("ttl_s", _NO_TTL)
-    catalog = None if is_external else await lookup.compiled(service, trace, bytes(sent.tools))
+    catalog = None if is_external else await lookup.compiled(service, trace, bytes(data.tools))
     check_whole(catalog.names if catalog is not None else (), trace.skipped)
 
     async def change() -> tuple[int, Record]:
-        known = await service.registry.record(trace.tenant, name)
-        _check_conditions(request, known)
+        known = await service.registry.record(trace.tenant, id)
+        _check_conditions(known, if_match, if_none_match)
         if known is None and len(await service.registry.names(trace.tenant)) >= MAX_CATALOGS:
             # Simultaneous requests may exceed it by a few.
             message = f"at most {MAX_CATALOGS} catalogs may be registered; delete one first"
             raise invalid("id", message)
         if catalog is None:
-            tools = CatalogPatch(upsert=sent.tools)
-            record = await external.change(service, trace, name, known, tools, anew=True)
+            tools = CatalogPatch(upsert=data.tools)
+            record = await external.change(service, trace, id, known, tools, anew=True)
         else:
-            record = await _write(service, trace, name, known, catalog, sent.ttl_s)
+            record = await _write(service, trace, id, known, catalog, data.ttl_s)
         return 201 if known is None else 200, record
 
     status, record = await _alone(change)
-    return answer_json(_info(name, record), tag_headers(record.digest), status)
+    return tagged(_info(id, record), record.digest, status)
 
 
-async def patch_catalog(service: Service, request: Request, trace: Trace) -> Answer:
-    """Add, replace and remove tools of a registered catalog, or change their status.
+@patch(call="catalog", scope="write")
+async def patch_catalog(
+    request: Call, id: CatalogId, data: JSONBody[CatalogPatch], if_match: IfMatch = None
+) -> Response[CatalogInfo]:
+    """Change a registered catalog.
 
-    Raises:
-        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    Adds, replaces and removes tools, sets their status and the lifetime: all or nothing. `If-Match`
+    is honoured (412).
     """
-    name = request.parameters["id"]
-    sent = decode_checked(await request.json_body(service.settings), _patch)
+    service, trace = request.service, request.trace
 
     async def change() -> Record:
-        known = await _registered(service, request, trace)
+        known = await _registered(request, id, if_match)
         if known.external:
-            if sent.ttl_s is not None:
+            if data.ttl_s is not None:
                 raise invalid("ttl_s", _NO_TTL)
-            return await external.change(service, trace, name, known, sent)
-        raw = await service.registry.tools(trace.tenant, name, known)
+            return await external.change(service, trace, id, known, data)
+        raw = await service.registry.tools(trace.tenant, id, known)
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
         listed = await service.compiles.run(
-            trace.tenant, _patched, raw, sent, service.settings.max_tools
+            trace.tenant, _patched, raw, data, service.settings.max_tools
         )
         catalog = await lookup.compiled(service, trace, listed)
-        lasts = sent.ttl_s
+        lasts = data.ttl_s
         if lasts is None and known.expires is not None:
             lasts = max(0.001, known.expires - time())
-        return await _write(service, trace, name, known, catalog, lasts)
+        return await _write(service, trace, id, known, catalog, lasts)
 
     record = await _alone(change)
-    return answer_json(_info(name, record), tag_headers(record.digest))
+    return tagged(_info(id, record), record.digest)
 
 
-async def get_catalog(service: Service, request: Request, trace: Trace) -> Answer:
-    """Describe a catalog by its name or digest.
+@get(call="catalog")
+async def get_catalog(
+    request: Call, id: CatalogId, if_none_match: IfNoneMatch = None
+) -> Response[CatalogInfo]:
+    """Describe a catalog.
 
-    Raises:
-        CatalogUnknown: there is none.
+    A registered one with its version and expiry, a digest with its size.
     """
-    name = request.parameters["id"]
-    digest = lookup.is_digest(name)
+    service, trace = request.service, request.trace
     record = None
-    if trace.space == trace.tenant and not digest:
-        record = await service.registry.record(trace.tenant, name)
+    if trace.space == trace.tenant and not lookup.is_digest(id):
+        record = await service.registry.record(trace.tenant, id)
     if record is None:
-        catalog = await lookup.find(service, trace, name)
-        info = CatalogInfo(name, catalog.digest, len(catalog))
+        catalog = await lookup.find(service, trace, id)
+        info = CatalogInfo(id, catalog.digest, len(catalog))
     else:
-        info = _info(name, record)
-    same = not_modified(request, info.digest)
-    return same or answer_json(info, tag_headers(info.digest))
+        info = _info(id, record)
+    return not_modified(if_none_match, info.digest) or tagged(info, info.digest)
 
 
-async def delete_catalog(service: Service, request: Request, trace: Trace) -> Answer:
+@delete(call="catalog", scope="write")
+async def delete_catalog(request: Call, id: CatalogId, if_match: IfMatch = None) -> None:
     """Delete a registered catalog.
 
-    Raises:
-        Refused, CatalogUnknown: there is none, or a condition does not hold.
+    Its name is free at once. `If-Match` is honoured (412).
     """
+    service, tenant = request.service, request.trace.tenant
 
     async def change() -> None:
-        known = await _registered(service, request, trace)
-        await service.registry.delete(trace.tenant, request.parameters["id"], known)
-        service.named.put((trace.tenant, request.parameters["id"]), lookup.NOWHERE, 1)
+        known = await _registered(request, id, if_match)
+        await service.registry.delete(tenant, id, known)
+        service.named.put((tenant, id), lookup.NOWHERE, 1)
 
     await _alone(change)
-    return Answer(status=204)
 
 
 async def _alone(change: Callable[[], Awaitable[T]]) -> T:
@@ -159,12 +175,12 @@ async def _alone(change: Callable[[], Awaitable[T]]) -> T:
     raise Refused("overloaded", "others kept changing the catalog")
 
 
-async def _registered(service: Service, request: Request, trace: Trace) -> Record:
-    """Return the record to change, if the request's conditions hold for it."""
-    known = await service.registry.record(trace.tenant, request.parameters["id"])
+async def _registered(request: Call, name: str, if_match: str | None) -> Record:
+    """Return the record to change, if it is the version that the caller means."""
+    known = await request.service.registry.record(request.trace.tenant, name)
     if known is None:
         raise CatalogUnknown("no catalog is registered under this name")
-    _check_conditions(request, known)
+    _check_conditions(known, if_match)
     return known
 
 
@@ -202,19 +218,13 @@ def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
     return b"[" + b",".join(map(_encode, by_name.values())) + b"]"
 
 
-def _new_name(request: Request) -> str:
-    name = request.parameters["id"]
-    if lookup.is_digest(name):
-        raise invalid("id", "a digest names content already; choose another name")
-    return name
-
-
-def _check_conditions(request: Request, known: Record | None) -> None:
+def _check_conditions(
+    known: Record | None, if_match: str | None, if_none_match: str | None = None
+) -> None:
     digest = None if known is None else known.digest
-    wanted, unwanted = request.header(b"if-match"), request.header(b"if-none-match")
-    if wanted and (digest is None or not names_tag(wanted, digest)):
+    if if_match and (digest is None or not names_tag(if_match, digest)):
         raise Refused("precondition_failed", "If-Match names another content than there is")
-    if unwanted and digest is not None and names_tag(unwanted, digest):
+    if if_none_match and digest is not None and names_tag(if_none_match, digest):
         raise Refused("precondition_failed", "If-None-Match names the content that is there")
 
 
@@ -230,3 +240,6 @@ def _info(name: str, record: Record) -> CatalogInfo:
         expires_at=None if expires is None else datetime.fromtimestamp(expires, UTC),
         keep="postgres" if record.external else None,
     )
+
+
+HANDLERS = (get_catalog, put_catalog, patch_catalog, delete_catalog)

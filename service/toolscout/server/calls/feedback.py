@@ -5,9 +5,14 @@ Both are refused while learning is off, so that no feedback is silently lost.
 
 from hashlib import sha256
 from time import perf_counter
+from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 import msgspec
+from litestar import delete, get, post
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+from litestar.params import JSONBody, QueryParameter
 
 from toolscout.contract.bounds import MAX_PATTERN_CHARS
 from toolscout.contract.learning import (
@@ -24,20 +29,17 @@ from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Key, Observation, ToolExperience, Use
 from toolscout.learning.learner import Learner
-from toolscout.server.calls.envelope import Decoder, decode, decode_checked
-from toolscout.server.http.answer import Answer, answer_json
+from toolscout.server.calls.envelope import decode, decode_checked
+from toolscout.server.calls.typed import NOT_BLANK, Body, Call, decoder_of
 from toolscout.server.http.problems import Refused, blank, invalid
-from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
 SHOWN = 1_000
 """Maximum number of tools listed."""
 
-_one = Decoder(FeedbackEvent)
-_chain = Decoder(ChainReport)
-_many = Decoder(FeedbackBatch)
 _NULL = msgspec.Raw(b"null")
+_SOME = {"minLength": 1}
 
 
 class _Kind(msgspec.Struct):
@@ -46,23 +48,50 @@ class _Kind(msgspec.Struct):
     events: msgspec.Raw = _NULL
 
 
-_peek = Decoder(_Kind)
-
-
-async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
-    """Store one event, or several as `events`.
+def learning_is_on(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+    """Refuse calls about learning while it is off.
 
     Raises:
-        Refused: learning is off, the request is at fault, or the store did not take it.
-        InvalidRequest: an event has neither a pattern nor a turn.
-        EmptyPattern: a pattern is blank.
+        Refused: it is off.
     """
-    learner = _learner(service)
-    body = await request.json_body(service.settings)
-    arrived = perf_counter()
-    batch = decode(body, _peek).events != _NULL
-    events = decode_checked(body, _many).events if batch else (decode_checked(body, _one),)
-    trace.phases["decode"] = perf_counter() - arrived
+    if connection.scope["state"]["service"].learner is None:
+        raise Refused("not_found", "learning is off; remove learning_days = 0 from the settings")
+
+
+def sees_all_tools(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+    """Refuse a chain to who may not see all of its tools.
+
+    Raises:
+        Refused: the key sees a part of the tools.
+    """
+    trace: Trace = connection.scope["state"]["trace"]
+    if trace.space != trace.tenant:
+        detail = "this key sees a part of the tools, and a chain may name others"
+        raise Refused("forbidden", detail)
+
+
+class Report(Body):
+    """Decodes one event, or several as `events`."""
+
+    def decode_bytes(self, value: bytes) -> Any:
+        """Decode a report.
+
+        Raises:
+            Refused, InvalidRequest: it is none, or a field is misspelt.
+        """
+        is_batch = decode(value, decoder_of(_Kind)).events != _NULL
+        return decode_checked(value, decoder_of(FeedbackBatch if is_batch else FeedbackEvent))
+
+
+@post("/feedback", call="feedback", scope="feedback", status_code=202, dto=Report)
+async def feedback(request: Call, data: JSONBody[FeedbackEvent | FeedbackBatch]) -> FeedbackAnswer:
+    """Tell which tool worked.
+
+    Answers 404 with `learning_days = 0`. One event, or several as `events`.
+    """
+    service, trace, batch = request.service, request.trace, isinstance(data, FeedbackBatch)
+    trace.phases["decode"] = perf_counter() - request.head.arrived
+    events = data.events if isinstance(data, FeedbackBatch) else (data,)
     for number, event in enumerate(events):
         path = f"events[{number}].pattern" if batch else "pattern"
         if event.pattern is None:
@@ -82,89 +111,94 @@ async def feedback(service: Service, request: Request, trace: Trace) -> Answer:
         )
         for event in events
     ]
+    learner = _learner(service)
     counted = await learner.record(trace.tenant, observed, trace.key, trace.space)
     trace.reports = events
     for seen in counted:
         service.metrics.feedback.labels("yes" if seen.success else "no").inc()
-    return answer_json(FeedbackAnswer(len(counted)), status=202)
+    return FeedbackAnswer(len(counted))
 
 
-async def report_chain(service: Service, request: Request, trace: Trace) -> Answer:
-    """Store one chain of tools.
+@post("/chains", call="chains", scope="feedback", status_code=202, guards=[sees_all_tools])
+async def chains(request: Call, data: JSONBody[ChainReport]) -> FeedbackAnswer:
+    """Tell which tools worked one after the other.
 
-    Raises:
-        Refused: learning is off, the request is at fault, or the store did not take it.
-        EmptyPattern: the intent is blank.
+    Answers 404 with `learning_days = 0`.
     """
-    learner = _learner(service)
-    _need_all_tools(trace)
-    body = await request.json_body(service.settings)
-    report = decode_checked(body, _chain)
-    if not report.intent.strip():
+    trace = request.trace
+    if not data.intent.strip():
         raise blank("intent")
     seen = Observation(
-        pattern=report.intent,
+        pattern=data.intent,
         tool="",
-        success=report.success,
-        chain=report.chain,
-        turn=report.turn or "",
-        subjects=_subjects(trace.tenant, session=report.session, source=report.source),
+        success=data.success,
+        chain=data.chain,
+        turn=data.turn or "",
+        subjects=_subjects(trace.tenant, session=data.session, source=data.source),
     )
+    learner = _learner(request.service)
     counted = await learner.record(trace.tenant, [seen], trace.key, trace.space)
-    return answer_json(FeedbackAnswer(len(counted)), status=202)
+    return FeedbackAnswer(len(counted))
 
 
-def _need_all_tools(trace: Trace) -> None:
-    if trace.space != trace.tenant:
-        raise Refused("forbidden", "this key sees a part of the tools, and a chain may name others")
+@get("/insights", call="insights", guards=[sees_all_tools])
+async def insights(
+    request: Call,
+    pattern: Annotated[
+        str, QueryParameter(description="What is to be done", schema_extra={"pattern": NOT_BLANK})
+    ] = "",
+) -> InsightAnswer:
+    """Return the chain of tools for a pattern.
 
-
-async def show_insight(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return the chain that fits `pattern` of the query string.
-
-    Raises:
-        Refused: learning is off.
-        EmptyPattern: there is no pattern.
+    Answers 404 with `learning_days = 0`.
     """
-    _need_all_tools(trace)
-    learner = _learner(service)
-    pattern = request.arguments().get("pattern", "")[:MAX_PATTERN_CHARS]
+    learner, pattern = _learner(request.service), pattern[:MAX_PATTERN_CHARS]
     if not pattern.strip():
         raise blank("pattern")
     await learner.prepare(pattern)
-    known = learner.insight(trace.tenant, pattern)
-    answer = InsightAnswer([], 0.0, 0)
-    if known is not None:
-        steps = ", then ".join(f"`{name}`" for name in known.chain)
-        worked = f"{known.successes} of {known.evidence} times"
-        is_shown = all(map(str.isprintable, known.chain))
-        sentence = f"For requests like this, {steps} worked {worked}." if is_shown else ""
-        answer = InsightAnswer(list(known.chain), known.confidence, known.evidence, sentence)
-    return answer_json(answer)
+    known = learner.insight(request.trace.tenant, pattern)
+    if known is None:
+        return InsightAnswer([], 0.0, 0)
+    steps = ", then ".join(f"`{name}`" for name in known.chain)
+    worked = f"{known.successes} of {known.evidence} times"
+    is_shown = all(map(str.isprintable, known.chain))
+    sentence = f"For requests like this, {steps} worked {worked}." if is_shown else ""
+    return InsightAnswer(list(known.chain), known.confidence, known.evidence, sentence)
 
 
-async def show_learning(service: Service, request: Request, trace: Trace) -> Answer:
-    """Summarise the tenant's feedback.
+@get("/", call="learning", scope="admin")
+async def learning(request: Call) -> LearningAnswer:
+    """Return what was learned.
 
-    Raises:
-        Refused: learning is off.
+    Answers 404 with `learning_days = 0`.
     """
-    experience = _learner(service).experience(trace.tenant)
+    experience = _learner(request.service).experience(request.trace.tenant)
     by_use = sorted(experience, key=lambda item: (-item[1].successes - item[1].failures, item[0]))
     tools = [_described(key, tool) for key, tool in by_use[:SHOWN]]
-    return answer_json(LearningAnswer(experience.observations, tools))
+    return LearningAnswer(experience.observations, tools)
 
 
-async def forget(service: Service, request: Request, trace: Trace) -> Answer:
-    """Delete the tenant's feedback, or that of a `session` and a `source`, and what it taught.
+@delete("/", call="learning", scope="admin")
+async def forget(
+    request: Call,
+    session: Annotated[
+        str | None,
+        QueryParameter(description="Only reports that name this session", schema_extra=_SOME),
+    ] = None,
+    source: Annotated[
+        str | None,
+        QueryParameter(description="Only reports that name this source", schema_extra=_SOME),
+    ] = None,
+) -> None:
+    """Forget what was learned.
 
-    Raises:
-        Refused: learning is off, or the query string has something else.
-        StoreUnavailable: some or all may remain.
+    Answers 404 with `learning_days = 0`. Everything, or the reports of a session, of a source, or
+    of both together; 404 where no report names it.
     """
-    learner, given = _learner(service), request.arguments()
-    pairs = parse_qsl(request.query.decode("latin-1"), keep_blank_values=True)
-    if request.has_body or len(pairs) > len(given):
+    learner, head, tenant = _learner(request.service), request.head, request.trace.tenant
+    given = head.arguments()
+    pairs = parse_qsl(head.query.decode("latin-1"), keep_blank_values=True)
+    if head.has_body or len(pairs) > len(given):
         detail = "name one session or one source in the query string, and send no body"
         raise InvalidRequest(detail, (FieldError("", detail),))
     for name, value in given.items():
@@ -173,10 +207,9 @@ async def forget(service: Service, request: Request, trace: Trace) -> Answer:
         if not value:
             raise blank(name)
     if not given:
-        await learner.reset(trace.tenant)
-    elif not await learner.forget(trace.tenant, _subjects(trace.tenant, **given)):
+        await learner.reset(tenant)
+    elif not await learner.forget(tenant, _subjects(tenant, session=session, source=source)):
         raise Refused("not_found", "no report names it; write a plus sign as %2B")
-    return Answer(status=204)
 
 
 def _subjects(tenant: str, **names: str | None) -> tuple[str, ...]:
@@ -203,8 +236,7 @@ def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail)
 
 
 def _learner(service: Service) -> Learner:
-    if service.learner is None:
-        raise Refused("not_found", "learning is off; remove learning_days = 0 from the settings")
+    assert service.learner is not None, "guarded by `learning_is_on`"
     return service.learner
 
 

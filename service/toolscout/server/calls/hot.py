@@ -92,10 +92,9 @@ DEPTH = 5 * TIER1_TOOLS
 
 
 async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
-    """Fill the tiers for a message.
+    """Return the tools for an agent's next turn.
 
-    Raises:
-        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    A few tools whole, some in brief, within a budget of tokens.
     """
     read = await read_call(service, request, trace, _hot)
     sent = read.request

@@ -1,6 +1,9 @@
 """Probes and Prometheus metrics."""
 
-from toolscout.contract.answers import LearningSize
+from litestar import get
+
+from toolscout.contract.answers import LearningSize, StatsAnswer
+from toolscout.server.calls.typed import Call
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Request
@@ -8,12 +11,15 @@ from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
 
-async def show_health(service: Service, request: Request, trace: Trace) -> Answer:
-    """Report that the process is alive."""
+async def healthz(service: Service, request: Request, trace: Trace) -> Answer:
+    """Report that the process is alive.
+
+    It answers.
+    """
     return answer_json({"status": "ok"})
 
 
-async def show_readiness(service: Service, request: Request, trace: Trace) -> Answer:
+async def readyz(service: Service, request: Request, trace: Trace) -> Answer:
     """Report readiness: model loaded, self-test passed, not draining. The store does not count."""
     components = service.components()
     ready = all(components.values())
@@ -21,7 +27,7 @@ async def show_readiness(service: Service, request: Request, trace: Trace) -> An
     return answer_json(body, status=200 if ready else 503)
 
 
-async def show_metrics(service: Service, request: Request, trace: Trace) -> Answer:
+async def metrics(service: Service, request: Request, trace: Trace) -> Answer:
     """Return the metrics, as Prometheus text or OpenMetrics.
 
     Raises:
@@ -36,11 +42,15 @@ async def show_metrics(service: Service, request: Request, trace: Trace) -> Answ
     return Answer(text, media=media.encode())
 
 
-async def show_stats(service: Service, request: Request, trace: Trace) -> Answer:
-    """Return the usage statistics of the tenant."""
-    learner = service.learner
+@get("/v1/stats", call="stats", scope="admin", tags=["learning"])
+async def stats(request: Call) -> StatsAnswer:
+    """Return figures of use.
+
+    Of this process, since it started.
+    """
+    service, trace = request.service, request.trace
     size = None
-    if learner is not None:
-        known = learner.experience(trace.tenant)
+    if service.learner is not None:
+        known = service.learner.experience(trace.tenant)
         size = LearningSize(known.observations, len(known))
-    return answer_json(service.records.stats(trace.tenant, size, coarse=trace.coarse))
+    return service.records.stats(trace.tenant, size, coarse=trace.coarse)

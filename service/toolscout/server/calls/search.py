@@ -82,10 +82,9 @@ _decode = envelope.Decoder(SearchRequest)
 
 
 async def search(service: Service, request: Request, trace: Trace) -> Answer:
-    """Answer one search.
+    """Select tools for a query.
 
-    Raises:
-        Refused, InvalidRequest, CatalogUnknown: the request is at fault.
+    Names of at most `top_k` of the tools, most relevant first.
     """
     read = await read_call(service, request, trace, _decode)
     sent = read.request
@@ -101,6 +100,14 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     await remember(service, trace, sent.turn, decision)
     found = await Showing(service).answer(trace, decision, explained=bool(sent.explain))
     return Answer(encode(found, newer_contract=request.newer_contract), headers(trace))
+
+
+async def compress(service: Service, request: Request, trace: Trace) -> Answer:
+    """Select tools for a query, newer contract.
+
+    The same selection for callers of the newer contract.
+    """
+    return await search(service, request, trace)
 
 
 async def read_call(

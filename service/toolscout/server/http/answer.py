@@ -1,6 +1,6 @@
 """Answers that handlers return, and how they are sent."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +13,7 @@ from toolscout.server.http.request import Request, request_id
 
 Headers = Iterable[tuple[bytes, bytes]]
 
+COMPRESS = "/api/compress/tool-discovery"
 GATEWAY_PREFIX = "/api/compress/"
 """Below this path every answer, errors included, has the shape of the newer contract."""
 
@@ -46,6 +47,15 @@ class Answer(msgspec.Struct, frozen=True):
         if close:
             lines.append((b"connection", b"close"))
         return lines
+
+
+def answer_of(start: Mapping[str, Any], *parts: Mapping[str, Any]) -> Answer:
+    """Make an answer from the messages of another ASGI application."""
+    headers = dict(start["headers"])
+    media = headers.pop(b"content-type", JSON)
+    headers.pop(b"content-length", None)
+    body = b"".join(part.get("body", b"") for part in parts)
+    return Answer(body, list(headers.items()), start["status"], media)
 
 
 def answer_json(found: Any, headers: Headers = (), status: int = 200) -> Answer:
@@ -86,22 +96,15 @@ def tag_headers(digest: str) -> list[tuple[bytes, bytes]]:
     return [(b"etag", f'"{digest}"'.encode()), (b"x-catalog-digest", digest.encode())]
 
 
-def names_tag(header: bytes, digest: str) -> bool:
+def names_tag(header: str, digest: str) -> bool:
     """Whether the value of `If-Match` or `If-None-Match` names this content.
 
     Raises:
         InvalidRequest: it lists too many.
     """
-    if header.count(b",") >= MAX_TAGS:
-        message = f"at most {MAX_TAGS} entity tags, got {header.count(b',') + 1}"
+    if header.count(",") >= MAX_TAGS:
+        message = f"at most {MAX_TAGS} entity tags, got {header.count(',') + 1}"
         where = "If-Match, If-None-Match"
         raise invalid(where, message)
-    named = [each.strip().removeprefix(b"W/").strip(b'"') for each in header.split(b",")]
-    return b"*" in named or digest.encode() in named
-
-
-def not_modified(request: Request, digest: str) -> Answer | None:
-    """Return a 304 if the caller already has this content, else None."""
-    if not names_tag(request.header(b"if-none-match"), digest):
-        return None
-    return Answer(headers=tag_headers(digest), status=304)
+    named = [each.strip().removeprefix("W/").strip('"') for each in header.split(",")]
+    return "*" in named or digest in named

@@ -38,7 +38,9 @@ class Code(msgspec.Struct, frozen=True):
     """One kind of error: status, constant title, explanation, and when to try again."""
 
     status: int
+    """`unavailable` tools are never selected."""
     title: str
+    """The same for every error of the code."""
     help: str
     """Cause and remedy; names in backquotes."""
     retry_after_s: int | None = None
@@ -56,16 +58,25 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     """The body of every error answer. `success` and `error` are for the newer contract."""
 
     type: str
+    """An identifier of the code."""
     title: str
+    """The same for every error of the code."""
     status: int
+    """The HTTP status."""
     detail: str
+    """What was wrong with this request."""
     code: str
+    """Stable; one of [the errors](#errors)."""
     request_id: str
+    """Also in `X-Request-Id` and in the log."""
     errors: list[FieldError] = []
+    """The first eight errors, each with its path."""
     suggestions: list[str] = []
     """Names of tools similar to an unknown name."""
     success: bool | None = None
+    """False, for callers of the newer contract."""
     error: str | None = None
+    """`detail`, for callers of the newer contract."""
 
 
 def problem(refused: "Refused", request_id: str, *, newer_contract: bool) -> Problem:

@@ -4,20 +4,34 @@ A framework's request object costs more than the ranking.
 """
 
 import asyncio
-from collections.abc import Mapping
 from random import getrandbits
 from time import perf_counter
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from litestar.types import Receive, Scope
 
 from toolscout.server.http.admission import Slot
+from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.problems import Refused
 from toolscout.serving.connections import LATE
 from toolscout.settings import Settings
 
 _MAX_REQUEST_ID = 128
 _JSON = b"application/json"
+
+
+class Route(NamedTuple):
+    """What metrics, log and guards know of a path."""
+
+    path: str
+    """The path, with its variable parts in braces."""
+    call: str
+    """The name in metrics and log."""
+    scope: KeyScope = "search"
+    """What a key must allow."""
+    is_open: bool = False
+    """Whether it needs neither key nor admission, and is not logged."""
 
 
 class Request:
@@ -32,8 +46,8 @@ class Request:
         self.method = str(scope.get("method", ""))
         self.scope = scope
         self.query = bytes(scope.get("query_string", b""))
-        self.parameters: Mapping[str, str] = {}
-        """The variable parts of the path."""
+        self.route: Route | None = None
+        """Where it goes, once that is known."""
         self.headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         self._by_name = dict(self.headers)
         self.request_id = request_id(self.header(b"x-request-id"))
@@ -44,6 +58,10 @@ class Request:
         self.bytes_in = 0
         self.slot: Slot | None = None
         """The admitted request's slot, which counts the body."""
+        self.catalog = ""
+        """The name of the catalog in the path."""
+        self.is_admitted = False
+        """Whether its body may be read."""
         self._drained = False
 
     @property

@@ -6,7 +6,7 @@ those known by digest, and never runs a tool.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from toolscout import __version__
 from toolscout.contract.bounds import MAX_MCP_BYTES
 from toolscout.errors import NOT_JSON
 from toolscout.index.values import is_deeper
-from toolscout.server.http.answer import JSON, Answer
+from toolscout.server.http.answer import Answer, answer_of
 from toolscout.server.http.problems import Refused, decode_error
 from toolscout.server.http.request import Request
 from toolscout.server.mcp.resources import (
@@ -110,7 +110,7 @@ class McpFacade:
             answered.append(message)
 
         await self._manager.handle_request(request.scope, receive, keep)  # type: ignore[arg-type]
-        return _whole(*answered)
+        return msgspec.structs.replace(answer_of(*answered), is_bounded=False)
 
     async def _call_tool(
         self, _: Context, params: types.CallToolRequestParams
@@ -149,15 +149,6 @@ def _only_page(found: T) -> Callable[[Context, Page], Awaitable[T]]:
         return found
 
     return only_page
-
-
-def _whole(start: Mapping[str, Any], *parts: Mapping[str, Any]) -> Answer:
-    """Make an answer from the SDK's messages."""
-    headers = dict(start["headers"])
-    media = headers.pop(b"content-type", JSON)
-    headers.pop(b"content-length", None)
-    body = b"".join(part.get("body", b"") for part in parts)
-    return Answer(body, list(headers.items()), start["status"], media, is_bounded=False)
 
 
 def _check_json(body: bytes) -> None:

@@ -1,12 +1,10 @@
-"""The OpenAPI document, made from the routes, the structs, the error table and two files.
+"""The OpenAPI document, made from the handlers, the structs, the error table and two files.
 
-`parts.yaml` describes the operations, and the rules between fields that structs cannot express;
-`fields.toml` says what each field means. Search endpoints read bytes, so no framework can see their
-types.
+`frame.yaml` has what these do not say, such as rules between fields; `examples.yaml` a request and
+its answer for each operation.
 """
 
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from inspect import cleandoc
@@ -20,9 +18,7 @@ from toolscout.contract.bounds import BOUNDS
 from toolscout.contract.fields import ABSENT
 from toolscout.contract.tools import Tool
 from toolscout.server.http.problems import CODES, Problem
-from toolscout.server.routes.table import ROUTES, Route
-
-Json = dict[str, Any]
+from toolscout.server.openapi.operations import Json, Operation, field_docs, operations
 
 _REF = "#/components/schemas/{name}"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -44,18 +40,15 @@ _WHOLE = {"top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens
 @cache
 def document() -> Json:
     """Return the whole document; the same object at every call."""
-    parts = _parts()
+    frame, every = _load("frame.yaml"), operations()
     paths: Json = {}
-    for route in ROUTES:
-        # Generators want no slash at the end; the service takes either.
-        item = paths.setdefault(route.path.rstrip("/"), {})
-        item[route.method.lower()] = _operation(route)
-    for path, item in paths.items():
-        if shown := [parts["parameters"][name] for name in ("id", "tool") if f"{{{name}}}" in path]:
-            item["parameters"] = shown
-    operations = [one for item in paths.values() for one in item.values() if isinstance(one, dict)]
-    statuses = {status for one in operations for status in one["responses"]}
-    head = parts["head"]
+    for one in every:
+        item = paths.setdefault(one.route.path, {})
+        item[one.method.lower()] = _operation(one)
+    statuses = {
+        status for item in paths.values() for one in item.values() for status in one["responses"]
+    }
+    head = frame["head"]
     return {
         **head,
         "info": {"version": __version__, **head["info"]},
@@ -64,9 +57,9 @@ def document() -> Json:
         ],
         "paths": paths,
         "components": {
-            "schemas": _schemas(),
+            "schemas": _schemas(every),
             "responses": _problem_responses(statuses),
-            "securitySchemes": parts["security"],
+            "securitySchemes": frame["security"],
         },
     }
 
@@ -90,70 +83,59 @@ def as_yaml() -> str:
 
 
 @cache
-def _parts() -> Json:
-    text = files(__package__).joinpath("parts.yaml").read_text("utf-8")
-    found: Json = yaml.load(text, _LOADER)  # noqa: S506 - a safe loader
+def _load(name: str) -> Json:
+    found: Json = yaml.load(files(__package__).joinpath(name).read_text("utf-8"), _LOADER)  # noqa: S506 - a safe loader
     return found
 
 
-@cache
-def meanings() -> Mapping[str, str]:
-    """Return what fields mean, by name, or by shape and name (`Tool.status`) where that differs."""
-    return tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
-
-
-def _operation(route: Route) -> Json:
-    name = route.operation or route.call
-    parts = _parts()
-    described: Json = parts["operations"][name]
-    about = described.get("description", "")
+def _operation(one: Operation) -> Json:
+    summary, _, about = cleandoc(one.about.__doc__ or "").partition("\n\n")
+    about = " ".join(about.split())
+    route, example = one.route, _load("examples.yaml").get(one.name, {})
     if not route.is_open:
         about = f"{about} Scope of the key: `{route.scope}`."
-    found: Json = {"tags": described["tags"], "operationId": name, "summary": described["summary"]}
+    found: Json = {"tags": [one.tag], "operationId": one.name, "summary": summary.rstrip(".")}
     found |= {"description": about, "security": _SECURITY}
-    if route.is_open:
-        found["security"] = [{}, *_SECURITY] if "401" in described["responses"] else []
-    tags = (("is_conditional", "If-None-Match"), ("may_conflict", "If-Match"))
-    parameters = [parts["parameters"][tag] for flag, tag in tags if flag in described]
-    if parameters := parameters + described.get("parameters", []):
-        found["parameters"] = parameters
-    if route.takes:
-        media = {"schema": _one_of(route.takes), "example": described["takes"]}
+    if one.parameters:
+        found["parameters"] = list(one.parameters)
+    if one.takes:
+        media = {"schema": _one_of(one.takes), "example": example["takes"]}
         found["requestBody"] = {"required": True, "content": {"application/json": media}}
     if route.is_open:
-        found["responses"] = described["responses"] | _problems(_HEAD_ERRORS)
+        answers = _load("frame.yaml")["probes"][one.name]
+        found["security"] = [{}, *_SECURITY] if "401" in answers else []
+        found["responses"] = answers | _problems(_HEAD_ERRORS)
     else:
-        found["responses"] = _responses(route, described) | _problems(_errors(route, described))
+        found["responses"] = _responses(one, example) | _problems(_errors(one))
     return found
 
 
-def _responses(route: Route, described: Json) -> Json:
+def _responses(one: Operation, example: Json) -> Json:
     """Return the answers of an operation that are no errors."""
     answer: Json = {"description": "Done"}
-    if route.gives:
+    if one.gives:
         answer = {"description": "The answer"}
-        if "selection" in described["tags"]:
-            headers = dict(_parts()["headers"])
-            if route.call != "search":
+        if one.tag == "selection":
+            headers = dict(_load("frame.yaml")["headers"])
+            if one.route.call != "search":
                 del headers["X-Tool-Selection"]
             answer["headers"] = headers
-        media = {"schema": _one_of(route.gives), "example": described["gives"]}
+        media = {"schema": _one_of(one.gives), "example": example["gives"]}
         answer["content"] = {"application/json": media}
-    found = {str(status): answer for status in described.get("statuses", (200,))}
-    if "is_conditional" in described and route.method == "GET":
+    found = {str(status): answer for status in one.statuses}
+    if one.method == "GET" and "If-None-Match" in one.parameter_names:
         found["304"] = {"description": "Not modified"}
     return found
 
 
-def _errors(route: Route, described: Json) -> set[str]:
-    tags = described["tags"]
-    names = {parameter["name"] for parameter in described.get("parameters", ())}
+def _errors(one: Operation) -> set[str]:
+    names = one.parameter_names
     cases = (
-        (route.takes, _BODY_ERRORS),
-        (names or "catalogs" in tags, {"404", "422"}),
-        ("learning" in tags, {"404"}),
+        (one.takes, _BODY_ERRORS),
+        (names or one.tag == "catalogs", {"404", "422"}),
+        (one.tag == "learning", {"404"}),
         ("cursor" in names, {"400"}),
-        ("may_conflict" in described, {"412"}),
+        ("If-Match" in names, {"412"}),
     )
     return _ERRORS.union(*(statuses for holds, statuses in cases if holds))
 
@@ -189,19 +171,17 @@ def _ref(name: str) -> Json:
     return {"$ref": _REF.format(name=name)}
 
 
-def _schemas() -> Json:
+def _schemas(every: Iterable[Operation]) -> Json:
     """Return the schemas of all structs, with the rules that they cannot express."""
-    shapes = [
-        shape for route in ROUTES for kind in (route.takes, route.gives) for shape in _shapes(kind)
-    ]
+    shapes = [shape for one in every for kind in (one.takes, one.gives) for shape in _shapes(kind)]
     structs = map(_typed, dict.fromkeys((Tool, Problem, *shapes)))
     _, schemas = msgspec.json.schema_components(structs, ref_template=_REF)
-    found = _merged(schemas, _parts()["schemas"])
+    found = _merged(schemas, _load("frame.yaml")["schemas"])
     return {name: _finished(name, schema) for name, schema in sorted(found.items())}
 
 
 def _merged(schema: Any, patch: Any) -> Any:
-    """Merge a part of `parts.yaml` into a schema, as is said there."""
+    """Merge a part of `frame.yaml` into a schema, as is said there."""
     if isinstance(schema, dict) and isinstance(patch, dict):
         changed = {key: _merged(schema.get(key), value) for key, value in patch.items()}
         return {key: value for key, value in (schema | changed).items() if value is not None}
@@ -220,7 +200,6 @@ def _finished(name: str, schema: Json) -> Json:
     properties = schema.get("properties")
     if properties is None:
         return schema
-    known = meanings()
     order = sorted(properties, key=lambda field: FIRST.index(field) if field in FIRST else 99)
     described = {}
     for field in order:
@@ -228,7 +207,7 @@ def _finished(name: str, schema: Json) -> Json:
         for kind in found.get("anyOf", ()) if field in _WHOLE else ():
             if kind["type"] == "number":
                 kind["type"] = "integer"
-        described[field] = {**found, "description": known.get(f"{name}.{field}") or known[field]}
+        described[field] = {**found, "description": field_docs()[name][field]}
     return {**schema, "properties": described}
 
 

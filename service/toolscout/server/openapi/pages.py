@@ -8,16 +8,16 @@ import re
 from functools import cache
 from html import escape
 from importlib.resources import files
+from typing import Any
+
+from litestar import Response, get
 
 from toolscout import playground
+from toolscout.server.calls.typed import Call, IfNoneMatch
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.http.answer import HTML, JAVASCRIPT, NO_SNIFFING, Answer, names_tag
+from toolscout.server.http.answer import HTML, JAVASCRIPT, JSON, NO_SNIFFING, names_tag
 from toolscout.server.http.problems import CODES, Code, Refused
-from toolscout.server.http.request import Request
-from toolscout.server.observe.record import Trace
 from toolscout.server.openapi.document import as_json, as_yaml
-from toolscout.server.routes.table import Route
-from toolscout.server.service import Service
 
 _CLOSED = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _POLICY = (
@@ -38,62 +38,55 @@ _PLAYGROUND = b'<a href="/">Playground</a>'
 _CODE = re.compile(r"`([^`]+)`")
 
 
-async def show_document(service: Service, request: Request, trace: Trace) -> Answer:
+@get("/openapi.json", call="page", is_open=True)
+async def show_document() -> Response[bytes]:
     """Return the OpenAPI document."""
-    return Answer(await run_in_thread(as_json), [NO_SNIFFING])
+    return _page(await run_in_thread(as_json), JSON)
 
 
-async def show_yaml(service: Service, request: Request, trace: Trace) -> Answer:
+@get("/openapi.yaml", call="page", is_open=True)
+async def show_yaml() -> Response[bytes]:
     """Return the same as YAML."""
-    return Answer((await run_in_thread(as_yaml)).encode(), [NO_SNIFFING], media=b"application/yaml")
+    return _page((await run_in_thread(as_yaml)).encode(), b"application/yaml")
 
 
-async def show_errors(service: Service, request: Request, trace: Trace) -> Answer:
+@get("/docs/errors", call="page", is_open=True)
+async def show_errors(request: Call) -> Response[bytes]:
     """Explain every error code, each under its own anchor."""
     entries = "\n".join(map(_entry, CODES, CODES.values())).encode()
     page = _load(__package__, "errors.html").replace(b"{entries}", entries)
-    back = _PLAYGROUND if playground.is_on(service.settings) else b""
-    page = page.replace(b"{playground}", back)
-    return Answer(page, _headers(_ERRORS_POLICY), media=HTML)
+    back = _PLAYGROUND if playground.is_on(request.service.settings) else b""
+    return _page(page.replace(b"{playground}", back), HTML, _ERRORS_POLICY)
 
 
-async def show_static(service: Service, request: Request, trace: Trace) -> Answer:
+@get(list(_FILES), call="page", is_open=True, sync_to_thread=False)
+def show_static(request: Call) -> Response[bytes]:
     """Return the summary for language models (https://llmstxt.org), or a file of the browser."""
-    package, file, media, policy = _FILES[request.path.rstrip("/")]
-    return Answer(_load(package, file), _headers(policy), media=media)
+    package, file, media, policy = _FILES[request.head.path.rstrip("/")]
+    return _page(_load(package, file), media, policy)
 
 
-async def show_file(service: Service, request: Request, trace: Trace) -> Answer:
+@get(["/", "/playground/{name:str}"], call="playground", is_open=True, sync_to_thread=False)
+def show_file(request: Call, if_none_match: IfNoneMatch = None) -> Response[Any]:
     """Return the playground's page, or one of its scripts, style sheets and sample catalogs."""
-    file = playground.static_files().get(request.parameters.get("name", "index.html"))
+    file = playground.static_files().get(request.path_params.get("name", "index.html"))
     if file is None:
         raise Refused("not_found", "there is nothing at this path")
-    headers = [
-        (name.lower().encode(), value.encode()) for name, value in playground.HEADERS.items()
-    ]
-    headers.append((b"etag", f'"{file.digest}"'.encode()))
-    if names_tag(request.header(b"if-none-match"), file.digest):
-        return Answer(headers=headers, status=304)
-    return Answer(file.content, headers, media=file.media.encode())
+    headers = {**playground.HEADERS, "etag": f'"{file.digest}"'}
+    if if_none_match and names_tag(if_none_match, file.digest):
+        return Response(None, headers=headers, status_code=304)
+    return Response(file.content, headers=headers, media_type=file.media.partition(";")[0])
 
 
-ROUTES = [
-    Route("GET", path, handler, "page", is_open=True)
-    for path, handler in (
-        ("/openapi.json", show_document),
-        ("/openapi.yaml", show_yaml),
-        ("/docs/errors", show_errors),
-        *((path, show_static) for path in _FILES),
-    )
-]
-PLAYGROUND_ROUTES = [
-    Route("GET", path, show_file, "playground", is_open=True)
-    for path in ("/", "/playground/{name}")
-]
+HANDLERS = (show_document, show_yaml, show_errors, show_static)
+PLAYGROUND = (show_file,)
 
 
-def _headers(policy: str) -> list[tuple[bytes, bytes]]:
-    return [*([(b"content-security-policy", policy.encode())] if policy else []), NO_SNIFFING]
+def _page(content: bytes, media: bytes, policy: str = "") -> Response[bytes]:
+    headers = {NO_SNIFFING[0].decode(): NO_SNIFFING[1].decode()}
+    if policy:
+        headers["content-security-policy"] = policy
+    return Response(content, headers=headers, media_type=media.decode().partition(";")[0])
 
 
 def _entry(code: str, kind: Code) -> str:

@@ -1,0 +1,102 @@
+"""What typed handlers get and give: a request over ours, bodies within bounds, entity tags.
+
+Litestar routes them, converts path and query by their signatures and encodes what they return. The
+document of the API is made from the same signatures.
+"""
+
+from functools import cache
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from litestar import Request as LitestarRequest
+from litestar import Response
+from litestar.dto import AbstractDTO
+from litestar.params import HeaderParameter, PathParameter
+
+from toolscout.contract.bounds import CATALOG_NAME
+from toolscout.server.calls.envelope import Decoder, decode_checked
+from toolscout.server.http.answer import names_tag, tag_headers
+from toolscout.server.http.request import Request
+from toolscout.server.observe.record import Trace
+from toolscout.server.service import Service
+
+T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
+
+NOT_BLANK = r"\S"
+"""Pattern of a text that says something."""
+
+CatalogId = Annotated[
+    str,
+    PathParameter(
+        description="A registered name, or the digest of a list",
+        schema_extra={"pattern": f"^{CATALOG_NAME.pattern}$"},
+    ),
+]
+IfMatch = Annotated[
+    str | None,
+    HeaderParameter(name="If-Match", description="The entity tag that the catalog must have"),
+]
+IfNoneMatch = Annotated[
+    str | None,
+    HeaderParameter(name="If-None-Match", description="The entity tag that is known already"),
+]
+
+
+class Call(LitestarRequest[Any, Any, Any]):
+    """The request that a typed handler gets."""
+
+    @property
+    def service(self) -> Service:
+        """The parts of this process."""
+        service: Service = self.scope["state"]["service"]
+        return service
+
+    @property
+    def head(self) -> Request:
+        """The request as it was read within its limits."""
+        head: Request = self.scope["state"]["request"]
+        return head
+
+    @property
+    def trace(self) -> Trace:
+        """What metrics and log will tell of it."""
+        trace: Trace = self.scope["state"]["trace"]
+        return trace
+
+
+class Body(AbstractDTO[Any]):
+    """Decodes a body that may have tools, which stay raw, with the number of its values bounded."""
+
+    @classmethod
+    def create_for_field_definition(cls, *_: Any, **__: Any) -> None:
+        """Prepare nothing: a decoder is made of the handler's `data` when it is first needed."""
+
+    def decode_bytes(self, value: bytes) -> Any:
+        """Decode a body.
+
+        Raises:
+            Refused, InvalidRequest: it is no such body, or a field is misspelt.
+        """
+        field = self.asgi_connection.route_handler.parsed_data_field
+        assert field is not None
+        return decode_checked(value, decoder_of(field.annotation))
+
+
+@cache
+def decoder_of(shape: type[S]) -> Decoder[S]:
+    """Return the decoder of a body, made once."""
+    return Decoder(shape)
+
+
+def tagged(content: T, digest: str, status: int = 200) -> Response[T]:
+    """Return an answer with the entity tag of a catalog's content."""
+    headers = {name.decode(): value.decode() for name, value in tag_headers(digest)}
+    return Response(content, headers=headers, status_code=status)
+
+
+def not_modified(if_none_match: str | None, digest: str) -> Response[Any] | None:
+    """Return a 304 if the caller already has this content, else None."""
+    if not if_none_match or not names_tag(if_none_match, digest):
+        return None
+    return tagged(None, digest, 304)

@@ -1,0 +1,127 @@
+"""What handlers and structs say of themselves, for the document of the API."""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from inspect import getsource
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import msgspec
+from litestar import Response
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import ParameterKwarg, PathParameter
+from litestar.typing import FieldDefinition
+
+from toolscout import errors
+from toolscout.contract import answers, catalogs, learning, requests, tools
+from toolscout.server.calls.typed import NOT_BLANK
+from toolscout.server.http import problems
+from toolscout.server.http.request import Route
+from toolscout.server.routes.table import RAW, routes, shown_path
+
+Json = dict[str, Any]
+
+_DESCRIBED = (errors, problems, requests, tools, answers, catalogs, learning)
+"""Modules with the structs of the contract, each after those that it derives from."""
+
+
+class Operation(NamedTuple):
+    """One method of one path, as its handler describes it."""
+
+    method: str
+    route: Route
+    name: str
+    about: Callable[..., Any]
+    """The handler; its docstring is the summary and the description."""
+    tag: str
+    takes: Any = None
+    gives: Any = None
+    statuses: Sequence[int] = (200,)
+    parameters: Sequence[Json] = ()
+
+    @property
+    def parameter_names(self) -> set[str]:
+        """Return the names of its parameters."""
+        return {parameter["name"] for parameter in self.parameters}
+
+
+def operations() -> list[Operation]:
+    """Return every operation: those looked up before Litestar, then those that it routes."""
+    found = [
+        Operation(
+            call.method,
+            call.route,
+            call.name or call.route.call,
+            call.handler,
+            "selection" if call.takes else "operation",
+            call.takes,
+            call.gives,
+        )
+        for call in RAW
+    ]
+    for routed in routes():
+        for handler in sorted(routed.route_handlers, key=lambda one: sorted(one.http_methods)):
+            if "call" in handler.opt:  # no answer of Litestar's own to OPTIONS
+                found += [_routed(routed.path, handler)]
+    return found
+
+
+def _routed(path: str, handler: HTTPRouteHandler) -> Operation:
+    signature = handler.parsed_fn_signature
+    gives = signature.return_type
+    if gives.is_subclass_of(Response):
+        gives = gives.inner_types[0]
+    data = handler.parsed_data_field
+    first, *words = handler.handler_name.rpartition(".")[2].split("_")
+    (method,) = handler.http_methods
+    return Operation(
+        method,
+        Route(shown_path(path), handler.opt["call"], handler.opt.get("scope", "search")),
+        first + "".join(map(str.capitalize, words)),
+        handler.fn,
+        next(iter(handler.resolve_tags())),
+        None if data is None else data.annotation,
+        None if gives.is_none_type else gives.annotation,
+        (handler.status_code, *(handler.responses or ())),
+        [
+            _parameter(field, field.kwarg_definition)
+            for field in signature.parameters.values()
+            if isinstance(field.kwarg_definition, ParameterKwarg)
+        ],
+    )
+
+
+def _parameter(field: FieldDefinition, said: ParameterKwarg) -> Json:
+    """Describe a parameter by its name, its type and its bounds in a handler's signature."""
+    kinds = (
+        [kind for kind in field.inner_types if not kind.is_none_type] if field.is_optional else []
+    )
+    schema = msgspec.json.schema(kinds[0].annotation if kinds else field.annotation)
+    bounds = {"minimum": said.ge, "maximum": said.le, "pattern": said.pattern}
+    bounds["default"] = field.default or None if field.has_default else None
+    schema |= {name: value for name, value in bounds.items() if value is not None}
+    schema |= said.schema_extra or {}
+    found: Json = {"name": said.name or field.name, "in": said.param_type.value}
+    if isinstance(said, PathParameter) or schema.get("pattern") == NOT_BLANK:
+        found["required"] = True
+    return found | {"description": said.description, "schema": schema}
+
+
+@cache
+def field_docs() -> Mapping[str, Mapping[str, str]]:
+    """Return the docstrings under the fields of all structs of the contract, by shape and field."""
+    found: dict[str, dict[str, str]] = {}
+    for module in _DESCRIBED:
+        for node in ast.parse(getsource(module)).body:
+            if isinstance(node, ast.ClassDef):
+                bases = (found.get(ast.unparse(base), {}) for base in node.bases)
+                own = found[node.name] = {
+                    name: text for base in bases for name, text in base.items()
+                }
+                for field, text in pairwise(node.body):
+                    if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                        own[ast.unparse(field.target)] = " ".join(
+                            ast.literal_eval(text.value).split()
+                        )
+    return found
