@@ -27,84 +27,58 @@ MAX_HELD_BYTES = 32 * 1024 * 1024
 
 FAILED = 1
 
-
 SELECTOR = "http://127.0.0.1:8080"
-
-_KEYS: dict[str, tuple[str, str]] = {
-    "strategy": ("NAME", "hybrid-first, api, tool-search, relevance or passthrough"),
-    "enabled": ("BOOL", "false passes everything on"),
-    "provider": ("NAME", "read, and not used"),
-    "always_keep": (
-        "NAME",
-        "a tool that every model sees, or auto: those called most; may be repeated",
-    ),
-    "max_search_results": ("COUNT", "most tools that a search brings"),
-    "defer_above": ("COUNT", "forward requests with at most this many tools unchanged"),
-    "rollout": ("MODE", "off, dark, shadow, percent:N or on"),
-    "restore_on_no_match": ("BOOL", "bring all tools back when nothing fits a search"),
-    "search_tool_name": ("NAME", "what models know the search as"),
-    "enable_search_fallback": ("BOOL", "read; the strategy decides"),
-    "min_tools": ("COUNT", "fewest tools that relevance keeps"),
-    "max_tools": ("COUNT", "most tools that relevance keeps"),
-    "target_ratio": ("SHARE", "share of the tools that relevance keeps"),
-}
-"""Keys of `pipes.tool_discovery`, each with the name of its value and its help."""
-
-_API_KEYS: dict[str, tuple[str, str, str]] = {
-    "endpoint": ("--selector", "URL", f"address of the service; {SELECTOR} without a file"),
-    "timeout": ("--selector-timeout", "DURATION", "how long a search may take, such as 800ms"),
-}
-"""The same of its section `api`, with their flags; the key comes from the environment."""
-
-_FLAGS: tuple[tuple[str, str | None, Any, str], ...] = (
-    ("--host", None, "127.0.0.1", f"address to listen on; others than loopback need {KEY}"),
-    ("--port", None, 8100, "port to listen on"),
-    ("--metrics-port", "PORT", 0, "port of /metrics and /healthz; 0 for neither"),
-    ("--scope-header", "NAME", [], "a further header that identifies callers; may be repeated"),
-    ("--drain", "SECONDS", 300, "how long open answers may take to finish after SIGTERM"),
-    (
-        *("--max-held-bytes", "COUNT", MAX_HELD_BYTES),
-        "bytes of requests to hold at a time for searching; others are passed on unsearched",
-    ),
-    (
-        *("--max-connections", "COUNT", 1_000),
-        "connections to the provider; more requests wait for one",
-    ),
-    (
-        *("--connect-timeout", "SECONDS", 10),
-        "how long the provider may take to accept a connection, and a request to get one",
-    ),
-    (
-        *("--read-timeout", "SECONDS", 0),
-        "how long the provider may be silent before and within an answer; 0 sets no limit",
-    ),
-)
-"""The other flags with the name of their value, their default and their help."""
-
-_AT_LEAST_ONE = ("--max-connections", "--connect-timeout")
 
 
 def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of `toolscout proxy`, but for those of how HTTP is served."""
-    about = "address of the provider, with its path"
-    parser.add_argument("--upstream", metavar="URL", required=True, help=about)
+    """Add the flags of `toolscout proxy`, but for those of how HTTP is served.
+
+    A key of `pipes.tool_discovery` is a flag of the same name.
+    """
+    add = parser.add_argument
+    add("--upstream", metavar="URL", required=True, help="address of the provider, with its path")
     about = "YAML file with the section pipes.tool_discovery; flags go before it"
-    parser.add_argument("--config", metavar="FILE", help=about)
-    for key, (flag, value, text) in _API_KEYS.items():
-        parser.add_argument(flag, dest=f"api.{key}", metavar=value, help=text)
-    for key, (value, text) in _KEYS.items():
-        action = "append" if key == "always_keep" else "store"
-        flag = f"--{key.replace('_', '-')}"
-        parser.add_argument(flag, dest=f"key.{key}", metavar=value, action=action, help=text)
-    for flag, metavar, default, text in _FLAGS:
-        options: dict[str, Any] = {"metavar": metavar, "default": default, "help": text}
-        if isinstance(default, list):
-            options["action"] = "append"
-        elif isinstance(default, int):
-            options["type"] = positive if flag in _AT_LEAST_ONE else whole_number
-        parser.add_argument(flag, **options)
+    add("--config", metavar="FILE", help=about)
+    about = f"address of the service; {SELECTOR} without a file"
+    add("--selector", metavar="URL", help=about)
+    about = "how long a search may take, such as 800ms"
+    add("--selector-timeout", metavar="DURATION", help=about)
+    about = "hybrid-first, api, tool-search, relevance or passthrough"
+    add("--strategy", metavar="NAME", help=about)
+    add("--enabled", metavar="BOOL", help="false passes everything on")
+    add("--provider", metavar="NAME", help="read, and not used")
+    about = "a tool that every model sees, or auto: those called most; may be repeated"
+    add("--always-keep", metavar="NAME", action="append", help=about)
+    add("--max-search-results", metavar="COUNT", help="most tools that a search brings")
+    about = "forward requests with at most this many tools unchanged"
+    add("--defer-above", metavar="COUNT", help=about)
+    add("--rollout", metavar="MODE", help="off, dark, shadow, percent:N or on")
+    about = "bring all tools back when nothing fits a search"
+    add("--restore-on-no-match", metavar="BOOL", help=about)
+    add("--search-tool-name", metavar="NAME", help="what models know the search as")
+    add("--enable-search-fallback", metavar="BOOL", help="read; the strategy decides")
+    add("--min-tools", metavar="COUNT", help="fewest tools that relevance keeps")
+    add("--max-tools", metavar="COUNT", help="most tools that relevance keeps")
+    add("--target-ratio", metavar="SHARE", help="share of the tools that relevance keeps")
+    about = f"address to listen on; others than loopback need {KEY}"
+    add("--host", default="127.0.0.1", help=about)
+    add("--port", type=whole_number, default=8100, help="port to listen on")
+    about = "port of /metrics and /healthz; 0 for neither"
+    add("--metrics-port", metavar="PORT", type=whole_number, default=0, help=about)
+    about = "a further header that identifies callers; may be repeated"
+    add("--scope-header", metavar="NAME", action="append", default=[], help=about)
+    about = "how long open answers may take to finish after SIGTERM"
+    add("--drain", metavar="SECONDS", type=whole_number, default=300, help=about)
+    about = "bytes of requests to hold at a time for searching; others are passed on unsearched"
+    add("--max-held-bytes", metavar="COUNT", type=whole_number, default=MAX_HELD_BYTES, help=about)
+    about = "connections to the provider; more requests wait for one"
+    add("--max-connections", metavar="COUNT", type=positive, default=1_000, help=about)
+    about = "how long the provider may take to accept a connection, and a request to get one"
+    add("--connect-timeout", metavar="SECONDS", type=positive, default=10, help=about)
+    about = "how long the provider may be silent before and within an answer; 0 sets no limit"
+    add("--read-timeout", metavar="SECONDS", type=whole_number, default=0, help=about)
     about = "report to the service which tools were called after a search"
-    parser.add_argument("--learn", choices=("on", "off"), default="on", help=about)
+    add("--learn", choices=("on", "off"), default="on", help=about)
 
 
 def proxy(parsed: argparse.Namespace) -> int:
@@ -166,9 +140,10 @@ def _config(parsed: argparse.Namespace) -> "DiscoveryConfig":
     """Return what the file says, and the flags instead of it."""
     from toolscout.discovery.config import DiscoveryConfig, load
 
-    given = {name: value for name, value in vars(parsed).items() if value is not None}
-    changes: dict[str, Any] = {key: given[f"key.{key}"] for key in _KEYS if f"key.{key}" in given}
-    of_api = {key: given[f"api.{key}"] for key in _API_KEYS if f"api.{key}" in given}
+    flags = {name: value for name, value in vars(parsed).items() if value is not None}
+    changes = {key: flags[key] for key in DiscoveryConfig.__struct_fields__ if key in flags}
+    names = {"endpoint": "selector", "timeout": "selector_timeout"}
+    of_api = {key: flags[flag] for key, flag in names.items() if flag in flags}
     if parsed.config is not None:
         return load(parsed.config, {**changes, "api": of_api})
     alone = {"enabled": True, "strategy": "hybrid-first", "restore_on_no_match": False}
