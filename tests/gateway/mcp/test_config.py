@@ -11,8 +11,7 @@ from tests.gateway.mcp.hosts import ROOT, write
 from toolscout.cli import main, parser
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.config import read_config
-from toolscout.gateway.mcp.options import Config
-from toolscout.gateway.mcp.servers import HttpServer, StdioServer, prefix_of
+from toolscout.gateway.mcp.servers import Config, HttpServer, StdioServer, prefix_of
 
 GOOD = {"command": "notes"}
 STDIO: dict[str, Any] = {"command": "x"}

@@ -8,8 +8,7 @@ import pytest
 
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.config import read_config
-from toolscout.gateway.mcp.options import Config
-from toolscout.gateway.mcp.servers import StdioServer, unmatched
+from toolscout.gateway.mcp.servers import Config, StdioServer, unmatched
 
 STDIO: dict[str, Any] = {"command": "x"}
 TWO = {"mcpServers": {"a": STDIO, "b": STDIO}}

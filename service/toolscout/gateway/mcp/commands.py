@@ -13,10 +13,13 @@ import msgspec
 
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.options import KEY, Config
-from toolscout.gateway.mcp.servers import HttpServer, prefix_of
+from toolscout.gateway.mcp.servers import Config, HttpServer, prefix_of
+from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, painted
+
+KEY = "TOOLSCOUT_MCP_KEY"
+"""The variable with the key that hosts send over HTTP."""
 
 PACKAGES = ("fastmcp", "faiss", "model2vec", "rapidfuzz")
 """Some of what the extra brings, without which nothing works."""
@@ -91,6 +94,8 @@ def gateway(parsed: argparse.Namespace) -> int:
     http = None if parsed.http is None else web.read_address(parsed.http)
     settings = load_serving(vars(parsed))
     key = os.environ.get(KEY)
+    if http is not None:
+        check_key(http[0], KEY, key, insecure=settings.insecure)
     made = Gateway(config, parsed.store, pins, cache, file.changed)
     return serving.serve(made, http, key, settings)
 

@@ -20,7 +20,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from toolscout.client.endpoint import is_web_address, placeholder_in
-from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import json_file
 from toolscout.gateway.mcp.dialects import (
@@ -39,9 +38,16 @@ from toolscout.gateway.mcp.dialects import (
     left_out,
     settings_of,
 )
-from toolscout.gateway.mcp.options import Config, read_options
 from toolscout.gateway.mcp.restrictions import DENY_HERE, about_tools, is_permission
-from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer, prefix_of
+from toolscout.gateway.mcp.servers import (
+    Common,
+    Config,
+    HttpServer,
+    Options,
+    Server,
+    StdioServer,
+    prefix_of,
+)
 
 OAUTH = "oauth"
 UNSUPPORTED = {OAUTH: 'of OAuth only "auth": "oauth" is read'}
@@ -57,30 +63,24 @@ Duration = Annotated[float, msgspec.Meta(ge=0)]
 """0 stands for no limit of its own."""
 
 
-class _Entry(msgspec.Struct, kw_only=True, rename="camel"):
+class _Entry(Common, frozen=True, kw_only=True):
     """A server, with its keys in our words."""
 
     command: str | None = None
     args: tuple[Text, ...] = ()
-    env: dict[str, Text] = {}
-    env_file: str | None = None  # Cursor, VS Code
+    env: dict[str, Text] = msgspec.field(default_factory=dict)
+    env_file: str | None = msgspec.field(default=None, name="envFile")  # Cursor, VS Code
     cwd: str | None = None
     url: str | None = None
-    headers: dict[str, Text] = {}
+    headers: dict[str, Text] = msgspec.field(default_factory=dict)
     auth: Any = None
     type: str | None = None
     transport: str | None = None
-    allow: tuple[str, ...] | None = None
-    deny: tuple[str, ...] = ()
-    keywords: dict[str, tuple[str, ...]] = {}
-    examples: dict[str, tuple[str, ...]] = {}
-    timeout: Duration | None = None
-    timeout_ms: Duration | None = msgspec.field(default=None, name="timeout_ms")
-    tool_timeout: Duration | None = msgspec.field(default=None, name="tool_timeout_sec")  # Codex
-    start_s: Duration | None = msgspec.field(default=None, name="startup_timeout_sec")  # Codex
-    start: Literal["eager", "demand"] = "demand"
-    idle_timeout: Duration | None = msgspec.field(default=None, name="idle_timeout")
-    default_risk: Risk = msgspec.field(default="write_remote", name="default_risk")
+    timeout: Duration = 0
+    timeout_ms: Duration = 0
+    tool_timeout_sec: Duration = 0  # Codex
+    startup_timeout_sec: Duration = 0  # Codex
+    idle_timeout: Duration = 0
     disabled: bool = False
     enabled: bool = True
 
@@ -141,9 +141,16 @@ class _File:
             raise ConfigurationError(f"{SECTIONS[0]}: expected an object with at least one server")
         if not servers:
             raise ConfigurationError("every server is disabled")
-        written = self._content.get(OPTIONS, {})
-        options = read_options(written, OPTIONS)
-        return Config(servers, options, tuple(self._warnings))
+        return Config(servers, self._options(), tuple(self._warnings))
+
+    def _options(self) -> Options:
+        """Return the options, of which every key has to be known."""
+        written, known = self._content.get(OPTIONS, {}), Options.__struct_fields__
+        for key, hint in json_file.unknown_keys(written, known):
+            hint = hint or f"; known are {', '.join(known)}"
+            raise ConfigurationError(f"{OPTIONS}.{key}: unknown key{hint}")
+        options: Options = json_file.checked(written, Options, OPTIONS)
+        return options
 
     def _server(self, section: str, value: dict[str, Any], place: str) -> Server:
         if "headersHelper" in value:
@@ -151,31 +158,22 @@ class _File:
                 f"{place}.headersHelper: no command is run for headers; write them as headers"
             )
         value = json_file.without_blanks(value)
-        known = json_file.keys_of(_Entry)
+        known = _Entry.__struct_encode_fields__
         ours = (*known, *ALIASES, *FOR_HOSTS_ALONE)
         unknown = self._note_unknown(value, ours, place, of_server=True)
-        is_http = "httpUrl" in value
-        value = {
-            key: one for key, one in in_our_words(section, value, place).items() if key in known
-        }
-        entry = json_file.converted(json_file.expand(value, self._environ, place), _Entry, place)
+        value = in_our_words(section, value, place)
+        value = {key: value[key] for key in known if key in value}
+        entry = json_file.checked(json_file.expand(value, self._environ, place), _Entry, place)
         url = entry.url
         if (entry.command is None) == (url is None):
             many = "neither" if url is None else "both"
             why = f"; unknown here: {', '.join(unknown)}" if unknown else ""
             raise ConfigurationError(f"{place}: expected either command or url, got {many}{why}")
-        common: dict[str, Any] = {
-            "allow": entry.allow,
-            "deny": entry.deny,
-            "keywords": entry.keywords,
-            "examples": entry.examples,
-            "timeout_s": self._timeout_s(entry, place),
-            "default_risk": entry.default_risk,
-            "start": entry.start,
-            "idle_timeout_s": entry.idle_timeout or None,
-        }
-        if entry.start_s:
-            common["start_s"] = entry.start_s
+        common = {key: getattr(entry, key) for key in Common.__struct_fields__}
+        common["timeout_s"] = self._timeout_s(entry, place)
+        common["idle_timeout_s"] = entry.idle_timeout or None
+        if entry.startup_timeout_sec:
+            common["start_s"] = entry.startup_timeout_sec
         if entry.command is not None:
             if entry.auth is not None:
                 self._warnings.append(f"{place}.auth: ignored: it has no url")
@@ -183,13 +181,11 @@ class _File:
             env = self._variables(entry, place)
             args, cwd = tuple(map(_text, entry.args)), entry.cwd
             return StdioServer(command=entry.command, args=args, env=env, cwd=cwd, **common)
-        if placeholder := placeholder_in(url or ""):
+        if placeholder := placeholder_in(url):
             raise ConfigurationError(f"{place}.url: write your own in place of {placeholder}")
-        if url is None or not is_web_address(url):
+        if not is_web_address(url):
             raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
         transport = _transport(entry, place, ("http", "sse"))
-        if is_http and transport is None:
-            transport = "http"
         headers = {name: _text(one) for name, one in entry.headers.items()}
         auth = self._auth(entry, headers, place)
         return HttpServer(url=url, headers=headers, transport=transport, auth=auth, **common)
@@ -208,7 +204,7 @@ class _File:
         if entry.timeout_ms:
             return entry.timeout_ms / 1_000
         if not entry.timeout:
-            return entry.tool_timeout or None
+            return entry.tool_timeout_sec or None
         if entry.timeout >= SHORT_TIMEOUT:
             return entry.timeout / 1_000
         seconds = f"{entry.timeout:g}"
@@ -227,9 +223,7 @@ class _File:
                 raise ConfigurationError(f"{place}.envFile: {error.detail}") from None
             pairs = dotenv_values(stream=StringIO(text), interpolate=False).items()
             variables = {name: one for name, one in pairs if one is not None}
-        for name, one in entry.env.items():
-            variables[name] = _text(one)
-        return variables
+        return variables | {name: _text(one) for name, one in entry.env.items()}
 
     def _note_unknown(
         self, value: dict[str, Any], known: Sequence[str], place: str, *, of_server: bool = False
@@ -263,11 +257,10 @@ def _text(value: Text) -> str:
 
 def _transport(entry: _Entry, place: str, possible: Sequence[str]) -> Any:
     """Return how to talk to a server, if that is there; `type` and `transport` mean the same."""
-    spelled = {"type": entry.type, "transport": entry.transport}
-    for key, text in spelled.items():
-        kind = TRANSPORTS.get(re.sub("[-_]", "", text.lower())) if text else None
-        if text is not None and kind not in possible:
-            raise ConfigurationError(f"{place}.{key}: expected {' or '.join(possible)}")
-        if kind:
+    for key, text in (("type", entry.type), ("transport", entry.transport)):
+        if text is not None:
+            kind = TRANSPORTS.get(re.sub("[-_]", "", text.lower()))
+            if kind not in possible:
+                raise ConfigurationError(f"{place}.{key}: expected {' or '.join(possible)}")
             return kind
     return None

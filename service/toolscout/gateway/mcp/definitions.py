@@ -10,7 +10,7 @@ from fastmcp.prompts.base import PromptArgument
 from fastmcp.tools import Tool
 
 from toolscout.gateway.mcp.listing import Offered
-from toolscout.gateway.mcp.options import Config
+from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.tools import (
     CALL,
     CALL_WRITE,

@@ -23,19 +23,19 @@ SECTIONS = ("mcpServers", "servers", "context_servers", MCP, AMP)
 
 OPTIONS, INPUTS = "toolscout", "inputs"
 
-ALLOWED, EXCLUDED = ("allowed", "allowMCPServers"), ("excluded", "excludeMCPServers")
-"""Lists of the only servers and of those left out in Gemini CLI: in `mcp`, and at the top."""
+ALLOWED = (f"{MCP}.allowed", "allowMCPServers")
+"""Lists of the only servers in Gemini CLI."""
 
-DISABLED = "disabledMcpjsonServers"
-"""A list of servers that Claude Code leaves out."""
+EXCLUDED = (f"{MCP}.excluded", "excludeMCPServers", "disabledMcpjsonServers")
+"""Lists of servers that are left out, the last one in Claude Code."""
 
-SETTINGS = (INPUTS, ALLOWED[0], EXCLUDED[0])
+SETTINGS = (INPUTS, "allowed", "excluded")
 """The settings in `mcp` that are read."""
 
 BESIDE = (OPTIONS, INPUTS, "$schema")
 """Keys beside the servers of a file that names them at its top, as plugins do."""
 
-AT_TOP = (*BESIDE, ALLOWED[1], EXCLUDED[1], DISABLED)
+AT_TOP = (*BESIDE, *ALLOWED[1:], *EXCLUDED[1:])
 """Keys that are read at the top of other files, beside the sections."""
 
 _STARTING = ("command", "url", "serverUrl", "httpUrl")
@@ -114,14 +114,17 @@ def entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str, dict[st
     Raises:
         ConfigurationError: something there is no server; says where.
     """
-    for section in SECTIONS:
-        if section in content:
-            for name, place, value in _named(section, content[section]):
-                yield section, place, name, value
     if is_unwrapped(content):
         for name, value in content.items():
             if name not in BESIDE:
                 yield "", name, name, value
+    for section in SECTIONS:
+        if section in content:
+            place, servers = section, content[section]
+            if section == MCP:
+                place, servers, _ = _split(servers)
+            for name, where, value in _named(place, servers):
+                yield section, where, name, value
 
 
 def is_unwrapped(content: Mapping[str, Any]) -> bool:
@@ -134,21 +137,20 @@ def is_unwrapped(content: Mapping[str, Any]) -> bool:
     )
 
 
-def _inner(written: Any) -> dict[str, Any] | None:
-    """Return the servers of the section `mcp` that has them one level below."""
-    inner = written.get("servers") if isinstance(written, dict) else None
-    is_server = isinstance(inner, dict) and any(map(inner.__contains__, _STARTING))
-    return inner if isinstance(inner, dict) and not is_server else None
+def _split(section: Any) -> tuple[str, Any, dict[str, Any]]:
+    """Return where the section `mcp` has its servers, these, and the settings beside them."""
+    if not isinstance(section, dict):
+        return MCP, section, {}
+    inner = section.get("servers")  # VS Code's settings, opencode from 2 on
+    if isinstance(inner, dict) and not any(map(inner.__contains__, _STARTING)):
+        return f"{MCP}.servers", inner, {key: section[key] for key in section if key != "servers"}
+    servers = {key: one for key, one in section.items() if isinstance(one, dict)}
+    return MCP, servers, {key: section[key] for key in section if key not in servers}
 
 
 def settings_of(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what stands in the section `mcp` and is no server."""
-    written = content.get(MCP)
-    if not isinstance(written, dict):
-        return {}
-    if _inner(written) is not None:
-        return {key: one for key, one in written.items() if key != "servers"}
-    return {key: one for key, one in written.items() if not isinstance(one, dict)}
+    return _split(content.get(MCP))[2]
 
 
 def left_out(content: Mapping[str, Any]) -> Callable[[str], bool]:
@@ -157,39 +159,30 @@ def left_out(content: Mapping[str, Any]) -> Callable[[str], bool]:
     Raises:
         ConfigurationError: one of these is no list of names.
     """
-    settings = settings_of(content)
-
-    def names(key: str, at_top: str) -> list[frozenset[str]]:
-        lists = {f"{MCP}.{key}": settings.get(key), at_top: content.get(at_top)}
-        return [
-            frozenset(json_file.checked(listed, _Names, place))
-            for place, listed in lists.items()
-            if listed is not None
-        ]
-
-    allowed, excluded = names(*ALLOWED), [*names(*EXCLUDED), *names("", DISABLED)]
+    written = {key: content.get(key) for key in AT_TOP}
+    written |= {f"{MCP}.{key}": value for key, value in settings_of(content).items()}
+    lists = {
+        key: frozenset(json_file.checked(written[key], _Names, key))
+        for key in (*ALLOWED, *EXCLUDED)
+        if written.get(key) is not None
+    }
 
     def is_left_out(name: str) -> bool:
-        return any(name in one for one in excluded) or any(name not in one for one in allowed)
+        return any((name in names) == (key in EXCLUDED) for key, names in lists.items())
 
     return is_left_out
 
 
-def _named(section: str, written: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    place = section
-    if section == MCP and isinstance(written, dict):
-        inner = _inner(written)  # VS Code's settings, opencode from 2 on
-        if inner is not None:
-            place, written = f"{place}.servers", inner
-        else:
-            written = {key: one for key, one in written.items() if isinstance(one, dict)}
-    if isinstance(written, list):  # Continue
+def _named(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield of each server its name, its place, and what is said of it."""
+    if isinstance(servers, list):  # Continue
+        names = [one.get("name") if isinstance(one, dict) else None for one in servers]
         named = [
-            (one.get("name") if isinstance(one, dict) else None, f"{place}[{number}]", one)
-            for number, one in enumerate(written)
+            (name, f"{place}[{number}]", one)
+            for number, (name, one) in enumerate(zip(names, servers, strict=True))
         ]
-    elif isinstance(written, dict):
-        named = [(name, f"{place}.{name}", one) for name, one in written.items()]
+    elif isinstance(servers, dict):
+        named = [(name, f"{place}.{name}", one) for name, one in servers.items()]
     else:
         raise ConfigurationError(f"{place}: expected an object with at least one server")
     for name, where, value in named:
@@ -207,7 +200,7 @@ def in_our_words(section: str, value: dict[str, Any], place: str) -> dict[str, A
         ConfigurationError: a value is of the wrong type, or two keys contradict each other.
     """
     aliases = _OF_AMP if section == AMP else ALIASES
-    own = {key: one for key, one in _with_command(value).items() if key not in aliases}
+    own = {key: one for key, one in _flat(value).items() if key not in aliases}
     found = dict(own)
     spelled = {key: key for key in own}
     for key, alias in aliases.items():
@@ -229,17 +222,16 @@ def in_our_words(section: str, value: dict[str, Any], place: str) -> dict[str, A
     return found
 
 
-def _with_command(value: dict[str, Any]) -> dict[str, Any]:
+def _flat(value: dict[str, Any]) -> dict[str, Any]:
     """Return an entry whose command, if it has one, is a text."""
+    if "httpUrl" in value:  # Gemini CLI: never SSE, whatever its path
+        value = {"transport": "http"} | value
     command = value.get("command")
     if isinstance(command, dict):  # an older Zed: command, args and env in one
-        whole = value | command | {"command": command.get("path")}
-        return {key: one for key, one in whole.items() if key != "path"}
+        return value | command | {"command": command.get("path")}
     if isinstance(command, list):  # opencode: command and args in one
         first, *rest = command or [None]
         args = value.get("args") or []
-        return value | {
-            "command": first,
-            "args": [*rest, *args] if isinstance(args, list) else args,
-        }
+        whole = [*rest, *args] if isinstance(args, list) else args
+        return value | {"command": first, "args": whole}
     return value

@@ -12,8 +12,8 @@ from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.finder import Memory
 from toolscout.gateway.mcp.listing import Listing, missing_pins, refused_pins
-from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
+from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.view import START_S, Readiness, View
 
 FOLLOW_S = 1.0

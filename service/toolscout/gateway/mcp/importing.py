@@ -11,8 +11,8 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing, missing_pins, named, refused_pins
-from toolscout.gateway.mcp.options import Config
 from toolscout.gateway.mcp.pins import Known, Pins
+from toolscout.gateway.mcp.servers import Config
 from toolscout.searching import service_at
 
 PAGE = 1_000

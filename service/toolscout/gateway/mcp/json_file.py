@@ -5,10 +5,11 @@ A key that is given twice is an error, not silently overwritten.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import msgspec
 
@@ -29,13 +30,14 @@ VS Code, whose `${input:NAME}` is asked of a person."""
 MAPS = {"env", "environment", "headers", "http_headers"}
 """Keys whose values are objects in which a null stands for nothing."""
 
-S = TypeVar("S", bound=msgspec.Struct)
-
 
 class _Object(dict[str, Any]):
-    """An object that knows the first of its keys that was given twice."""
+    """An object that knows which of its keys were given twice."""
 
-    repeated: str | None = None
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        counts = Counter(name for name, _ in pairs)
+        self.repeated = [name for name, count in counts.items() if count > 1]
 
 
 def read_text(path: Path) -> str:
@@ -60,7 +62,8 @@ def read_object(path: Path) -> dict[str, Any]:
     """
     try:
         text = _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, read_text(path)))
-        content = json.loads(text, object_pairs_hook=_object)
+        content = json.loads(text, object_pairs_hook=_Object)
+        repeated = next(_repeated(content, ""), None)
     except json.JSONDecodeError as error:
         place = f"{path}:{error.lineno}:{error.colno}"
         raise ConfigurationError(f"{place}: not valid JSON: {error.msg}") from None
@@ -68,7 +71,7 @@ def read_object(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path}: nested too deeply") from None
     if not isinstance(content, _Object):
         raise ConfigurationError(f"{path}: expected an object")
-    if repeated := _repeated(content, ""):
+    if repeated is not None:
         raise ConfigurationError(f"{path}: {repeated} is there twice")
     return content
 
@@ -114,29 +117,19 @@ def _blank(match: re.Match[str]) -> str:
     return match[1] or re.sub(r"[^\n]", " ", match[0])
 
 
-def _object(pairs: list[tuple[str, Any]]) -> _Object:
-    found = _Object(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        found.repeated = next(name for name in found if names.count(name) > 1)
-    return found
-
-
-def _repeated(value: Any, place: str) -> str | None:
-    """Return the path of the first key that is there twice."""
-    if isinstance(value, _Object) and value.repeated is not None:
-        return f"{place}{value.repeated}"
-    inner: Iterable[tuple[Any, Any]] = ()
-    if isinstance(value, dict):
-        inner = value.items()
+def _repeated(value: Any, place: str) -> Iterator[str]:
+    """Yield the path of each key that is there twice."""
+    if isinstance(value, _Object):
+        yield from (f"{place}{key}" for key in value.repeated)
+        for key, one in value.items():
+            yield from _repeated(one, f"{place}{key}.")
     elif isinstance(value, list):
-        inner = enumerate(value)
-    found = (_repeated(one, f"{place}{key}.") for key, one in inner)
-    return next(filter(None, found), None)
+        for number, one in enumerate(value):
+            yield from _repeated(one, f"{place}{number}.")
 
 
 def checked(value: Any, kind: Any, place: str) -> Any:
-    """Convert a value to a type.
+    """Convert a value to a type, such as a struct.
 
     Raises:
         ConfigurationError: it is something else; says where and what.
@@ -145,35 +138,12 @@ def checked(value: Any, kind: Any, place: str) -> Any:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         wrong = wrong_field(place, error)
-        raise ConfigurationError(f"{wrong.path}: {wrong.message}") from None
-
-
-def converted(value: Any, kind: type[S], place: str) -> S:
-    """Convert an object to a struct.
-
-    Raises:
-        ConfigurationError: it is none; says where and why.
-    """
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        wrong = wrong_field(place, error)
-        of_field = {field.name: field.type for field in msgspec.structs.fields(kind)}
-        choices = _choices(of_field.get(wrong.path.rpartition(".")[2]))
-        is_choice = wrong.message == "Invalid enum value" and choices
-        message = f"expected one of {', '.join(choices)}" if is_choice else wrong.message
+        message = wrong.message
+        if message == "Invalid enum value":
+            types = {field.name: field.type for field in msgspec.structs.fields(kind)}
+            choices = get_args(types[wrong.path.rpartition(".")[2]])
+            message = f"expected one of {', '.join(choices)}"
         raise ConfigurationError(f"{wrong.path}: {message}") from None
-
-
-def _choices(kind: Any) -> list[str]:
-    """Return the texts that a `Literal` permits, on its own or in a union."""
-    parts = get_args(kind)
-    return [one for part in parts for one in ([part] if isinstance(part, str) else _choices(part))]
-
-
-def keys_of(kind: type[msgspec.Struct]) -> list[str]:
-    """Return the keys of a struct in JSON."""
-    return [field.encode_name for field in msgspec.structs.fields(kind)]
 
 
 def unknown_keys(value: Any, known: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The servers of a configuration, of either transport."""
+"""A whole configuration: the servers, of either transport, and what is offered of them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,8 +18,8 @@ _ESCAPED = re.compile(r"\[([*?[])\]")
 """A character that is none of a pattern, as `glob.escape` writes it."""
 
 
-class _Server(msgspec.Struct, frozen=True, kw_only=True):
-    """What servers of both transports have in common."""
+class Common(msgspec.Struct, frozen=True, kw_only=True):
+    """What an entry of the file has under the same names, whatever the transport."""
 
     allow: tuple[str, ...] | None = None
     """Patterns, as of file names, of the only tools to offer."""
@@ -28,12 +28,17 @@ class _Server(msgspec.Struct, frozen=True, kw_only=True):
     keywords: dict[str, tuple[str, ...]] = {}
     examples: dict[str, tuple[str, ...]] = {}
     """Words that tools are searched by too, and requests that they serve, by their own names."""
-    timeout_s: float | None = None
-    """Seconds that a call may take; without limit by default, for the host can cancel."""
     default_risk: Risk = "write_remote"
     """The risk of a tool whose annotations, name and description show no effect."""
     start: Literal["eager", "demand"] = "demand"
     """Whether the server runs all the time, or from the first call on."""
+
+
+class _Server(Common, frozen=True, kw_only=True):
+    """What servers of both transports have in common."""
+
+    timeout_s: float | None = None
+    """Seconds that a call may take; without limit by default, for the host can cancel."""
     idle_timeout_s: float | None = None
     """Seconds without a call after which it is stopped; by default never: it may hold a state."""
     start_s: float = 60.0
@@ -89,6 +94,26 @@ class HttpServer(_Server, frozen=True, kw_only=True):
 
 
 Server = StdioServer | HttpServer
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gateway does with all servers."""
+
+    max_risk: Risk = "destructive"
+    """Tools of a higher risk are not offered."""
+    pinned: tuple[str, ...] = ()
+    """Tools to list as themselves, as `server__tool`."""
+    all_meta_tools: bool = False
+    """Whether to list the meta-tools that are rarely used, too."""
+
+
+class Config(msgspec.Struct, frozen=True):
+    """A whole file; servers are named by their prefixes."""
+
+    servers: dict[str, Server]
+    options: Options
+    warnings: tuple[str, ...] = ()
+    """What was ignored, or read otherwise than some host would, a line each."""
 
 
 def permits(name: str, allow: Iterable[str] | None, deny: Iterable[str]) -> bool:

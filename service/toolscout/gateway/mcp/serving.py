@@ -17,11 +17,9 @@ from toolscout import __version__
 from toolscout.common.addresses import listen
 from toolscout.gateway.mcp.definitions import instructions, prompts
 from toolscout.gateway.mcp.gateway import Gateway
-from toolscout.gateway.mcp.options import KEY
 from toolscout.gateway.mcp.requests import Requests
 from toolscout.gateway.mcp.view import View
 from toolscout.gateway.mcp.web import serve_http
-from toolscout.serving.callers import check_key
 from toolscout.settings import Settings
 
 LIBRARIES = ("asyncio", "fastmcp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
@@ -46,14 +44,10 @@ def serve(
         http: host and port; None for stdio.
         key: that of hosts.
         settings: limits.
-
-    Raises:
-        ConfigurationError: an address that others can reach has no key, or the key is short.
     """
     _log_to_stderr()
     if http is None:
         return asyncio.run(_serve(gateway, settings))
-    check_key(http[0], KEY, key, insecure=settings.insecure)
     try:
         listener = listen(*http)
     except OSError as error:

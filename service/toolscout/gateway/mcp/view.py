@@ -15,7 +15,7 @@ from toolscout.contract.requests import Filters
 from toolscout.gateway.mcp.connection import Connection, Progress
 from toolscout.gateway.mcp.finder import Finder, Memory
 from toolscout.gateway.mcp.listing import Listing, Offered
-from toolscout.gateway.mcp.options import Config
+from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, Passed, Texts, plain_text, renamed
 from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
