@@ -146,7 +146,7 @@ def prompts(view: View) -> list[Prompt]:
     """Return the prompts to offer: how to find tools, the best for a task, which servers answer."""
 
     async def best(arguments: Mapping[str, Any]) -> str:
-        await view.is_ready()
+        await view.ready.wait()
         try:
             return await find_tool(ServerTools(view, Session()), arguments.get("task"), HOW_TO_CALL)
         except CallError as error:
@@ -156,7 +156,7 @@ def prompts(view: View) -> list[Prompt]:
         return f"{DISCOVER}\n{instructions(view.config)}"
 
     async def status(_: Mapping[str, Any]) -> str:
-        await view.is_ready()
+        await view.ready.wait()
         return "\n".join(view.status())
 
     task = PromptArgument(name="task", description="What you want to do", required=True)

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
-from weakref import WeakSet
 
 from toolscout import __version__
 from toolscout.contract.answers import Resolution
@@ -24,51 +23,39 @@ from toolscout.state.store import StoreUnavailable
 TENANT = "local"
 
 
-class Memory:
-    """What calls have taught: of a tool it counts for all who see it as it was.
+class Finder:
+    """Finds tools of the latest list that was given to `use`.
+
+    What calls have taught of a tool counts for all hosts, as long as the tool is as it was.
 
     Args:
-        store: where it is kept: `memory`, or `sqlite:PATH`.
+        store: where that is kept: `memory`, or `sqlite:PATH`.
 
     Raises:
         ConfigurationError: there is no such store.
     """
 
     def __init__(self, store: str = "memory") -> None:
-        opened = open_store(store)
-        self.finders: WeakSet[Finder] = WeakSet()
-        self._guard = Guard(opened)
-        self.learner = Learner(
-            self._guard,
-            Engine().embedder,
-            self._catalog,
+        self._store = open_store(store)
+        self._engine = Engine()
+        self.catalog: Catalog = self._engine.catalog
+        self._resolver = Resolver(self.catalog)
+        self._learner = Learner(
+            Guard(self._store),
+            self._engine.embedder,
+            lambda _, digest: self.catalog if digest == self.catalog.digest else None,
             model=__version__,
-            lasting=not isinstance(opened, MemoryStore),
+            lasting=not isinstance(self._store, MemoryStore),
         )
-
-    def _catalog(self, _: str, digest: str) -> Catalog | None:
-        catalogs = (one.catalog for one in self.finders)
-        return next((one for one in catalogs if one.digest == digest), None)
 
     async def follow(self) -> None:
         """Read what was learned before, and by others that share the store, until cancelled."""
-        await self.learner.follow([TENANT], lambda _: None)
+        await self._learner.follow([TENANT], lambda _: None)
 
     async def close(self) -> None:
         """Close the store."""
         with suppress(StoreUnavailable):
-            await self._guard.store.close()
-
-
-class Finder:
-    """Finds tools of the latest list that was given to `use`."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._engine = Engine()
-        self.catalog: Catalog = self._engine.catalog
-        self._resolver = Resolver(self.catalog)
-        self._learner = memory.learner
-        memory.finders.add(self)
+            await self._store.close()
 
     def use(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Compile the tools to search from now on; may be called in a thread, one at a time.
@@ -82,12 +69,11 @@ class Finder:
         catalog = self._engine.catalog
         self.catalog, self._resolver = catalog, Resolver(catalog)
 
-    async def prepare(self, query: str) -> None:
-        """Load what a query in another language needs, in a thread."""
-        await self._learner.prepare(query)
-
-    def search(self, query: str, count: int, filters: Filters | None) -> tuple[list[str], Outcome]:
+    async def search(
+        self, query: str, count: int, filters: Filters | None
+    ) -> tuple[list[str], Outcome]:
         """Return the names of the best tools, best first, and how well they fit."""
+        await self._learner.prepare(query)
         ask = Ask(pattern=query, top_k=count, filters=filters)
         prior = self._learner.prior(TENANT, self.catalog)
         decision = self._engine.decide(self.catalog, ask, prior=prior)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 import mcp_types
@@ -10,11 +10,10 @@ import mcp_types
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
-from toolscout.gateway.mcp.finder import Memory
 from toolscout.gateway.mcp.listing import Listing, missing_pins, refused_pins
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.view import START_S, Readiness, View
+from toolscout.gateway.mcp.view import START_S, View
 
 FOLLOW_S = 1.0
 """Seconds between two looks at the file of the configuration."""
@@ -47,51 +46,46 @@ class Gateway:
         cache: ListCache | None = None,
         changed: Callable[[], Config | None] = lambda: None,
     ) -> None:
-        self.config = config
-        self._memory = Memory(store)
-        self._listing = Listing()
+        self.view = View(config, store)
+        """What hosts see."""
         self._known = Known(pins)
         self._cache = cache
         self._changed = changed
-        self._connections = [self._connection(name) for name in config.servers]
+        self.view.connections = [self._connection(name) for name in config.servers]
         self._tasks: dict[str, asyncio.Task[None]] = {}
         """Those of the connections, by the names of their servers."""
         self._lock = asyncio.Lock()
         self._is_stale = False
-        self._readiness = Readiness()
-        self.view = View(config, lambda: self._connections, self._memory, self._readiness)
-        """What hosts see."""
-        self.view.use(config, self._listing)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep the servers connected."""
-        self._run(self._connections)
-        coroutines = [self._memory.follow(), self._start(), self._follow()]
+        self._run(self.view.connections)
+        coroutines = [self.view.finder.follow(), self._start(), self._follow()]
         tasks = [asyncio.create_task(one) for one in coroutines]
         try:
             yield
         finally:
             await asyncio.gather(*map(ended, tasks))
             await asyncio.gather(*map(ended, self._tasks.values()))
-            await self._memory.close()
+            await self.view.finder.close()
 
     async def _start(self) -> None:
-        if starting := [one.name for one in self._connections if one.reason is not None]:
+        if starting := [one.name for one in self.view.connections if one.reason is not None]:
             logger.info("listing the tools of %s", ", ".join(starting))
         await self._note_change()
-        self._readiness.has_begun.set()
-        tried = [asyncio.create_task(one.tried.wait()) for one in self._connections]
+        self.view.begun.set()
+        tried = [asyncio.create_task(one.tried.wait()) for one in self.view.connections]
         try:
             await asyncio.wait(tried, timeout=START_S)
         finally:
             for task in tried:
                 task.cancel()
-        self._readiness.is_ready.set()
-        pinned = self.config.options.pinned
-        for line in missing_pins(pinned, self._listing.tools, self._listing):
+        self.view.ready.set()
+        pinned, listing = self.view.config.options.pinned, self.view.listing
+        for line in missing_pins(pinned, listing):
             logger.warning("pinned: %s", line)
-        for line in refused_pins(pinned, self._listing.tools):
+        for line in refused_pins(pinned, listing.tools):
             logger.warning("%s", line)
 
     async def _follow(self) -> None:
@@ -108,10 +102,10 @@ class Gateway:
 
     async def _use(self, config: Config) -> None:
         """Start servers that are new or have changed, end those that are gone; leave the others."""
-        before = {one.name: one for one in self._connections}
+        before = {one.name: one for one in self.view.connections}
         kept = {name: one for name, one in before.items() if config.servers.get(name) == one.server}
-        self.config, self._connections = config, list(kept.values())
-        self.view.use(config, self._listing)
+        self.view.connections = list(kept.values())
+        self.view.use(config, self.view.listing)
         await self._note_change()  # nobody finds what is about to end
         gone = [name for name in before if name not in kept]
         for name in gone:
@@ -120,7 +114,7 @@ class Gateway:
         for name in gone:
             del self._tasks[name]
         new = {name: self._connection(name) for name in config.servers if name not in kept}
-        self._connections = [(kept | new)[name] for name in config.servers]
+        self.view.connections = [(kept | new)[name] for name in config.servers]
         self._run(new.values())
         await self._note_change()
         for warning in config.warnings:
@@ -130,7 +124,7 @@ class Gateway:
         logger.info("the configuration has changed%s", f"; {what}" if what else "")
 
     def _connection(self, name: str) -> Connection:
-        server = self.config.servers[name]
+        server = self.view.config.servers[name]
         return Connection(name, server, self._note_change, self._cache, self._log)
 
     def _run(self, connections: Iterable[Connection]) -> None:
@@ -150,15 +144,15 @@ class Gateway:
             try:
                 listed = asyncio.ensure_future(asyncio.to_thread(self._listed))
                 try:
-                    self._listing = await asyncio.shield(listed)
+                    listing = await asyncio.shield(listed)
                 except asyncio.CancelledError:  # the thread goes on, and must be the only one
-                    self._listing = await listed
+                    await listed
                     raise
             except Exception as error:  # one server's tools must not end the others' connections
                 detail = getattr(error, "detail", type(error).__name__)
                 logger.error("the tools are left as they were: %s", detail)
                 return
-        self.view.use(self.config, self._listing)
+        self.view.use(self.view.config, listing)
         await self.view.tell()
 
     def _listed(self) -> Listing:
@@ -166,12 +160,15 @@ class Gateway:
         pins = self._known.pins
         if pins is not None:
             pins.reload()
-        listing = Listing(self._connections, self.config.options.max_risk, self._known)
-        _log_some(listing.changes, "more tools have changed")
+        listing = Listing(self.view.connections, self.view.config.options.max_risk, self._known)
+        for line in listing.changes[:MAX_LOGGED]:
+            logger.warning("%s", line)
+        if (rest := len(listing.changes) - MAX_LOGGED) > 0:
+            logger.warning("%d more tools have changed", rest)
         for name, why in listing.left_out.items():
-            if why != self._listing.left_out.get(name):
+            if why != self.view.listing.left_out.get(name):
                 logger.warning("%s: left out: %s", name, why)
-        self.view.compile(listing)
+        self.view.finder.use([one.shown for one in listing.tools.values()])
         if pins is not None:
             try:
                 for line in pins.save():
@@ -179,10 +176,3 @@ class Gateway:
             except ConfigurationError as error:  # what was accepted holds for this process anyway
                 logger.error("%s", error.detail)
         return listing
-
-
-def _log_some(lines: Sequence[str], others: str) -> None:
-    for line in lines[:MAX_LOGGED]:
-        logger.warning("%s", line)
-    if len(lines) > MAX_LOGGED:
-        logger.warning("%d %s", len(lines) - MAX_LOGGED, others)

@@ -64,7 +64,7 @@ def check(config: Config) -> str:
     refused = [name for name, one in tools.items() if name not in pinned and one.refusals()]
     notes = [*_left_out(listing), *refused_pins(pinned, tools)]
     notes += named("that providers refuse where they are listed as themselves", refused)
-    if missing := missing_pins(pinned, tools, listing):
+    if missing := missing_pins(pinned, listing):
         raise ConfigurationError("; ".join([*(f"pinned: {why}" for why in missing), *notes]))
     return "\n".join([f"{len(tools)} tools of {', '.join(config.servers)}", *notes])
 

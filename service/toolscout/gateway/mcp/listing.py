@@ -171,9 +171,9 @@ def named(what: str, names: Collection[str]) -> list[str]:
     return [f"{len(names):,} {what}: {some}"] if names else []
 
 
-def missing_pins(pinned: Iterable[str], tools: Collection[str], listing: Listing) -> list[str]:
-    """Return in a phrase each which pinned tools are not among some of a listing, and why."""
-    missing = [name for name in dict.fromkeys(pinned) if name not in tools]
+def missing_pins(pinned: Iterable[str], listing: Listing) -> list[str]:
+    """Return in a phrase each which pinned tools are not in a listing, and why."""
+    missing = [name for name in dict.fromkeys(pinned) if name not in listing.tools]
     reasons = listing.reasons
     unknown = [name for name in missing if name not in reasons]
     lines = [f"there is no tool {', '.join(unknown)}"] if unknown else []

@@ -56,9 +56,9 @@ class Requests(Middleware):
     ) -> Sequence[Tool]:
         """List the gateway's own tools and the pinned ones."""
         if self._view.config.options.pinned:
-            await self._view.is_ready()
+            await self._view.ready.wait()
         self._session(context.fastmcp_context)  # to tell it of changes
-        pinned = self._view.pinned()
+        pinned = self._view.pinned
         for one in pinned:
             self._view.gate.note_read(one.shown)  # hosts have its schema
         return [*own_tools(self._view.config), *pinned_tools(pinned)]
@@ -91,7 +91,7 @@ class Requests(Middleware):
         return await self._asked(asked, "prompt")
 
     async def _texts(self, context: MiddlewareContext[Any], *how: Any) -> list[Any]:
-        await self._view.is_ready()
+        await self._view.ready.wait()
         self._session(context.fastmcp_context)  # to tell it of changes
         return self._view.texts.entries(*how)
 
@@ -148,7 +148,7 @@ class Requests(Middleware):
     async def _own(self, tools: ServerTools, name: str, arguments: dict[str, Any]) -> str:
         """Answer a tool of the gateway that calls no server."""
         if name != FIND.name:  # which waits for the servers that can matter
-            await self._view.is_ready()
+            await self._view.ready.wait()
         answer = await META_TOOLS[name].call(tools, arguments)
         return msgspec.json.encode(answer).decode()
 

@@ -99,7 +99,7 @@ class ServerTools:
         A tool of another server never answers to a whole name, even if its own name is the same.
         Servers that may have an unknown one, but start or read their lists, are waited for.
         """
-        await self._view.begun()
+        await self._view.begun.wait()
         found = list(map(self._resolution, names))
         if missing := [one.query for one in found if one.name is None and not one.ambiguous]:
             prefixes = [self._view.prefix_of(name) for name in missing]

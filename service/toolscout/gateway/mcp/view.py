@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -13,8 +13,8 @@ from toolscout.common.spelling import key, prefix
 from toolscout.contract.fields import Outcome
 from toolscout.contract.requests import Filters
 from toolscout.gateway.mcp.connection import Connection, Progress
-from toolscout.gateway.mcp.finder import Finder, Memory
-from toolscout.gateway.mcp.listing import Listing, Offered
+from toolscout.gateway.mcp.finder import Finder
+from toolscout.gateway.mcp.listing import Listing
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, Passed, Texts, plain_text, renamed
 from toolscout.index import pages
@@ -66,37 +66,26 @@ class Session:
         return next((one for one in reversed(self._searches) if name in one.names), None)
 
 
-class Readiness:
-    """How far the start of a gateway is."""
-
-    def __init__(self) -> None:
-        self.has_begun = asyncio.Event()
-        """Set as soon as the lists that were kept can be searched."""
-        self.is_ready = asyncio.Event()
-        """Set as soon as every server was tried, or the start has taken too long."""
-
-
 class View:
     """What hosts see.
 
     Args:
         config: the servers, and which of their tools to offer.
-        connections: returns those to all servers of the gateway.
-        memory: what calls have taught.
-        readiness: how far the gateway is.
+        store: where what was learned is kept: `memory`, or `sqlite:PATH`.
+
+    Raises:
+        ConfigurationError: there is no such store.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        connections: Callable[[], Sequence[Connection]],
-        memory: Memory,
-        readiness: Readiness,
-    ) -> None:
-        self.config = config
-        self.tools: dict[str, Offered] = {}
+    def __init__(self, config: Config, store: str) -> None:
+        self.connections: Sequence[Connection] = ()
+        """Those to the servers as they are configured now."""
+        self.begun = asyncio.Event()
+        """Set as soon as the lists that were kept can be searched."""
+        self.ready = asyncio.Event()
+        """Set as soon as every server was tried, or the start has taken too long."""
         self.gate = RiskGate()
-        self.finder = Finder(memory)
+        self.finder = Finder(store)
         self.texts = Texts(lambda: self.connections)
         self.listeners: list[Any] = []
         """Called when what hosts list has changed."""
@@ -104,24 +93,18 @@ class View:
         """Called when resources or prompts have changed."""
         self.log_listeners: list[Any] = []
         """Called with what a server logs."""
-        self._left_out: dict[str, str] = {}
-        self._pinned: list[Offered] = []
-        self._all_connections = connections
-        self._readiness = readiness
+        self.use(config, Listing())
         self._told = self._listed()
 
-    @property
-    def connections(self) -> list[Connection]:
-        """Return those to its servers."""
-        return list(self._all_connections())
+    def use(self, config: Config, listing: Listing) -> None:
+        """See what a configuration permits of a listing from now on."""
+        self.config, self.listing, self.tools = config, listing, listing.tools
+        named = [self.tools[name] for name in config.options.pinned if name in self.tools]
+        self.pinned = [one for one in named if not is_refused_by_all(one.refusals())]
+        """The tools to list as themselves, in the configured order.
 
-    async def is_ready(self) -> None:
-        """Wait until every server was tried, or the start has taken too long."""
-        await self._readiness.is_ready.wait()
-
-    async def begun(self) -> None:
-        """Wait until the lists that were kept can be searched."""
-        await self._readiness.has_begun.wait()
+        One that every provider refuses is not listed: the host's whole request would fail.
+        """
 
     async def settle(self, server: str = "", *, is_called: bool = False) -> None:
         """Wait a while for servers that start: one, or all.
@@ -133,15 +116,8 @@ class View:
         )
         with suppress(TimeoutError):
             async with asyncio.timeout(START_S):
-                await self.begun()
+                await self.begun.wait()
                 await asyncio.gather(*waiting)
-
-    def pinned(self) -> Sequence[Offered]:
-        """Return the tools to list as themselves, in the configured order.
-
-        One that every provider refuses is not listed: the host's whole request would fail.
-        """
-        return self._pinned
 
     async def search(
         self, session: Session, query: str, count: int, filters: Filters | None
@@ -150,9 +126,8 @@ class View:
 
         Tools that hosts list as themselves come in addition to as many others as are asked for.
         """
-        await self.finder.prepare(query)
-        visible = {one.shown["name"] for one in self.pinned()}
-        found, outcome = self.finder.search(query, count + len(visible), filters)
+        visible = {one.shown["name"] for one in self.pinned}
+        found, outcome = await self.finder.search(query, count + len(visible), filters)
         # A tool may have gone since the search began.
         tools = [name for name in found if name in self.tools]
         shown = {*[name for name in tools if name not in visible][:count], *tools[:count]}
@@ -163,9 +138,8 @@ class View:
     def status(self) -> list[str]:
         """Return the state of each server in a line."""
         counts = Counter(one.connection.name for one in self.tools.values())
-        return [
-            _line(one, counts[one.name], self._left_out.get(one.name)) for one in self.connections
-        ]
+        left_out = self.listing.left_out
+        return [_line(one, counts[one.name], left_out.get(one.name)) for one in self.connections]
 
     def prefix_of(self, written: str) -> str:
         """Return the prefix of the server that a written name begins with, or ""."""
@@ -204,7 +178,8 @@ class View:
         offered = self.tools[name]
         connection = offered.connection
         result = await connection.call(offered.tool.name, arguments, progress)
-        await self._learn(session, name, not result.is_error)
+        if (search := session.search_for(name)) is not None:
+            await self.finder.learn(search.query, name, not result.is_error, search.id)
         return renamed(connection.name, result)
 
     async def read(self, uri: str) -> Passed | None:
@@ -216,30 +191,13 @@ class View:
         """
         if uri not in (OVERVIEW, INDEX):
             return await self.texts.read(uri)
-        await self.is_ready()
+        await self.ready.wait()
         catalog, tools = self.finder.catalog, self.tools
         rows = [catalog.rows[name] for name in sorted(tools) if name in catalog.rows]
         if uri == OVERVIEW:
             return plain_text(uri, pages.overview(catalog, rows))
         lines = await asyncio.to_thread(lambda: list(pages.index(catalog, rows)))
         return plain_text(uri, "\n".join(f"{name}: {summary}" for name, summary in lines))
-
-    async def _learn(self, session: Session, name: str, success: bool) -> None:
-        """Learn that what a search has found was used."""
-        if (search := session.search_for(name)) is not None:
-            await self.finder.learn(search.query, name, success, search.id)
-
-    def use(self, config: Config, listing: Listing) -> None:
-        """See what a configuration permits of a listing from now on."""
-        self.config = config
-        self.tools = listing.tools
-        pinned = [self.tools[name] for name in config.options.pinned if name in self.tools]
-        self._pinned = [one for one in pinned if not is_refused_by_all(one.refusals())]
-        self._left_out = listing.left_out
-
-    def compile(self, listing: Listing) -> None:
-        """Compile the index, in a thread."""
-        self.finder.use([one.shown for one in listing.tools.values()])
 
     async def tell(self) -> None:
         """Tell hosts if what they list has changed."""
@@ -256,7 +214,7 @@ class View:
         options = self.config.options
         tools = (
             *(list(self.config.servers), options.max_risk, options.all_meta_tools),
-            [one.shown for one in self.pinned()],
+            [one.shown for one in self.pinned],
         )
         return tools, self.texts.listed
 
