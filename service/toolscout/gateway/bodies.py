@@ -38,12 +38,14 @@ class Body(httpx2.AsyncByteStream):
         self._due = self._clock() + timeout_s
         """When the next piece must have come."""
         self.is_read = asyncio.Event()
+        self.held = 0
+        """Bytes that were read to be held."""
 
-    async def hold(self, take: Callable[[int], str | None]) -> bytes:
+    async def hold(self, lacking: Callable[[int], str | None]) -> bytes:
         """Read the whole body.
 
         Args:
-            take: gets the size of each piece, and returns why there is no room for it, if so.
+            lacking: gets the size of each piece, and returns why there is no room for it, if so.
 
         Raises:
             NotHeld: it is longer, or slower. All of its pieces come out of the iteration.
@@ -53,7 +55,8 @@ class Body(httpx2.AsyncByteStream):
                 while not self.is_read.is_set():
                     piece = await self._read()
                     self._pieces.append(piece)
-                    if (reason := take(len(piece))) is not None:
+                    self.held += len(piece)
+                    if (reason := lacking(len(piece))) is not None:
                         raise NotHeld(reason)
         except TimeoutError:
             raise NotHeld("too slow") from None

@@ -120,8 +120,8 @@ def proxy(parsed: argparse.Namespace) -> int:
     except InvalidArgument as error:  # in the client's words
         raise ConfigurationError(str(error).replace("endpoint:", "selector:", 1)) from None
     made = Proxy(
-        parsed.upstream,
-        transport,
+        upstream=parsed.upstream,
+        transport=transport,
         guard=CallerGuard(parsed.host, settings.allowed_hosts),
         key=key,
         timeout=timeout,

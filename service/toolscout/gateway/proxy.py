@@ -11,6 +11,8 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from hmac import compare_digest
 from urllib.parse import unquote_to_bytes
 
@@ -59,43 +61,42 @@ START_TIMEOUT_S = 1.0
 logger = logging.getLogger("toolscout.proxy")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Proxy:
     """An ASGI application.
-
-    Args:
-        upstream: address of the provider, with its path.
-        transport: forwards requests, and searches where models ask for it.
-        guard: knows the names of this proxy.
-        key: what callers send in `X-Toolscout-Key`; None lets all in.
-        timeout: how long to wait for the provider.
-        body_timeout_s: seconds to wait for a request, and for more of one.
-        max_held_bytes: bytes of requests that are held to be searched, while they are answered;
-            what is beyond is passed on unsearched.
-        metrics_port: connections to this port of the server get figures and health alone; 0 for no
-            such port.
-        registry: holds the figures.
 
     Raises:
         ConfigurationError: the address is no http(s) URL, or holds a password.
     """
 
-    def __init__(  # noqa: PLR0913  # what a proxy depends on
-        self,
-        upstream: str,
-        transport: AsyncTransport,
-        *,
-        guard: CallerGuard,
-        key: str | None,
-        timeout: httpx2.Timeout,
-        body_timeout_s: float,
-        max_held_bytes: int,
-        metrics_port: int,
-        registry: CollectorRegistry,
-    ) -> None:
-        if not is_web_address(upstream):
-            shown = without_secrets(upstream)
+    upstream: str
+    """Address of the provider, with its path."""
+    transport: AsyncTransport
+    """Forwards requests, and searches where models ask for it."""
+    guard: CallerGuard
+    """Knows the names of this proxy."""
+    key: str | None
+    """What callers send in `X-Toolscout-Key`; None lets all in."""
+    timeout: httpx2.Timeout
+    """How long to wait for the provider."""
+    body_timeout_s: float
+    """Seconds to wait for a request, and for more of one."""
+    max_held_bytes: int
+    """Bytes of requests that are held to be searched, while they are answered; what is beyond is
+    passed on unsearched."""
+    metrics_port: int
+    """Connections to this port of the server get figures and health alone; 0 for no such port."""
+    registry: CollectorRegistry
+    """Holds the figures."""
+    count_refusal: Callable[[str], object] = lambda _: None
+    """Gets the code of each request that is refused by its head, to be logged with others."""
+
+    def __post_init__(self) -> None:
+        """Check the address of the provider."""
+        if not is_web_address(self.upstream):
+            shown = without_secrets(self.upstream)
             raise ConfigurationError(f"upstream: expected an http(s) URL, got {shown!r}")
-        self._upstream = httpx2.URL(upstream.rstrip("/"))
+        self._upstream = httpx2.URL(self.upstream.rstrip("/"))
         if self._upstream.userinfo:
             raise ConfigurationError(
                 "upstream: holds a user or password, which would replace the keys of all callers"
@@ -103,17 +104,7 @@ class Proxy:
         if self._upstream.query or self._upstream.fragment:
             raise ConfigurationError("upstream: expected a URL without a query")
         self._base = self._upstream.raw_path.rstrip(b"/")
-        self._guard = guard
-        self._key = key.encode() if key else None
-        self._transport = transport
-        self._body_timeout_s = body_timeout_s
-        self._max_held_bytes = max_held_bytes
-        self._metrics_port = metrics_port
-        self._registry = registry
         self._held = 0
-        self.count_refusal: Callable[[str], object] = lambda _: None
-        """Gets the code of each request that is refused by its head, to be logged with others."""
-        self._extensions = {"timeout": timeout.as_dict()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection of ASGI."""
@@ -121,16 +112,16 @@ class Proxy:
             await self._live(receive, send)
         elif scope["path"] == HEALTH:
             await _answer(send, 200, b'{"status":"ok"}')
-        elif self._metrics_port and scope["server"][1] == self._metrics_port:
+        elif self.metrics_port and scope["server"][1] == self.metrics_port:
             await self._show_metrics(scope, send)
         else:
-            await self._handle(scope, Body(receive, self._body_timeout_s), send)
+            await self._handle(scope, Body(receive, self.body_timeout_s), send)
 
     async def _show_metrics(self, scope: Scope, send: Send) -> None:
         if scope["path"] != METRICS:
             await _answer(send, 404, error_body(f"there are {METRICS} and {HEALTH}", "not_found"))
             return
-        await _answer(send, 200, generate_latest(self._registry), kind=CONTENT_TYPE_PLAIN_0_0_4)
+        await _answer(send, 200, generate_latest(self.registry), kind=CONTENT_TYPE_PLAIN_0_0_4)
 
     async def _handle(self, scope: Scope, body: Body, send: Send) -> None:
         """Forward a request until it is answered or its caller has gone."""
@@ -191,13 +182,13 @@ class Proxy:
         if scope["method"] in REFUSED_METHODS:
             raise Refused(405, "method_not_allowed", f"{scope['method']} is not passed on")
         headers = dict(scope["headers"])
-        foreign = self._guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=self._key is None
+        foreign = self.guard.refusal(
+            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=self.key is None
         )
         if foreign is not None:
             code, detail = foreign
             raise Refused(FOREIGN_STATUS[code], code, detail)
-        if self._key and not compare_digest(headers.get(KEY_HEADER, b""), self._key):
+        if self.key and not compare_digest(headers.get(KEY_HEADER, b""), self.key.encode()):
             raise Refused(401, "unauthorized", "send the key of this proxy in X-Toolscout-Key")
         if NEVER_DROPPED & _named_by_connection(scope["headers"]):
             raise Refused(400, "bad_request", "Connection names a header that cannot be dropped")
@@ -205,49 +196,43 @@ class Proxy:
     @asynccontextmanager
     async def _stream(self, scope: Scope, body: Body) -> AsyncIterator[httpx2.Response]:
         """Send a request on; the response is open while the block lasts."""
-        method, url = scope["method"], self._url(scope)
+        timeouts = {"timeout": self.timeout.as_dict()}
+        made = partial(httpx2.Request, scope["method"], self._url(scope), extensions=timeouts)
         headers = [one for one in _passed_on(scope["headers"]) if one[0] != KEY_HEADER]
         names = {name for name, _ in scope["headers"]}
         if names.isdisjoint((b"content-length", b"transfer-encoding")):
             body.is_read.set()
-            request = httpx2.Request(method, url, headers=headers, extensions=self._extensions)
+            request = made(headers=headers)
         else:
             framed = [*headers, (b"host", self._upstream.netloc)]
             if b"transfer-encoding" in names:
                 framed.append((b"transfer-encoding", b"chunked"))
-            request = httpx2.Request(
-                method, url, headers=framed, stream=body, extensions=self._extensions
-            )
-        held = 0
+            request = made(headers=framed, stream=body)
 
-        def take(size: int) -> str | None:
-            nonlocal held
-            held += size
+        def lacking(size: int) -> str | None:
             self._held += size
-            if held > MAX_SEARCHED_BYTES:
+            if body.held > MAX_SEARCHED_BYTES:
                 return "too large"
-            return "too many bytes are held" if self._held > self._max_held_bytes else None
+            return "too many bytes are held" if self._held > self.max_held_bytes else None
 
-        send = self._transport.pass_on
+        send = self.transport.pass_on
         try:
             if provider_of(request) is not None and not body.is_read.is_set():
                 try:
-                    content = await body.hold(take)
+                    content = await body.hold(lacking)
                 except NotHeld as reason:
                     logger.warning("%s: passed on unsearched: %s", _path_logged(scope), reason)
                 else:
-                    send = self._transport.handle_async_request
+                    send = self.transport.handle_async_request
                     whole = [each for each in headers if each[0] != b"content-length"]
-                    request = httpx2.Request(
-                        method, url, headers=whole, content=content, extensions=self._extensions
-                    )
+                    request = made(headers=whole, content=content)
             response = await send(request)
             try:
                 yield response
             finally:
                 await response.aclose()
         finally:
-            self._held -= held
+            self._held -= body.held
 
     def _url(self, scope: Scope) -> httpx2.URL:
         """Return the address at the provider, whether or not the path repeats the provider's.
@@ -276,12 +261,12 @@ class Proxy:
         await self._log_start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self._transport.aclose()
+        await self.transport.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _log_start(self) -> None:
         """Log what goes where, and whether the service answers; without it, all is passed on."""
-        config = self._transport.discovery.config
+        config = self.transport.discovery.config
         selector = without_secrets(config.api.endpoint)
         about = f"before {self._upstream}, strategy {config.strategy}"
         if config.strategy not in ASKING:
