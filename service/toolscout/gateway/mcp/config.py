@@ -38,7 +38,7 @@ from toolscout.gateway.mcp.dialects import (
     left_out,
     settings_of,
 )
-from toolscout.gateway.mcp.restrictions import DENY_HERE, about_tools, is_permission
+from toolscout.gateway.mcp.restrictions import DENY_HERE, about_tools
 from toolscout.gateway.mcp.servers import (
     Common,
     Config,
@@ -236,9 +236,9 @@ class _File:
         unknown, dot = dict(json_file.unknown_keys(value, known)), "." if place else ""
         for key, hint in unknown.items():
             where = f"{place}{dot}{key}"
-            for permission in about_tools(key, value[key], where, of_server=of_server):
-                self._warnings.append(f"{permission}: ignored: {DENY_HERE}")
-            if not is_permission(key):
+            permissions = list(about_tools(key, value[key], where, of_server=of_server))
+            self._warnings += [f"{one}: ignored: {DENY_HERE}" for one in permissions]
+            if where not in permissions:
                 why = UNSUPPORTED.get(key, f"unknown key{hint}")
                 self._warnings.append(f"{where}: ignored: {why}")
         return tuple(unknown)

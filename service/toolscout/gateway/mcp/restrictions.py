@@ -5,7 +5,7 @@ permissions, of which there is only a warning. A key without `tool` in its name 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from toolscout.errors import ConfigurationError
@@ -42,39 +42,19 @@ def about_tools(key: str, value: Any, place: str, *, of_server: bool) -> Iterato
     Raises:
         ConfigurationError: a key may say which tools are not to be offered.
     """
-    return _below(key, value, place, _has_tool if of_server else _ends_in_tools)
-
-
-def _below(key: str, value: Any, place: str, names_tools: Callable[[str], bool]) -> Iterator[str]:
-    if is_permission(key):
+    lower = key.lower()
+    if lower.endswith(("permission", "permissions")):  # such as those of opencode and Claude Code
         yield place
         return
-    if _KEY.fullmatch(key) and names_tools(key) and not _is_of_host(place, value):
+    ends_in_tools = any(part.endswith("tools") for part in lower.split("."))
+    is_about_tools = _KEY.fullmatch(key) and ("tool" in lower if of_server else ends_in_tools)
+    is_built_in = _BUILT_IN.fullmatch(place) and "mcp" not in str(value)
+    if is_about_tools and not is_built_in and not _OF_HOSTS_ALONE.fullmatch(place):
         what = "it may say which tools not to offer: write allow or deny of a server instead"
         raise ConfigurationError(f"{place}: unknown key; {what}")
     if isinstance(value, dict):
         for name, one in value.items():
-            yield from _below(name, one, f"{place}.{name}", names_tools)
+            yield from about_tools(name, one, f"{place}.{name}", of_server=of_server)
     elif isinstance(value, list):
         for number, one in enumerate(value):
-            yield from _below("", one, f"{place}[{number}]", names_tools)
-
-
-def is_permission(key: str) -> bool:
-    """Return whether a key has permissions, as those of opencode and Claude Code."""
-    return key.lower().endswith(("permission", "permissions"))
-
-
-def _has_tool(key: str) -> bool:
-    return "tool" in key.lower()
-
-
-def _ends_in_tools(key: str) -> bool:
-    return any(part.lower().endswith("tools") for part in key.split("."))
-
-
-def _is_of_host(place: str, value: Any) -> bool:
-    """Return whether a key is about a host's own tools, or about which calls a person is asked."""
-    if _OF_HOSTS_ALONE.fullmatch(place):
-        return True
-    return _BUILT_IN.fullmatch(place) is not None and "mcp" not in str(value)
+            yield from about_tools("", one, f"{place}[{number}]", of_server=of_server)
