@@ -168,7 +168,7 @@ class Gateway:
         for name, why in listing.left_out.items():
             if why != self.view.listing.left_out.get(name):
                 logger.warning("%s: left out: %s", name, why)
-        self.view.finder.use([one.shown for one in listing.tools.values()])
+        self.view.finder.use(listing.shown)
         if pins is not None:
             try:
                 for line in pins.save():

@@ -29,7 +29,7 @@ def run(config: Config, catalog: str, url: str) -> str:
         ConfigurationError: a server or the service cannot be reached, or refuses.
     """
     with service_at(url) as client:
-        tools = asyncio.run(_listed(config)).offer.everything
+        tools = asyncio.run(_listed(config)).shown
         before = _registered(client, catalog)
         client.put(f"/v1/catalogs/{catalog}", json={"tools": tools}).raise_for_status()
         after = _registered(client, catalog)

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import mcp_types
 
-from toolscout.client.offer import Offer
 from toolscout.contract.fields import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
@@ -38,6 +37,8 @@ class LeftOut(NamedTuple):
     """Its own name, or what stands for it."""
     flaw: str = ""
     """What is wrong with it, where that can be said."""
+    is_by_default: bool = False
+    """Whether its risk is too high only by the default of its server."""
 
     def __str__(self) -> str:
         return f"{self.name} ({self.flaw})" if self.flaw else self.name
@@ -91,14 +92,11 @@ class Listing:
         """Which tools have changed since the listing before, and in what."""
         self._known = known or Known()
         self._highest = LEVELS.index(max_risk)
-        self._above: dict[str, bool] = {}
-        """Tools of the server at hand above that risk, and whether only by its default."""
         whys: dict[Connection, Why] = {one: defaultdict(list) for one in connections}
         candidates = {one: _usable(one, why) for one, why in whys.items()}
         share = _share(list(map(len, candidates.values())))
         for connection, tools in candidates.items():
             why = whys[connection]
-            self._above = {}
             for tool in tools[:share]:
                 self._offer(connection, tool, why)
             said = [
@@ -107,7 +105,7 @@ class Listing:
                 if reason != NOT_PERMITTED
                 for line in named(reason, list(map(str, some)))
             ]
-            by_default = [name for name, is_default in self._above.items() if is_default]
+            by_default = [one.name for some in why.values() for one in some if one.is_by_default]
             said += named("of them by default_risk", by_default)
             if len(tools) > share or connection.listed.is_cut:
                 said.append(f"all beyond the first {min(share, len(tools)):,}")
@@ -121,7 +119,7 @@ class Listing:
                 for reason, some in why.items()
                 for one in some
             }
-        self.offer = Offer([one.shown for one in self.tools.values()])
+        self.shown = [one.shown for one in self.tools.values()]
 
     def _offer(self, connection: Connection, tool: mcp_types.Tool, why: Why) -> None:
         """Add a tool, or note why it is left out."""
@@ -143,8 +141,8 @@ class Listing:
         if LEVELS.index(verdict.risk) > self._highest:
             # Whether it would be offered if its server had the lowest default.
             least = risk(*about, is_elsewhere=True, default="read_only")
-            self._above[tool.name] = LEVELS.index(least) <= self._highest
-            why[ABOVE].append(LeftOut(tool.name))
+            is_by_default = LEVELS.index(least) <= self._highest
+            why[ABOVE].append(LeftOut(tool.name, is_by_default=is_by_default))
             return
         whole |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
         hint = (tool.meta or {}).get(HINT)
