@@ -11,14 +11,7 @@ from fastmcp.tools import Tool
 
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.tools import (
-    CALL,
-    CALL_WRITE,
-    CALLS,
-    META_TOOLS,
-    CallTool,
-    ServerTools,
-)
+from toolscout.gateway.mcp.tools import CALL, CALL_WRITE, CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import Session, View
 from toolscout.metatools.answers import find_tool
 from toolscout.metatools.arguments import Arguments, CallError, schema_of
@@ -46,6 +39,9 @@ DISCOVER = (
 )
 
 
+Writing = Callable[[Mapping[str, Any]], Awaitable[str]]
+
+
 class Listed(Tool):
     """A tool of a list; calls are answered elsewhere."""
 
@@ -57,7 +53,7 @@ class Listed(Tool):
 class Written(Prompt):
     """A prompt of one text."""
 
-    write: Callable[[Mapping[str, Any]], Awaitable[str]]
+    write: Writing
 
     async def render(self, arguments: dict[str, Any] | None = None) -> str:
         """Return the text for some arguments."""
@@ -160,25 +156,19 @@ def prompts(view: View) -> list[Prompt]:
         return "\n".join(view.status())
 
     task = PromptArgument(name="task", description="What you want to do", required=True)
+    how = "How to find and call tools step by step"
+    one = "Search a tool for a task, and show how to call the best one"
+    state = "Which servers answer, and how many tools of each are offered"
     return [
-        Written(
-            name="discover",
-            title="How to find tools",
-            description="How to find and call tools step by step",
-            arguments=[],
-            write=discover,
-        ),
-        Written(
-            name="find_tool",
-            title="Find a tool",
-            description="Search a tool for a task, and show how to call the best one",
-            arguments=[task],
-            write=best,
-        ),
-        Written(
-            name="backend_status",
-            title="Status of the servers",
-            description="Which servers answer, and how many tools of each are offered",
-            write=status,
-        ),
+        _prompt("discover", "How to find tools", how, discover),
+        _prompt("find_tool", "Find a tool", one, best, task),
+        _prompt("backend_status", "Status of the servers", state, status),
     ]
+
+
+def _prompt(
+    name: str, title: str, about: str, write: Writing, *arguments: PromptArgument
+) -> Prompt:
+    return Written(
+        name=name, title=title, description=about, arguments=list(arguments), write=write
+    )

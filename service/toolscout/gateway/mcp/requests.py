@@ -1,15 +1,15 @@
 """Answer the requests of hosts: the gateway's own tools, pinned ones, and no stack trace ever."""
 
 import logging
-from collections.abc import Awaitable, Sequence
-from typing import Any, get_args
+from collections.abc import Awaitable
+from typing import Any, TypeAlias, get_args
 
 import mcp_types
 import msgspec
 from fastmcp.exceptions import NotFoundError
-from fastmcp.server.context import Context, _get_client_log_level
-from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from fastmcp.tools import Tool
+from fastmcp.server.context import Context as RequestContext
+from fastmcp.server.context import _get_client_log_level
+from fastmcp.server.middleware import Middleware, MiddlewareContext
 from fastmcp.tools.base import ToolResult
 from mcp import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -19,13 +19,15 @@ from toolscout.gateway.mcp.connection import Progress
 from toolscout.gateway.mcp.definitions import own_tools, pinned_tools
 from toolscout.gateway.mcp.failures import CallFailed
 from toolscout.gateway.mcp.servers import SEPARATOR
-from toolscout.gateway.mcp.texts import PROMPTS, RESOURCES, TEMPLATES, own_resources
-from toolscout.gateway.mcp.tools import (
-    CALLS,
-    META_TOOLS,
-    CallTool,
-    ServerTools,
+from toolscout.gateway.mcp.texts import (
+    PROMPTS,
+    RESOURCES,
+    TEMPLATES,
+    entries,
+    get_prompt,
+    own_resources,
 )
+from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import Session, View
 from toolscout.metatools.arguments import CallError, read_arguments
 from toolscout.metatools.table import FIND
@@ -35,6 +37,8 @@ MAX_SESSIONS = 1_000
 
 LEVELS: tuple[str, ...] = get_args(mcp_types.LoggingLevel)
 """From `debug` to `emergency`."""
+
+Context: TypeAlias = MiddlewareContext[Any]
 
 logger = logging.getLogger("toolscout.mcp")
 
@@ -51,9 +55,7 @@ class Requests(Middleware):
         view.text_listeners.append(self._notify_texts)
         view.log_listeners.append(self._log)
 
-    async def on_list_tools(
-        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Sequence[Tool]]
-    ) -> Sequence[Tool]:
+    async def on_list_tools(self, context: Context, call_next: Any) -> Any:
         """List the gateway's own tools and the pinned ones."""
         if self._view.config.options.pinned:
             await self._view.ready.wait()
@@ -63,37 +65,35 @@ class Requests(Middleware):
             self._view.gate.note_read(one.shown)  # hosts have its schema
         return [*own_tools(self._view.config), *pinned_tools(pinned)]
 
-    async def on_list_resources(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
+    async def on_list_resources(self, context: Context, call_next: Any) -> Any:
         """List the gateway's own resources and those of all servers."""
         return [*own_resources(), *await self._texts(context, *RESOURCES)]
 
-    async def on_list_resource_templates(
-        self, context: MiddlewareContext[Any], call_next: Any
-    ) -> Any:
+    async def on_list_resource_templates(self, context: Context, call_next: Any) -> Any:
         """List the templates of resources of all servers."""
         return await self._texts(context, *TEMPLATES)
 
-    async def on_list_prompts(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
+    async def on_list_prompts(self, context: Context, call_next: Any) -> Any:
         """List the gateway's own prompts and those of all servers."""
         own = await call_next(context)
         return [*own, *await self._texts(context, *PROMPTS)]
 
-    async def on_read_resource(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
+    async def on_read_resource(self, context: Context, call_next: Any) -> Any:
         """Read a resource of the gateway or of a server."""
         return await self._asked(self._view.read(context.message.uri), "resource")
 
-    async def on_get_prompt(self, context: MiddlewareContext[Any], call_next: Any) -> Any:
+    async def on_get_prompt(self, context: Context, call_next: Any) -> Any:
         """Get a prompt of the gateway or of a server."""
         name = context.message.name
         if SEPARATOR not in name:
             return await call_next(context)
-        asked = self._view.texts.prompt(name, context.message.arguments)
+        asked = get_prompt(self._view.connections, name, context.message.arguments)
         return await self._asked(asked, "prompt")
 
-    async def _texts(self, context: MiddlewareContext[Any], *how: Any) -> list[Any]:
+    async def _texts(self, context: Context, *how: Any) -> list[Any]:
         await self._view.ready.wait()
         self._session(context.fastmcp_context)  # to tell it of changes
-        return self._view.texts.entries(*how)
+        return entries(self._view.connections, *how)
 
     @staticmethod
     async def _asked(request: Awaitable[Any], what: str) -> Any:
@@ -111,9 +111,7 @@ class Requests(Middleware):
             raise NotFoundError(f"there is no such {what}")
         return found
 
-    async def on_call_tool(
-        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]
-    ) -> Any:
+    async def on_call_tool(self, context: Context, call_next: Any) -> Any:
         """Call one of the gateway's own tools, or a server's by its whole name.
 
         The result of a server is returned as the protocol has it, which the library sends on
@@ -124,7 +122,10 @@ class Requests(Middleware):
             session = self._session(context.fastmcp_context)
             tools = ServerTools(self._view, session)
             if name in META_TOOLS:
-                return _text(await self._own(tools, name, arguments))
+                if name != FIND.name:  # which waits for the servers that can matter
+                    await self._view.ready.wait()
+                answer = await META_TOOLS[name].call(tools, arguments)
+                return _text(msgspec.json.encode(answer).decode())
             token, caller = None, None
             if name in CALLS:
                 wanted, caller = read_arguments(CallTool, arguments), name
@@ -145,29 +146,21 @@ class Requests(Middleware):
             logger.error("a call failed: %s", type(error).__name__)
             return _text("the gateway could not make this call", is_error=True)
 
-    async def _own(self, tools: ServerTools, name: str, arguments: dict[str, Any]) -> str:
-        """Answer a tool of the gateway that calls no server."""
-        if name != FIND.name:  # which waits for the servers that can matter
-            await self._view.ready.wait()
-        answer = await META_TOOLS[name].call(tools, arguments)
-        return msgspec.json.encode(answer).decode()
-
-    def _session(self, context: Context) -> Session:
+    def _session(self, context: RequestContext) -> Session:
         """Return the state of the session that a request belongs to.
 
         From 2026-07-28 on the protocol has no sessions. Over stdio there is one host all the same;
         over HTTP nothing tells such hosts apart, so they share the searches that calls belong to.
         """
         is_modern = context.request_context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        is_shared = is_modern and context.transport != "stdio"
-        key = "" if is_modern or context.transport == "stdio" else context.session_id
+        is_stdio = context.transport == "stdio"
+        key = "" if is_modern or is_stdio else context.session_id
         session = self._sessions.get(key)
         if session is None:
-            session = Session()
-            session.is_remembered = not is_shared
+            session = Session(is_remembered=is_stdio or not is_modern)
             self._sessions.put(key, session)
         session.peer = context.session
-        if context.transport == "stdio":
+        if is_stdio:
             self._stdio = session
         return session
 
@@ -184,12 +177,12 @@ class Requests(Middleware):
 
     async def _log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
         """Pass on what a server logs, where there is one host: a message names no call."""
-        session = self._stdio
-        if session is None or session.peer is None:
+        if self._stdio is None:
             return
-        least = _get_client_log_level(session.peer) or "debug"
+        peer = self._stdio.peer
+        least = _get_client_log_level(peer) or "debug"
         if LEVELS.index(message.level) >= LEVELS.index(least):
-            await _told(session.peer.send_log_message(message.level, message.data, message.logger))
+            await _told(peer.send_log_message(message.level, message.data, message.logger))
 
 
 async def _told(notification: Awaitable[None]) -> None:
@@ -199,7 +192,7 @@ async def _told(notification: Awaitable[None]) -> None:
         logger.debug("a host could not be told: %s", type(error).__name__)
 
 
-def _progress(context: Context) -> Progress:
+def _progress(context: RequestContext) -> Progress:
     """Return what tells the host of a request of its progress.
 
     It is called by the task that reads from the server, where the context has no request.

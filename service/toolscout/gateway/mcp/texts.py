@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import mcp_types
-import msgspec
 
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.servers import SEPARATOR
@@ -127,62 +126,57 @@ def _renamed(server: str, part: Any) -> Any:
     return part
 
 
-class Texts(msgspec.Struct, frozen=True):
-    """The resources and prompts of servers."""
+def listed(connections: Sequence[Connection]) -> object:
+    """Return all that is listed, to tell whether it has changed."""
+    kinds = (RESOURCES, TEMPLATES, PROMPTS)
+    return [[(one.name, entry) for one, entry in _permitted(connections, *kind)] for kind in kinds]
 
-    connections: Callable[[], Sequence[Connection]]
-    """Returns the servers as they are configured now."""
 
-    @property
-    def listed(self) -> object:
-        """Return all that is listed, to tell whether it has changed."""
-        kinds = (RESOURCES, TEMPLATES, PROMPTS)
-        return [[(one.name, entry) for one, entry in self._permitted(*kind)] for kind in kinds]
+def entries(connections: Sequence[Connection], field: str, key: str, whole: Whole) -> list[Passed]:
+    """Return the resources, templates or prompts of all servers, under their whole names."""
+    return [
+        Passed(entry.model_copy(update={key: whole(one.name, getattr(entry, key))}))
+        for one, entry in _permitted(connections, field, key, whole)
+    ]
 
-    def entries(self, field: str, key: str, whole: Whole) -> list[Passed]:
-        """Return the resources, templates or prompts of all servers, under their whole names."""
-        return [
-            Passed(entry.model_copy(update={key: whole(one.name, getattr(entry, key))}))
-            for one, entry in self._permitted(field, key, whole)
-        ]
 
-    def _permitted(self, field: str, key: str, whole: Whole) -> Iterator[tuple[Connection, Any]]:
-        for one in self.connections():
-            for entry in getattr(one.listed, field):
-                if may_read(getattr(entry, key), one.server.deny):
-                    yield one, entry
+def _permitted(
+    connections: Sequence[Connection], field: str, key: str, _: Whole
+) -> Iterator[tuple[Connection, Any]]:
+    for one in connections:
+        for entry in getattr(one.listed, field):
+            if may_read(getattr(entry, key), one.server.deny):
+                yield one, entry
 
-    async def read(self, uri: str) -> Passed | None:
-        """Read a resource; None if it names no server, or may not be read.
 
-        Hosts may write the name of a server in small letters, as those of machines.
+async def read(connections: Sequence[Connection], uri: str) -> Passed | None:
+    """Read a resource; None if it names no server, or may not be read.
 
-        Raises:
-            CallFailed: its server cannot be reached.
-            MCPError: its server refused.
-        """
-        if not uri.startswith(SCHEME):
-            return None
-        written, _, own = uri.removeprefix(SCHEME).partition("/")
-        names = [one.name for one in self.connections()]
-        if written not in names:
-            written = next((one for one in names if one.casefold() == written.casefold()), "")
-        return await self._ask(
-            written, own, whole_uri, lambda client: client.session.read_resource(own)
-        )
+    Hosts may write the name of a server in small letters, as those of machines.
 
-    async def prompt(self, name: str, arguments: dict[str, Any] | None) -> Passed | None:
-        """Get a prompt by its whole name; None and errors as of `read`."""
-        server, _, own = name.partition(SEPARATOR)
-        return await self._ask(
-            server, own, whole_name, lambda client: client.get_prompt_mcp(own, arguments)
-        )
+    Raises:
+        CallFailed: its server cannot be reached.
+        MCPError: its server refused.
+    """
+    if not uri.startswith(SCHEME):
+        return None
+    written, _, own = uri.removeprefix(SCHEME).partition("/")
+    alike = [one for one in connections if one.name.casefold() == written.casefold()]
+    server = min(alike, key=lambda one: one.name != written, default=None)
+    return await _ask(server, own, lambda client: client.session.read_resource(own))
 
-    async def _ask(
-        self, server: str, own: str, whole: Whole, ask: Callable[[Any], Any]
-    ) -> Passed | None:
-        connection = next((one for one in self.connections() if one.name == server), None)
-        if connection is None or not own or not may_read(own, connection.server.deny):
-            return None
-        await connection.wake()
-        return Passed(renamed(server, await connection.request(ask)))
+
+async def get_prompt(
+    connections: Sequence[Connection], name: str, arguments: dict[str, Any] | None
+) -> Passed | None:
+    """Get a prompt by its whole name; None and errors as of `read`."""
+    prefix, _, own = name.partition(SEPARATOR)
+    server = next((one for one in connections if one.name == prefix), None)
+    return await _ask(server, own, lambda client: client.get_prompt_mcp(own, arguments))
+
+
+async def _ask(server: Connection | None, own: str, ask: Callable[[Any], Any]) -> Passed | None:
+    if server is None or not own or not may_read(own, server.server.deny):
+        return None
+    await server.wake()
+    return Passed(renamed(server.name, await server.request(ask)))

@@ -215,12 +215,9 @@ class ServerTools:
         names = list(tools)
         # A tool's own name may have what else separates a server's.
         found = none_found(names, TRY_AGAIN, lambda name: tools[name].connection.name)
-        if starting := self._view.starting(space):
-            said = (
-                f"No tool fits this query yet. Still starting: {', '.join(starting)}. Search again."
-            )
-        elif not names and (gone := self._view.unavailable(space)):
-            said = f"No tool can be found, for these servers do not answer: {', '.join(gone)}."
-        else:
-            return found
-        return msgspec.structs.replace(found, message=said)
+        message = found.message
+        if starting := ", ".join(self._view.starting(space)):
+            message = f"No tool fits this query yet. Still starting: {starting}. Search again."
+        elif not names and (gone := ", ".join(self._view.unavailable(space))):
+            message = f"No tool can be found, for these servers do not answer: {gone}."
+        return msgspec.structs.replace(found, message=message)

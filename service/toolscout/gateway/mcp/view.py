@@ -5,6 +5,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import mcp_types
@@ -12,11 +13,12 @@ import mcp_types
 from toolscout.common.spelling import key, prefix
 from toolscout.contract.fields import Outcome
 from toolscout.contract.requests import Filters
+from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.connection import Connection, Progress
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, Passed, Texts, plain_text, renamed
+from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, Passed, plain_text, renamed
 from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
 from toolscout.tools.refused import is_refused_by_all
@@ -45,25 +47,17 @@ class Search(NamedTuple):
     names: tuple[str, ...]
 
 
+@dataclass
 class Session:
     """What is remembered of one host's session; a gateway over stdio has one."""
 
-    def __init__(self) -> None:
-        self.peer: Any = None
-        """The library's session, for notifications; None before its first list."""
-        self.is_remembered = True
-        """Whether all requests of this state are of one host."""
-        self.read: set[str] = set()
-        """The tokens of the definitions that were shown to it."""
-        self._searches: deque[Search] = deque(maxlen=MAX_SEARCHES)
-
-    def note_search(self, query: str, names: list[str]) -> None:
-        """Remember what a search found."""
-        self._searches.append(Search(os.urandom(8).hex(), query, tuple(names)))
-
-    def search_for(self, name: str) -> Search | None:
-        """Return the latest search that found a tool."""
-        return next((one for one in reversed(self._searches) if name in one.names), None)
+    is_remembered: bool = True
+    """Whether all requests of this state are of one host."""
+    peer: Any = None
+    """The library's session, for notifications; None before its first list."""
+    read: set[str] = field(default_factory=set)
+    """The tokens of the definitions that were shown to it."""
+    searches: deque[Search] = field(default_factory=lambda: deque(maxlen=MAX_SEARCHES))
 
 
 class View:
@@ -86,7 +80,6 @@ class View:
         """Set as soon as every server was tried, or the start has taken too long."""
         self.gate = RiskGate()
         self.finder = Finder(store)
-        self.texts = Texts(lambda: self.connections)
         self.listeners: list[Any] = []
         """Called when what hosts list has changed."""
         self.text_listeners: list[Any] = []
@@ -132,7 +125,7 @@ class View:
         tools = [name for name in found if name in self.tools]
         shown = {*[name for name in tools if name not in visible][:count], *tools[:count]}
         names = [name for name in tools if name in shown]
-        session.note_search(query, names)
+        session.searches.append(Search(os.urandom(8).hex(), query, tuple(names)))
         return names, outcome
 
     def status(self) -> list[str]:
@@ -178,7 +171,8 @@ class View:
         offered = self.tools[name]
         connection = offered.connection
         result = await connection.call(offered.tool.name, arguments, progress)
-        if (search := session.search_for(name)) is not None:
+        finding = (one for one in reversed(session.searches) if name in one.names)
+        if (search := next(finding, None)) is not None:
             await self.finder.learn(search.query, name, not result.is_error, search.id)
         return renamed(connection.name, result)
 
@@ -190,7 +184,7 @@ class View:
             MCPError: its server refused.
         """
         if uri not in (OVERVIEW, INDEX):
-            return await self.texts.read(uri)
+            return await texts.read(self.connections, uri)
         await self.ready.wait()
         catalog, tools = self.finder.catalog, self.tools
         rows = [catalog.rows[name] for name in sorted(tools) if name in catalog.rows]
@@ -202,21 +196,18 @@ class View:
     async def tell(self) -> None:
         """Tell hosts if what they list has changed."""
         told, self._told = self._told, self._listed()
-        for listeners, before, now in zip(
-            (self.listeners, self.text_listeners), told, self._told, strict=True
-        ):
+        listeners = zip((self.listeners, self.text_listeners), told, self._told, strict=True)
+        for concerned, before, now in listeners:
             if before != now:
-                for listener in listeners:
+                for listener in concerned:
                     await listener()
 
     def _listed(self) -> tuple[object, object]:
         """Return what hosts list, of tools, and of resources and prompts."""
-        options = self.config.options
-        tools = (
-            *(list(self.config.servers), options.max_risk, options.all_meta_tools),
-            [one.shown for one in self.pinned],
-        )
-        return tools, self.texts.listed
+        servers, options = list(self.config.servers), self.config.options
+        pinned = [one.shown for one in self.pinned]
+        tools = servers, options.max_risk, options.all_meta_tools, pinned
+        return tools, texts.listed(self.connections)
 
 
 def _line(server: Connection, count: int, left_out: str | None) -> str:
