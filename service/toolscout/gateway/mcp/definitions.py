@@ -76,24 +76,24 @@ def own_tools(config: Config) -> list[Tool]:
     )
     search = META_TOOLS["search_tools"]
     about = _of_servers(search.description, config.servers)
-    own = [_own(search.name, about, search.arguments, harmless)]
-    own.append(_own(CALL, CALLS[CALL], CallTool, reads))
+    rows: list[tuple[str, str, type[Arguments], mcp_types.ToolAnnotations]] = [
+        (search.name, about, search.arguments, harmless),
+        (CALL, CALLS[CALL], CallTool, reads),
+    ]
     if options.max_risk != "read_only":
-        own.append(_own(CALL_WRITE, CALLS[CALL_WRITE], CallTool, writes))
+        rows.append((CALL_WRITE, CALLS[CALL_WRITE], CallTool, writes))
     rare = [META_TOOLS[name] for name in RARE if options.all_meta_tools]
-    return own + [_own(one.name, one.description, one.arguments, harmless) for one in rare]
-
-
-def _own(
-    name: str, description: str, arguments: type[Arguments], hints: mcp_types.ToolAnnotations
-) -> Tool:
-    return Listed(
-        name=name,
-        description=description,
-        parameters=schema_of(arguments),
-        annotations=hints,
-        meta=ALWAYS,
-    )
+    rows += [(one.name, one.description, one.arguments, harmless) for one in rare]
+    return [
+        Listed(
+            name=name,
+            description=description,
+            parameters=schema_of(arguments),
+            annotations=hints,
+            meta=ALWAYS,
+        )
+        for name, description, arguments, hints in rows
+    ]
 
 
 def pinned_tools(offered: Iterable[Offered]) -> list[Tool]:

@@ -32,10 +32,7 @@ logger = logging.getLogger("toolscout.mcp")
 
 
 def serve(
-    gateway: Gateway,
-    http: tuple[str, int] | None,
-    key: str | None,
-    settings: Settings,
+    gateway: Gateway, http: tuple[str, int] | None, key: str | None, settings: Settings
 ) -> int:
     """Serve until the host closes standard input, or a signal; returns the exit status.
 
@@ -47,7 +44,7 @@ def serve(
     """
     _log_to_stderr()
     if http is None:
-        return asyncio.run(_serve(gateway, settings))
+        return asyncio.run(_serve(gateway, settings, key))
     try:
         listener = listen(*http)
     except OSError as error:
@@ -57,10 +54,7 @@ def serve(
 
 
 async def _serve(
-    gateway: Gateway,
-    settings: Settings,
-    key: str | None = None,
-    listener: socket.socket | None = None,
+    gateway: Gateway, settings: Settings, key: str | None, listener: socket.socket | None = None
 ) -> int:
     gc.collect()
     gc.freeze()  # a collection would walk all that was loaded, and hold every call up meanwhile
@@ -70,7 +64,8 @@ async def _serve(
     async with gateway.running():
         server = server_of(gateway.view)
         if listener is not None:
-            await serve_http(server, key, listener, stop, settings)
+            # It takes the signals over meanwhile, and raises here again what has ended it.
+            await serve_http(server, key, listener, settings)
             return 0
         main = asyncio.ensure_future(server.run_stdio_async(show_banner=False))
         stopped = asyncio.ensure_future(stop.wait())
@@ -106,9 +101,8 @@ def server_of(view: View) -> "FastMCP[None]":
 
 def _cache_hints(view: View) -> dict[str, CacheHint]:
     """Return how long hosts may keep lists: that of tools, where none of a server is in it."""
-    options = view.config.options
-    is_fixed = not options.pinned
-    return {"tools/list": CacheHint(ttl_ms=FIXED_MS)} if is_fixed else {}
+    hint = CacheHint(ttl_ms=FIXED_MS)
+    return {} if view.config.options.pinned else {"tools/list": hint}
 
 
 def _log_to_stderr() -> None:

@@ -1,10 +1,8 @@
-"""The gateway over streamable HTTP: its address, its key, and a server that others may stop."""
+"""The gateway over streamable HTTP: its address, its key, its sessions."""
 
-import asyncio
 import logging
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from hmac import compare_digest
 from http import HTTPStatus
 from typing import Any
@@ -31,55 +29,49 @@ MAX_SESSIONS = 1_000
 SESSION = b"mcp-session-id"
 
 
+@dataclass(repr=False)
 class Callers:
-    """An ASGI application that lets in who may call.
+    """An ASGI application that lets in who may call."""
 
-    Args:
-        application: what is behind it.
-        key: what callers have to send; None lets all in.
-        guard: knows the names of this server.
-        bodies: reads what they send.
-    """
-
-    def __init__(
-        self, application: Application, key: str | None, guard: CallerGuard, bodies: Bodies
-    ) -> None:
-        self._application = application
-        self._key = key.encode() if key else None
-        self._guard = guard
-        self._bodies = bodies
+    application: Application
+    """What is behind it."""
+    key: str | None
+    """What callers have to send; None lets all in."""
+    guard: CallerGuard
+    """Knows the names of this server."""
+    bodies: Bodies
+    """Reads what callers send."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle one request of ASGI."""
-        listed = scope["headers"]
-        headers = dict(listed)
-        foreign = self._guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=self._key is None
+        headers = dict(scope["headers"])
+        foreign = self.guard.refusal(
+            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=self.key is None
         )
         if foreign is not None:
             code, detail = foreign
             await _refuse(FOREIGN_STATUS[code], detail)(scope, receive, send)
-        elif self._key is not None and not compare_digest(_key(listed), self._key):
+        elif self.key and not compare_digest(_key(scope["headers"]), self.key.encode()):
             detail = "send the key of this gateway, as Authorization: Bearer or X-API-Key"
             refusal = _refuse(HTTPStatus.UNAUTHORIZED, detail, {"WWW-Authenticate": "Bearer"})
             await refusal(scope, receive, send)
         elif scope["method"] != "POST":
-            await self._application(scope, receive, send)
+            await self.application(scope, receive, send)
         else:
             await self._read(scope, receive, send)
 
     async def _read(self, scope: Any, receive: Any, send: Any) -> None:
         """Read the body of a request within its limits, and pass it on."""
         try:
-            body = await self._bodies.read(receive)
+            body = await self.bodies.read(receive)
         except BodyRefused as refused:
             answer = _refuse(refused.status, refused.detail, {"Connection": "close"})
             await answer(scope, receive, send)
             return
         try:
-            await self._application(scope, replay(body, receive), send)
+            await self.application(scope, replay(body, receive), send)
         finally:
-            self._bodies.release(body)
+            self.bodies.release(body)
 
 
 def _key(headers: list[tuple[bytes, bytes]]) -> bytes:
@@ -154,34 +146,14 @@ def read_address(text: str) -> tuple[str, int]:
 
 
 async def serve_http(
-    server: "FastMCP[None]",
-    key: str | None,
-    listener: socket.socket,
-    stop: asyncio.Event,
-    settings: Settings,
+    server: "FastMCP[None]", key: str | None, listener: socket.socket, settings: Settings
 ) -> None:
-    """Serve until the event is set, and then until open calls are over."""
+    """Serve until a signal, and then until open calls are over."""
     guard = CallerGuard(listener.getsockname()[0], settings.allowed_hosts)
-    logger = logging.getLogger("toolscout.mcp")
     served = server.http_app(
         PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
     )
     callers = Callers(Sessions(served), key, guard, Bodies(settings.caller_timeout_s))
-    web = _Web(callers, settings, logger, GRACE_S, lifespan="off")
-
-    async def end() -> None:
-        await stop.wait()
-        web.should_exit = True
-
+    logger = logging.getLogger("toolscout.mcp")
     async with served.router.lifespan_context(served):
-        ending = asyncio.ensure_future(end())
-        await web.serve([listener])
-        ending.cancel()
-
-
-class _Web(LimitedServer):
-    """Leaves signals alone: the servers behind the gateway have to be ended, too."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+        await LimitedServer(callers, settings, logger, GRACE_S, lifespan="off").serve([listener])
