@@ -21,23 +21,8 @@ import msgspec
 
 from toolscout.client.endpoint import is_web_address, placeholder_in
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp import json_file
-from toolscout.gateway.mcp.dialects import (
-    ALIASES,
-    AT_TOP,
-    FOR_HOSTS_ALONE,
-    INPUTS,
-    MCP,
-    OPTIONS,
-    SECTIONS,
-    SETTINGS,
-    Text,
-    entries,
-    in_our_words,
-    is_unwrapped,
-    left_out,
-    settings_of,
-)
+from toolscout.gateway.mcp import dialects, json_file
+from toolscout.gateway.mcp.dialects import Text
 from toolscout.gateway.mcp.restrictions import DENY_HERE, about_tools
 from toolscout.gateway.mcp.servers import (
     Common,
@@ -112,21 +97,21 @@ class _File:
             "userHome": str(Path.home()),
             "workspaceFolder": str(project),
             "workspaceFolderBasename": project.name,
-            **_defaults(settings_of(content).get(INPUTS)),
-            **_defaults(content.get(INPUTS)),
+            **_defaults(dialects.settings_of(content).get(dialects.INPUTS)),
+            **_defaults(content.get(dialects.INPUTS)),
             **environ,
         }
         self._warnings: list[str] = []
 
     def config(self) -> Config:
         """Return the configuration that it is."""
-        if not is_unwrapped(self._content):
-            self._note_unknown(self._content, (*SECTIONS, *AT_TOP), "")
-            self._note_unknown(settings_of(self._content), SETTINGS, MCP)
-        is_left_out = left_out(self._content)
+        if not dialects.is_unwrapped(self._content):
+            self._note_unknown(self._content, (*dialects.SECTIONS, *dialects.AT_TOP), "")
+            self._note_unknown(dialects.settings_of(self._content), dialects.SETTINGS, dialects.MCP)
+        is_left_out = dialects.left_out(self._content)
         servers: dict[str, Server] = {}
         named: dict[str, str] = {}
-        for section, place, name, value in entries(self._content):
+        for section, place, name, value in dialects.entries(self._content):
             prefix = prefix_of(name)
             if not prefix:
                 raise ConfigurationError(f"{place}: {name!r} is no name: it has no letter or digit")
@@ -138,18 +123,18 @@ class _File:
             if not is_off and not is_left_out(name):
                 servers[prefix] = self._server(section, value, place)
         if not named:
-            raise ConfigurationError(f"{SECTIONS[0]}: expected an object with at least one server")
+            raise ConfigurationError("mcpServers: expected an object with at least one server")
         if not servers:
             raise ConfigurationError("every server is disabled")
         return Config(servers, self._options(), tuple(self._warnings))
 
     def _options(self) -> Options:
         """Return the options, of which every key has to be known."""
-        written, known = self._content.get(OPTIONS, {}), Options.__struct_fields__
+        written, known = self._content.get(dialects.OPTIONS, {}), Options.__struct_fields__
         for key, hint in json_file.unknown_keys(written, known):
             hint = hint or f"; known are {', '.join(known)}"
-            raise ConfigurationError(f"{OPTIONS}.{key}: unknown key{hint}")
-        options: Options = json_file.checked(written, Options, OPTIONS)
+            raise ConfigurationError(f"{dialects.OPTIONS}.{key}: unknown key{hint}")
+        options: Options = json_file.checked(written, Options, dialects.OPTIONS)
         return options
 
     def _server(self, section: str, value: dict[str, Any], place: str) -> Server:
@@ -159,9 +144,9 @@ class _File:
             )
         value = json_file.without_blanks(value)
         known = _Entry.__struct_encode_fields__
-        ours = (*known, *ALIASES, *FOR_HOSTS_ALONE)
+        ours = (*known, *dialects.ALIASES, *dialects.FOR_HOSTS_ALONE)
         unknown = self._note_unknown(value, ours, place, of_server=True)
-        value = in_our_words(section, value, place)
+        value = dialects.in_our_words(section, value, place)
         value = {key: value[key] for key in known if key in value}
         entry = json_file.checked(json_file.expand(value, self._environ, place), _Entry, place)
         url = entry.url

@@ -15,18 +15,11 @@ from mcp import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolscout.common.lru import Lru
+from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.connection import Progress
 from toolscout.gateway.mcp.definitions import own_tools, pinned_tools
 from toolscout.gateway.mcp.failures import CallFailed
 from toolscout.gateway.mcp.servers import SEPARATOR
-from toolscout.gateway.mcp.texts import (
-    PROMPTS,
-    RESOURCES,
-    TEMPLATES,
-    entries,
-    get_prompt,
-    own_resources,
-)
 from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import Session, View
 from toolscout.metatools.arguments import CallError, read_arguments
@@ -67,16 +60,16 @@ class Requests(Middleware):
 
     async def on_list_resources(self, context: Context, call_next: Any) -> Any:
         """List the gateway's own resources and those of all servers."""
-        return [*own_resources(), *await self._texts(context, *RESOURCES)]
+        return [*texts.own_resources(), *await self._texts(context, *texts.RESOURCES)]
 
     async def on_list_resource_templates(self, context: Context, call_next: Any) -> Any:
         """List the templates of resources of all servers."""
-        return await self._texts(context, *TEMPLATES)
+        return await self._texts(context, *texts.TEMPLATES)
 
     async def on_list_prompts(self, context: Context, call_next: Any) -> Any:
         """List the gateway's own prompts and those of all servers."""
         own = await call_next(context)
-        return [*own, *await self._texts(context, *PROMPTS)]
+        return [*own, *await self._texts(context, *texts.PROMPTS)]
 
     async def on_read_resource(self, context: Context, call_next: Any) -> Any:
         """Read a resource of the gateway or of a server."""
@@ -87,13 +80,13 @@ class Requests(Middleware):
         name = context.message.name
         if SEPARATOR not in name:
             return await call_next(context)
-        asked = get_prompt(self._view.connections, name, context.message.arguments)
+        asked = texts.get_prompt(self._view.connections, name, context.message.arguments)
         return await self._asked(asked, "prompt")
 
     async def _texts(self, context: Context, *how: Any) -> list[Any]:
         await self._view.ready.wait()
         self._session(context.fastmcp_context)  # to tell it of changes
-        return entries(self._view.connections, *how)
+        return texts.entries(self._view.connections, *how)
 
     @staticmethod
     async def _asked(request: Awaitable[Any], what: str) -> Any:
