@@ -6,7 +6,7 @@ written anew.
 
 import codecs
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -59,25 +59,19 @@ def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]])
 
 def _tools(path: Path) -> Iterator[Any]:
     """Yield the tools of a file, line by line where it has one in each."""
-    number = 0
+    place = str(path)
     try:
         with path.open("rb") as file:
             if file.read(64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
-                yield from _list(path.read_bytes().removeprefix(codecs.BOM_UTF8))
+                text = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+                yield from msgspec.json.decode(text, type=list[Any])
                 return
             file.seek(0)
-            for line in file:
-                number += 1
-                line = line.removeprefix(codecs.BOM_UTF8)
-                if line.strip():
-                    yield msgspec.json.decode(line)
+            for number, line in enumerate(file, 1):
+                place = f"{path}, line {number}"
+                if text := line.removeprefix(codecs.BOM_UTF8).strip():
+                    yield msgspec.json.decode(text)
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from None
     except NOT_JSON as error:
-        where = f", line {number}" if number else ""
-        raise ConfigurationError(f"{path}{where}: not JSON: {error}") from None
-
-
-def _list(text: bytes) -> Iterable[Any]:
-    found: list[Any] = msgspec.json.decode(text, type=list[Any])
-    return found
+        raise ConfigurationError(f"{place}: not JSON: {error}") from None

@@ -5,6 +5,8 @@ without it.
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Literal
 
 import mcp_types
 from fastmcp.client.transports import ClientTransport
@@ -17,9 +19,6 @@ from toolscout.gateway.mcp.transports import transport_to
 __all__ = ["connect", "read_pages", "read_texts", "transport_to"]
 
 Log = Callable[[mcp_types.LoggingMessageNotificationParams], Awaitable[None]]
-
-MODES = ("legacy", "auto")
-"""First the era that has notifications on every transport, then any."""
 
 CHANGES = (
     mcp_types.ToolListChangedNotification,
@@ -46,8 +45,8 @@ async def connect(
         if isinstance(message, CHANGES):
             await list_changed()
 
-    for mode in MODES:
-        client = ProxyClient(
+    def client(mode: Literal["legacy", "auto"]) -> ProxyClient:
+        return ProxyClient(
             transport,
             forward_incoming_headers=False,
             mode=mode,
@@ -56,14 +55,10 @@ async def connect(
             message_handler=note,
             **own,
         )
-        try:
-            await client.__aenter__()
-        except MCPError:
-            if mode == MODES[-1]:
-                raise
-        else:
-            return client
-    raise AssertionError("the last mode returns or raises")
+
+    with suppress(MCPError):  # this era has notifications on every transport
+        return await client("legacy").__aenter__()
+    return await client("auto").__aenter__()
 
 
 async def _no_progress(_: float, __: float | None, ___: str | None) -> None:

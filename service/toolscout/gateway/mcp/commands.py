@@ -5,6 +5,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
@@ -72,24 +73,21 @@ def gateway(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.mcp.gateway import Gateway
     from toolscout.gateway.mcp.pins import Pins
 
-    if parsed.login is not None:
-        print(_log_in(config, parsed.login))  # noqa: T201  # a command prints
-        return 0
-    pins = None
     if parsed.pin_definitions == Path("store"):
         raise ConfigurationError("pin-definitions: expected a file; there are none in a store")
-    if parsed.pin_definitions is not None:
-        pins = Pins(parsed.pin_definitions, tuple(parsed.accept))
-    if parsed.accept and pins is None:
+    if parsed.accept and parsed.pin_definitions is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
-    cache = ListCache(
-        None if parsed.no_cache else user_folder(os.environ, "XDG_CACHE_HOME", ".cache")
-    )
-    if pins is not None and parsed.accept:
-        print(importing.accept(config, pins, cache))  # noqa: T201  # a command prints
-        return 0
-    if parsed.check:
-        print(importing.check(config))  # noqa: T201  # a command prints
+    pins = parsed.pin_definitions and Pins(parsed.pin_definitions, tuple(parsed.accept))
+    folder = None if parsed.no_cache else user_folder(os.environ, "XDG_CACHE_HOME", ".cache")
+    cache, answer = ListCache(folder), None
+    if parsed.login is not None:
+        answer = _log_in(config, parsed.login)
+    elif parsed.accept:
+        answer = importing.accept(config, pins, cache)
+    elif parsed.check:
+        answer = importing.check(config)
+    if answer is not None:
+        print(answer)  # noqa: T201  # a command prints
         return 0
     http = None if parsed.http is None else web.read_address(parsed.http)
     settings = load_serving(vars(parsed))
@@ -139,12 +137,13 @@ def import_servers(parsed: argparse.Namespace) -> int:
     return 0
 
 
+@dataclass
 class _Followed:
     """The file of the configuration, with the flags that come before it."""
 
-    def __init__(self, parsed: argparse.Namespace) -> None:
-        self._parsed = parsed
-        self._seen: object = None
+    flags: argparse.Namespace
+    seen: object = None
+    """The state of the file when it was read."""
 
     def read(self) -> Config:
         """Return the configuration.
@@ -154,18 +153,15 @@ class _Followed:
         """
         from toolscout.gateway.mcp.config import read_config
 
-        parsed = self._parsed
-        self._seen = self._state()
-        config = read_config(parsed.config, os.environ)
-        given = config.options
-        replace = msgspec.structs.replace
-        options = replace(
-            given,
-            max_risk=parsed.max_risk or given.max_risk,
-            pinned=tuple(dict.fromkeys((*given.pinned, *parsed.pin))),
-            all_meta_tools=parsed.all_meta_tools or given.all_meta_tools,
+        flags, self.seen = self.flags, self._state()
+        config = read_config(flags.config, os.environ)
+        options = msgspec.structs.replace(
+            config.options,
+            max_risk=flags.max_risk or config.options.max_risk,
+            pinned=tuple(dict.fromkeys((*config.options.pinned, *flags.pin))),
+            all_meta_tools=flags.all_meta_tools or config.options.all_meta_tools,
         )
-        return replace(config, options=options)
+        return msgspec.structs.replace(config, options=options)
 
     def changed(self) -> Config | None:
         """Return the configuration if the file is another than when it was read.
@@ -173,11 +169,11 @@ class _Followed:
         Raises:
             ConfigurationError: the file is at fault; that is said once for each state of it.
         """
-        return None if self._state() == self._seen else self.read()
+        return None if self._state() == self.seen else self.read()
 
     def _state(self) -> object:
         try:
-            status = self._parsed.config.stat()
+            status = self.flags.config.stat()
         except OSError:
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino

@@ -27,6 +27,13 @@ MAX_PAGES = 250
 MAX_TEXTS = 1_000
 """Resources, templates and prompts of one server, of each, that are listed."""
 
+TEXTS = (
+    ("resources", "resources", "resources", "uri"),
+    ("templates", "resources", "resource_templates", "uri_template"),
+    ("prompts", "prompts", "prompts", "name"),
+)
+"""Fields of `ToolPages`: what a server is capable of that has them, their list, the key in it."""
+
 MAX_NAME_CHARS = 2_048
 """Characters of a URI or of the name of a prompt; what has more is left out."""
 
@@ -70,13 +77,13 @@ class ListTransport(ClientTransport):
             self.ttl_s = ttl_ms / 1_000 if is_told else None
             del tools[MAX_TOOLS + 1 :]
             if self.is_lenient:
-                flaws = list(map(_flaw, tools))
+                flaws = [(entry, _flaw(entry)) for entry in tools]
                 self.unreadable = tuple(
-                    (_label(entry, self.offset + number), flaw)
-                    for number, (entry, flaw) in enumerate(zip(tools, flaws, strict=True), 1)
+                    (_label(entry, number), flaw)
+                    for number, (entry, flaw) in enumerate(flaws, self.offset + 1)
                     if flaw is not None
                 )
-                tools[:] = [entry for entry, flaw in zip(tools, flaws, strict=True) if flaw is None]
+                tools[:] = [entry for entry, flaw in flaws if flaw is None]
 
 
 class _Dispatcher(JSONRPCDispatcher[Any]):
@@ -156,17 +163,11 @@ async def read_texts(client: ProxyClient) -> dict[str, tuple[Any, ...]]:
         Exception: the server is lost.
     """
     capable = client.server_capabilities
-    lists: dict[str, Any] = {}
-    if capable is not None and capable.resources is not None:
-        lists["resources"] = client.list_resources_mcp, "resources", "uri"
-        lists["templates"] = (
-            client.list_resource_templates_mcp,
-            "resource_templates",
-            "uri_template",
-        )
-    if capable is not None and capable.prompts is not None:
-        lists["prompts"] = client.list_prompts_mcp, "prompts", "name"
-    return {field: await _texts(*how) for field, how in lists.items()}
+    return {
+        field: await _texts(getattr(client, f"list_{listed}_mcp"), listed, key)
+        for field, capability, listed, key in TEXTS
+        if getattr(capable, capability, None) is not None
+    }
 
 
 async def _texts(ask: Any, field: str, key: str) -> tuple[Any, ...]:
