@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import InitVar, dataclass
 
 import mcp_types
 
@@ -13,7 +14,7 @@ from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing, missing_pins, refused_pins
 from toolscout.gateway.mcp.pins import Known, Pins
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.view import START_S, View
+from toolscout.gateway.mcp.view import View
 
 FOLLOW_S = 1.0
 """Seconds between two looks at the file of the configuration."""
@@ -24,34 +25,31 @@ MAX_LOGGED = 20
 logger = logging.getLogger("toolscout.mcp")
 
 
+@dataclass
 class Gateway:
     """All servers of a configuration; `running` must be entered first.
-
-    Args:
-        config: the servers, and which of their tools to offer.
-        store: where what was learned is kept: `memory`, or `sqlite:PATH`.
-        pins: the definitions that are accepted; None accepts all.
-        cache: the lists of servers that do not run.
-        changed: returns the configuration if its file has changed since the last time.
 
     Raises:
         ConfigurationError: there is no such store.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        store: str = "memory",
-        pins: Pins | None = None,
-        cache: ListCache | None = None,
-        changed: Callable[[], Config | None] = lambda: None,
-    ) -> None:
+    config: InitVar[Config]
+    """The servers, and which of their tools to offer."""
+    store: InitVar[str] = "memory"
+    """Where what was learned is kept: `memory`, or `sqlite:PATH`."""
+    pins: Pins | None = None
+    """The definitions that are accepted; None accepts all."""
+    cache: ListCache | None = None
+    """The lists of servers that do not run."""
+    changed: Callable[[], Config | None] = lambda: None
+    """Returns the configuration if its file has changed since the last time."""
+
+    def __post_init__(self, config: Config, store: str) -> None:
+        """Connect to no server yet."""
         self.view = View(config, store)
         """What hosts see."""
-        self._known = Known(pins)
-        self._cache = cache
-        self._changed = changed
         self.view.connections = [self._connection(name) for name in config.servers]
+        self._known = Known(self.pins)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         """Those of the connections, by the names of their servers."""
         self._lock = asyncio.Lock()
@@ -75,12 +73,7 @@ class Gateway:
             logger.info("listing the tools of %s", ", ".join(starting))
         await self._note_change()
         self.view.begun.set()
-        tried = [asyncio.create_task(one.tried.wait()) for one in self.view.connections]
-        try:
-            await asyncio.wait(tried, timeout=START_S)
-        finally:
-            for task in tried:
-                task.cancel()
+        await self.view.settle()
         self.view.ready.set()
         pinned, listing = self.view.config.options.pinned, self.view.listing
         for line in missing_pins(pinned, listing):
@@ -93,7 +86,7 @@ class Gateway:
         while True:
             await asyncio.sleep(FOLLOW_S)
             try:
-                config = await asyncio.to_thread(self._changed)
+                config = await asyncio.to_thread(self.changed)
             except ConfigurationError as error:
                 logger.error("the servers are left as they were: %s", error.detail)
                 continue
@@ -110,9 +103,7 @@ class Gateway:
         gone = [name for name in before if name not in kept]
         for name in gone:
             before[name].reason = "it has been taken out of the configuration"
-        await asyncio.gather(*(ended(self._tasks[name]) for name in gone))
-        for name in gone:
-            del self._tasks[name]
+        await asyncio.gather(*(ended(self._tasks.pop(name)) for name in gone))
         new = {name: self._connection(name) for name in config.servers if name not in kept}
         self.view.connections = [(kept | new)[name] for name in config.servers]
         self._run(new.values())
@@ -125,7 +116,7 @@ class Gateway:
 
     def _connection(self, name: str) -> Connection:
         server = self.view.config.servers[name]
-        return Connection(name, server, self._note_change, self._cache, self._log)
+        return Connection(name, server, self._note_change, self.cache, self._log)
 
     def _run(self, connections: Iterable[Connection]) -> None:
         self._tasks |= {one.name: asyncio.create_task(one.run()) for one in connections}
@@ -157,9 +148,8 @@ class Gateway:
 
     def _listed(self) -> Listing:
         """Read the lists of all servers and compile them, in a thread."""
-        pins = self._known.pins
-        if pins is not None:
-            pins.reload()
+        if self.pins is not None:
+            self.pins.reload()
         listing = Listing(self.view.connections, self.view.config.options.max_risk, self._known)
         for line in listing.changes[:MAX_LOGGED]:
             logger.warning("%s", line)
@@ -169,9 +159,9 @@ class Gateway:
             if why != self.view.listing.left_out.get(name):
                 logger.warning("%s: left out: %s", name, why)
         self.view.finder.use(listing.shown)
-        if pins is not None:
+        if self.pins is not None:
             try:
-                for line in pins.save():
+                for line in self.pins.save():
                     logger.info("pinned %s", line)
             except ConfigurationError as error:  # what was accepted holds for this process anyway
                 logger.error("%s", error.detail)

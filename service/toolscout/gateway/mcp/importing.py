@@ -81,11 +81,9 @@ async def _listed(
     Raises:
         ConfigurationError: a server cannot be reached.
     """
-
-    async def no_change() -> None:
-        pass
-
-    connections = [Connection(name, one, no_change) for name, one in config.servers.items()]
+    connections = [
+        Connection(name, one, lambda: asyncio.sleep(0)) for name, one in config.servers.items()
+    ]
     async with AsyncExitStack() as stack:
         for connection in connections:
             stack.push_async_callback(ended, asyncio.create_task(connection.run()))

@@ -60,16 +60,16 @@ class Requests(Middleware):
 
     async def on_list_resources(self, context: Context, call_next: Any) -> Any:
         """List the gateway's own resources and those of all servers."""
-        return [*texts.own_resources(), *await self._texts(context, *texts.RESOURCES)]
+        return [*texts.own_resources(), *await self._texts(context, texts.RESOURCES)]
 
     async def on_list_resource_templates(self, context: Context, call_next: Any) -> Any:
         """List the templates of resources of all servers."""
-        return await self._texts(context, *texts.TEMPLATES)
+        return await self._texts(context, texts.TEMPLATES)
 
     async def on_list_prompts(self, context: Context, call_next: Any) -> Any:
         """List the gateway's own prompts and those of all servers."""
         own = await call_next(context)
-        return [*own, *await self._texts(context, *texts.PROMPTS)]
+        return [*own, *await self._texts(context, texts.PROMPTS)]
 
     async def on_read_resource(self, context: Context, call_next: Any) -> Any:
         """Read a resource of the gateway or of a server."""
@@ -83,10 +83,10 @@ class Requests(Middleware):
         asked = texts.get_prompt(self._view.connections, name, context.message.arguments)
         return await self._asked(asked, "prompt")
 
-    async def _texts(self, context: Context, *how: Any) -> list[Any]:
+    async def _texts(self, context: Context, kind: texts.Kind) -> list[Any]:
         await self._view.ready.wait()
         self._session(context.fastmcp_context)  # to tell it of changes
-        return texts.entries(self._view.connections, *how)
+        return texts.entries(self._view.connections, kind)
 
     @staticmethod
     async def _asked(request: Awaitable[Any], what: str) -> Any:

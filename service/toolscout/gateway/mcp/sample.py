@@ -4,9 +4,7 @@
 """
 
 from argparse import ArgumentParser
-from collections.abc import Callable
 from datetime import date, datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from fastmcp import FastMCP
@@ -54,16 +52,12 @@ def count_words(text: str) -> dict[str, int]:
     return {"words": len(text.split()), "characters": len(text)}
 
 
-_TOOLS: tuple[tuple[Callable[..., Any], dict[str, bool]], ...] = (
-    (list_tasks, _READS),
-    (add_task, _WRITES),
-    (delete_task, _DESTROYS),
-    (current_time, _READS),
-    (days_between, _READS),
-    (count_words, _READS),
-)
-for function, hints in _TOOLS:
-    server.tool(function, annotations=hints)
+server.tool(list_tasks, annotations=_READS)
+server.tool(add_task, annotations=_WRITES)
+server.tool(delete_task, annotations=_DESTROYS)
+server.tool(current_time, annotations=_READS)
+server.tool(days_between, annotations=_READS)
+server.tool(count_words, annotations=_READS)
 
 if __name__ == "__main__":
     ArgumentParser("python -m toolscout.gateway.mcp.sample", description=__doc__).parse_args()

@@ -29,8 +29,8 @@ _DOTS = re.compile(r"(?<![^/\\])\.{1,2}(?![^/\\])")
 """Segments of a path that lead elsewhere."""
 
 
-Whole = Callable[[str, str], str]
-"""Names what a server has in the gateway."""
+Kind = tuple[str, str, Callable[[str, str], str]]
+"""A field of a list, the key of its entries, and what names in the gateway what a server has."""
 
 
 class Passed:
@@ -100,10 +100,9 @@ def whole_name(server: str, name: str) -> str:
     return f"{server}{SEPARATOR}{name}"
 
 
-RESOURCES = "resources", "uri", whole_uri
-TEMPLATES = "templates", "uri_template", whole_uri
-PROMPTS = "prompts", "name", whole_name
-"""Fields of a list, the keys of their entries, and how these are named here."""
+RESOURCES: Kind = "resources", "uri", whole_uri
+TEMPLATES: Kind = "templates", "uri_template", whole_uri
+PROMPTS: Kind = "prompts", "name", whole_name
 
 
 def renamed(server: str, result: Any) -> Any:
@@ -129,20 +128,20 @@ def _renamed(server: str, part: Any) -> Any:
 def listed(connections: Sequence[Connection]) -> object:
     """Return all that is listed, to tell whether it has changed."""
     kinds = (RESOURCES, TEMPLATES, PROMPTS)
-    return [[(one.name, entry) for one, entry in _permitted(connections, *kind)] for kind in kinds]
+    return [[(one.name, entry) for one, entry in _permitted(connections, kind)] for kind in kinds]
 
 
-def entries(connections: Sequence[Connection], field: str, key: str, whole: Whole) -> list[Passed]:
+def entries(connections: Sequence[Connection], kind: Kind) -> list[Passed]:
     """Return the resources, templates or prompts of all servers, under their whole names."""
+    _, key, whole = kind
     return [
         Passed(entry.model_copy(update={key: whole(one.name, getattr(entry, key))}))
-        for one, entry in _permitted(connections, field, key, whole)
+        for one, entry in _permitted(connections, kind)
     ]
 
 
-def _permitted(
-    connections: Sequence[Connection], field: str, key: str, _: Whole
-) -> Iterator[tuple[Connection, Any]]:
+def _permitted(connections: Sequence[Connection], kind: Kind) -> Iterator[tuple[Connection, Any]]:
+    field, key, _ = kind
     for one in connections:
         for entry in getattr(one.listed, field):
             if may_read(getattr(entry, key), one.server.deny):
