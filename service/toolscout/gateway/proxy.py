@@ -29,11 +29,8 @@ from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
 from toolscout.serving.limited import Receive, Scope, Send, error_body
 
 _HOP_BY_HOP = frozenset(
-    (
-        *(b"connection", b"expect", b"host", b"keep-alive", b"proxy-authenticate"),
-        *(b"proxy-authorization", b"proxy-connection", b"te", b"trailer", b"transfer-encoding"),
-        b"upgrade",
-    )
+    b"connection expect host keep-alive proxy-authenticate proxy-authorization proxy-connection te "
+    b"trailer transfer-encoding upgrade".split()
 )
 """Headers about one connection, which are not passed on."""
 

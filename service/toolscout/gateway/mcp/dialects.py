@@ -175,19 +175,14 @@ def left_out(content: Mapping[str, Any]) -> Callable[[str], bool]:
 
 def _named(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield of each server its name, its place, and what is said of it."""
-    if isinstance(servers, list):  # Continue
-        names = [one.get("name") if isinstance(one, dict) else None for one in servers]
-        named = [
-            (name, f"{place}[{number}]", one)
-            for number, (name, one) in enumerate(zip(names, servers, strict=True))
-        ]
-    elif isinstance(servers, dict):
-        named = [(name, f"{place}.{name}", one) for name, one in servers.items()]
-    else:
+    is_list = isinstance(servers, list)  # Continue
+    if not is_list and not isinstance(servers, dict):
         raise ConfigurationError(f"{place}: expected an object with at least one server")
-    for name, where, value in named:
+    for key, value in enumerate(servers) if is_list else servers.items():
+        where = f"{place}[{key}]" if is_list else f"{place}.{key}"
         if not isinstance(value, dict):
             raise ConfigurationError(f"{where}: expected an object")
+        name = value.get("name") if is_list else key
         if not isinstance(name, str):
             raise ConfigurationError(f"{where}: expected a name")
         yield name, where, value

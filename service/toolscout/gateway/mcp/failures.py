@@ -10,13 +10,9 @@ from pydantic import ValidationError
 from toolscout.client.endpoint import without_secrets
 from toolscout.gateway.mcp.servers import Server, StdioServer
 
-LOST = frozenset(
-    (
-        "Connection closed",
-        "SSE stream ended without a response",
-        "Session not found",
-        "Session terminated",
-    )
+LOST = (
+    *("Connection closed", "SSE stream ended without a response"),
+    *("Session not found", "Session terminated"),
 )
 """The words of SDKs for a lost connection or session. Their codes are those of servers, too."""
 

@@ -216,13 +216,11 @@ async def log_in(name: str, server: HttpServer) -> str:
     if context.current_tokens is None or context.oauth_metadata is None:
         raise ConfigurationError(f"{name}: no login: the server does not ask for one")
     resource = context.protected_resource_metadata
-    await file.put(
-        SERVERS,
-        {
-            "issuer": context.auth_server_url,
-            "authorization": context.oauth_metadata.model_dump(mode="json", exclude_none=True),
-            "resource": None if resource is None else resource.model_dump(mode="json"),
-        },
-    )
+    servers = {
+        "issuer": context.auth_server_url,
+        "authorization": context.oauth_metadata.model_dump(mode="json", exclude_none=True),
+        "resource": None if resource is None else resource.model_dump(mode="json"),
+    }
+    await file.put(SERVERS, servers)
     file.save()
     return f"{name}: logged in"

@@ -60,7 +60,7 @@ class Requests(Middleware):
 
     async def on_list_resources(self, context: Context, call_next: Any) -> Any:
         """List the gateway's own resources and those of all servers."""
-        return [*texts.own_resources(), *await self._texts(context, texts.RESOURCES)]
+        return [*texts.OWN_RESOURCES, *await self._texts(context, texts.RESOURCES)]
 
     async def on_list_resource_templates(self, context: Context, call_next: Any) -> Any:
         """List the templates of resources of all servers."""

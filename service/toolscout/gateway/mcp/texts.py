@@ -20,11 +20,6 @@ SCHEME = "toolscout://"
 
 OVERVIEW, INDEX = f"{SCHEME}overview", f"{SCHEME}index"
 
-_OWN = {
-    OVERVIEW: ("Overview of the tools", "How many tools each server has, in 500 tokens"),
-    INDEX: ("Index of the tools", "Every tool in a line"),
-}
-
 _DOTS = re.compile(r"(?<![^/\\])\.{1,2}(?![^/\\])")
 """Segments of a path that lead elsewhere."""
 
@@ -59,16 +54,16 @@ class Passed:
     to_mcp_prompt_result = sent
 
 
-def own_resources() -> list[Passed]:
-    """Return the gateway's own resources, as they are listed."""
-    return [
-        Passed(
-            mcp_types.Resource(
-                name=title, title=title, uri=uri, description=about, mime_type="text/plain"
-            )
-        )
-        for uri, (title, about) in _OWN.items()
-    ]
+def _own(uri: str, title: str, about: str) -> Passed:
+    named: dict[str, Any] = {"uri": uri, "name": title, "title": title, "mime_type": "text/plain"}
+    return Passed(mcp_types.Resource(description=about, **named))
+
+
+OWN_RESOURCES = (
+    _own(OVERVIEW, "Overview of the tools", "How many tools each server has, in 500 tokens"),
+    _own(INDEX, "Index of the tools", "Every tool in a line"),
+)
+"""The gateway's own resources, as they are listed."""
 
 
 def plain_text(uri: str, text: str) -> Passed:

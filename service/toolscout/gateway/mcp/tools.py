@@ -67,22 +67,31 @@ class ServerTools:
         self._session = session
 
     async def search(self, wanted: SearchTools) -> ToolsFound:
-        """Search the tools of the servers that answer, and name the others."""
-        space, servers = wanted.namespace or "", list(self._view.config.servers)
+        """Search the tools of the servers that answer, and name the others.
+
+        Tools that hosts list as themselves come in addition to as many others as are asked for.
+        """
+        view, count = self._view, wanted.top_k
+        space, servers = wanted.namespace or "", list(view.config.servers)
         if space and space.casefold() not in map(str.casefold, servers):
             raise CallError(f"namespace: there is no such server; there are {', '.join(servers)}")
-        await self._view.settle(space)
+        await view.settle(space)
+        listed = {one.shown["name"] for one in view.pinned}
         try:
-            names, outcome = await self._view.search(
-                self._session, wanted.query, wanted.top_k, wanted.filters
+            ranked, outcome = await view.finder.search(
+                wanted.query, count + len(listed), wanted.filters
             )
         except ToolscoutError as error:
             raise CallError(error.detail) from None
+        ranked = [name for name in ranked if name in view.tools]  # one may have gone meanwhile
+        shown = {*[name for name in ranked if name not in listed][:count], *ranked[:count]}
+        names = [name for name in ranked if name in shown]
+        self._session.note_search(wanted.query, names)
         found = self._none_found(space)
         if names:
             found = ToolsFound(await self.show(names, wanted.detail), outcome)
         # The tool that would fit best may be one of theirs.
-        missing = self._view.unavailable(space)
+        missing = view.unavailable(space)
         return msgspec.structs.replace(found, unavailable=missing or None)
 
     async def names(self, filters: Filters | None) -> list[str]:
@@ -199,11 +208,8 @@ class ServerTools:
             right = key(offered.shown["name"]), key(offered.tool.name)
             if spelled in right or without_host(spelled) in right:
                 return found
-        return Resolution(
-            written,
-            ambiguous=self._seen(found.ambiguous),
-            suggestions=self._seen(found.suggestions),
-        )
+        ambiguous, suggestions = self._seen(found.ambiguous), self._seen(found.suggestions)
+        return Resolution(written, ambiguous=ambiguous, suggestions=suggestions)
 
     def _seen(self, names: Sequence[str] | None) -> list[str] | None:
         """Return those of some names that this host may see, for the index may be a moment old."""

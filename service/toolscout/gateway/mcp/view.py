@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import mcp_types
 
 from toolscout.common.spelling import key, prefix
-from toolscout.contract.fields import Outcome
-from toolscout.contract.requests import Filters
 from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.connection import Connection, Progress
 from toolscout.gateway.mcp.finder import Finder
@@ -58,6 +56,10 @@ class Session:
     read: set[str] = field(default_factory=set)
     """The tokens of the definitions that were shown to it."""
     searches: deque[Search] = field(default_factory=lambda: deque(maxlen=MAX_SEARCHES))
+
+    def note_search(self, query: str, names: list[str]) -> None:
+        """Remember what a search found."""
+        self.searches.append(Search(os.urandom(8).hex(), query, tuple(names)))
 
 
 class View:
@@ -111,22 +113,6 @@ class View:
             async with asyncio.timeout(START_S):
                 await self.begun.wait()
                 await asyncio.gather(*waiting)
-
-    async def search(
-        self, session: Session, query: str, count: int, filters: Filters | None
-    ) -> tuple[list[str], Outcome]:
-        """Return the names of tools for a query, best first, and how well they fit.
-
-        Tools that hosts list as themselves come in addition to as many others as are asked for.
-        """
-        visible = {one.shown["name"] for one in self.pinned}
-        found, outcome = await self.finder.search(query, count + len(visible), filters)
-        # A tool may have gone since the search began.
-        tools = [name for name in found if name in self.tools]
-        shown = {*[name for name in tools if name not in visible][:count], *tools[:count]}
-        names = [name for name in tools if name in shown]
-        session.searches.append(Search(os.urandom(8).hex(), query, tuple(names)))
-        return names, outcome
 
     def status(self) -> list[str]:
         """Return the state of each server in a line."""
