@@ -192,10 +192,8 @@ class _JsonFormatter(logging.Formatter):
 def _log_to_stderr() -> None:
     """Log JSON lines, text on a terminal, and nothing that could hold a secret."""
     handler = logging.StreamHandler(sys.stderr)
-    is_terminal = sys.stderr.isatty()
-    handler.setFormatter(
-        logging.Formatter("%(levelname)s %(message)s") if is_terminal else _JsonFormatter()
-    )
+    text = logging.Formatter("%(levelname)s %(message)s")
+    handler.setFormatter(text if sys.stderr.isatty() else _JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     # It writes the URL of every request, and a query may hold a key.
     logging.getLogger("httpx2").setLevel(logging.WARNING)

@@ -99,12 +99,13 @@ class Listing:
             why = whys[connection]
             for tool in tools[:share]:
                 self._offer(connection, tool, why)
-            said = [
-                line
+            self.reasons |= {
+                f"{connection.name}{SEPARATOR}{one.name}": one.among(reason)
                 for reason, some in why.items()
-                if reason != NOT_PERMITTED
-                for line in named(reason, list(map(str, some)))
-            ]
+                for one in some
+            }
+            why.pop(NOT_PERMITTED, None)
+            said = [line for reason, some in why.items() for line in named(reason, some)]
             by_default = [one.name for some in why.values() for one in some if one.is_by_default]
             said += named("of them by default_risk", by_default)
             if len(tools) > share or connection.listed.is_cut:
@@ -114,11 +115,6 @@ class Listing:
                 said += named(NOT_THERE, unmatched(connection.server.allow, names))
             if said:
                 self.left_out[connection.name] = "; ".join(said)
-            self.reasons |= {
-                f"{connection.name}{SEPARATOR}{one.name}": one.among(reason)
-                for reason, some in why.items()
-                for one in some
-            }
         self.shown = [one.shown for one in self.tools.values()]
 
     def _offer(self, connection: Connection, tool: mcp_types.Tool, why: Why) -> None:
@@ -161,9 +157,9 @@ class Listing:
             self.tools[name] = Offered(connection, tool, whole, verdict.is_changed)
 
 
-def named(what: str, names: Collection[str]) -> list[str]:
+def named(what: str, names: Collection[object]) -> list[str]:
     """Return how many tools something is said of, with some of their names; nothing of none."""
-    different = list(dict.fromkeys(names))
+    different = list(dict.fromkeys(map(str, names)))
     shown = [name[:MAX_HINT_CHARS] for name in different[:MAX_NAMED]]
     some = ", ".join([*shown, *(["…"] if len(different) > MAX_NAMED else [])])
     return [f"{len(names):,} {what}: {some}"] if names else []

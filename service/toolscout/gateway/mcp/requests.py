@@ -45,7 +45,6 @@ class Requests(Middleware):
         self._stdio: Session | None = None
         """The session of the only host, over stdio."""
         view.listeners.append(self._notify)
-        view.text_listeners.append(self._notify_texts)
         view.log_listeners.append(self._log)
 
     async def on_list_tools(self, context: Context, call_next: Any) -> Any:
@@ -157,16 +156,14 @@ class Requests(Middleware):
             self._stdio = session
         return session
 
-    async def _notify(self) -> None:
-        """Tell all hosts that the tools that they list have changed."""
+    async def _notify(self, tools: bool, texts: bool) -> None:
+        """Tell all hosts that tools, or resources and prompts, have changed."""
         for session in self._sessions.values():
-            await _told(session.peer.send_tool_list_changed())
-
-    async def _notify_texts(self) -> None:
-        """Tell all hosts that resources or prompts have changed."""
-        for session in self._sessions.values():
-            await _told(session.peer.send_resource_list_changed())
-            await _told(session.peer.send_prompt_list_changed())
+            if tools:
+                await _told(session.peer.send_tool_list_changed())
+            if texts:
+                await _told(session.peer.send_resource_list_changed())
+                await _told(session.peer.send_prompt_list_changed())
 
     async def _log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
         """Pass on what a server logs, where there is one host: a message names no call."""

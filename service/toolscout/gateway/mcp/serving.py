@@ -91,7 +91,7 @@ def server_of(view: View) -> "FastMCP[None]":
     library: Any = server._mcp_server  # whose hints fastmcp can only set for all methods at once
     library.cache_hints = _cache_hints(view)
 
-    async def instruct() -> None:
+    async def instruct(*_: bool) -> None:
         server.instructions = instructions(view.config)
         library.cache_hints = _cache_hints(view)
 

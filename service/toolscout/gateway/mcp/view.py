@@ -83,9 +83,7 @@ class View:
         self.gate = RiskGate()
         self.finder = Finder(store)
         self.listeners: list[Any] = []
-        """Called when what hosts list has changed."""
-        self.text_listeners: list[Any] = []
-        """Called when resources or prompts have changed."""
+        """Called when what hosts list has changed: whether tools have, and whether texts have."""
         self.log_listeners: list[Any] = []
         """Called with what a server logs."""
         self.use(config, Listing())
@@ -182,11 +180,9 @@ class View:
     async def tell(self) -> None:
         """Tell hosts if what they list has changed."""
         told, self._told = self._told, self._listed()
-        listeners = zip((self.listeners, self.text_listeners), told, self._told, strict=True)
-        for concerned, before, now in listeners:
-            if before != now:
-                for listener in concerned:
-                    await listener()
+        changed = [before != now for before, now in zip(told, self._told, strict=True)]
+        for listener in self.listeners if any(changed) else ():
+            await listener(*changed)
 
     def _listed(self) -> tuple[object, object]:
         """Return what hosts list, of tools, and of resources and prompts."""
