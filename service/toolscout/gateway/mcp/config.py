@@ -24,15 +24,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import dialects, json_file
 from toolscout.gateway.mcp.dialects import Text
 from toolscout.gateway.mcp.restrictions import DENY_HERE, about_tools
-from toolscout.gateway.mcp.servers import (
-    Common,
-    Config,
-    HttpServer,
-    Options,
-    Server,
-    StdioServer,
-    prefix_of,
-)
+from toolscout.gateway.mcp.servers import Config, Entry, HttpServer, Options, StdioServer, prefix_of
 
 OAUTH = "oauth"
 UNSUPPORTED = {OAUTH: 'of OAuth only "auth": "oauth" is read'}
@@ -48,8 +40,8 @@ Duration = Annotated[float, msgspec.Meta(ge=0)]
 """0 stands for no limit of its own."""
 
 
-class _Entry(Common, frozen=True, kw_only=True):
-    """A server, with its keys in our words."""
+class _Written(Entry, frozen=True, kw_only=True):
+    """An entry as it is written, with its keys in our words."""
 
     command: str | None = None
     args: tuple[Text, ...] = ()
@@ -109,7 +101,7 @@ class _File:
             self._note_unknown(self._content, (*dialects.SECTIONS, *dialects.AT_TOP), "")
             self._note_unknown(dialects.settings_of(self._content), dialects.SETTINGS, dialects.MCP)
         is_left_out = dialects.left_out(self._content)
-        servers: dict[str, Server] = {}
+        servers: dict[str, StdioServer | HttpServer] = {}
         named: dict[str, str] = {}
         for section, place, name, value in dialects.entries(self._content):
             prefix = prefix_of(name)
@@ -137,31 +129,32 @@ class _File:
         options: Options = json_file.checked(written, Options, dialects.OPTIONS)
         return options
 
-    def _server(self, section: str, value: dict[str, Any], place: str) -> Server:
+    def _server(self, section: str, value: dict[str, Any], place: str) -> StdioServer | HttpServer:
         if "headersHelper" in value:
             raise ConfigurationError(
                 f"{place}.headersHelper: no command is run for headers; write them as headers"
             )
         value = json_file.without_blanks(value)
-        known = _Entry.__struct_encode_fields__
+        known = _Written.__struct_encode_fields__
         ours = (*known, *dialects.ALIASES, *dialects.FOR_HOSTS_ALONE)
         unknown = self._note_unknown(value, ours, place, of_server=True)
         value = dialects.in_our_words(section, value, place)
         value = {key: value[key] for key in known if key in value}
-        entry = json_file.checked(json_file.expand(value, self._environ, place), _Entry, place)
+        entry = json_file.checked(json_file.expand(value, self._environ, place), _Written, place)
         url = entry.url
         if (entry.command is None) == (url is None):
             many = "neither" if url is None else "both"
             why = f"; unknown here: {', '.join(unknown)}" if unknown else ""
             raise ConfigurationError(f"{place}: expected either command or url, got {many}{why}")
-        common = {key: getattr(entry, key) for key in Common.__struct_fields__}
+        common = {key: getattr(entry, key) for key in Entry.__struct_fields__}
         common["timeout_s"] = self._timeout_s(entry, place)
         common["idle_timeout_s"] = entry.idle_timeout or None
         if entry.startup_timeout_sec:
             common["start_s"] = entry.startup_timeout_sec
+        if entry.auth is not None and (url is None or entry.auth != OAUTH):
+            why = "it has no url" if url is None else 'expected "oauth"'
+            self._warnings.append(f"{place}.auth: ignored: {why}")
         if entry.command is not None:
-            if entry.auth is not None:
-                self._warnings.append(f"{place}.auth: ignored: it has no url")
             _transport(entry, place, ("stdio",))
             env = self._variables(entry, place)
             args, cwd = tuple(map(_text, entry.args)), entry.cwd
@@ -172,20 +165,12 @@ class _File:
             raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
         transport = _transport(entry, place, ("http", "sse"))
         headers = {name: _text(one) for name, one in entry.headers.items()}
-        auth = self._auth(entry, headers, place)
+        auth: Literal["oauth"] | None = "oauth" if entry.auth == OAUTH else None
+        if auth and "authorization" in map(str.lower, headers):
+            raise ConfigurationError(f"{place}: either auth or the header Authorization: give one")
         return HttpServer(url=url, headers=headers, transport=transport, auth=auth, **common)
 
-    def _auth(self, entry: _Entry, headers: dict[str, str], place: str) -> Literal["oauth"] | None:
-        if entry.auth is None:
-            return None
-        if entry.auth != OAUTH:
-            self._warnings.append(f'{place}.auth: ignored: expected "oauth"')
-            return None
-        if "authorization" in map(str.lower, headers):
-            raise ConfigurationError(f"{place}: either auth or the header Authorization: give one")
-        return "oauth"
-
-    def _timeout_s(self, entry: _Entry, place: str) -> float | None:
+    def _timeout_s(self, entry: _Written, place: str) -> float | None:
         if entry.timeout_ms:
             return entry.timeout_ms / 1_000
         if not entry.timeout:
@@ -196,7 +181,7 @@ class _File:
         self._warnings.append(f"{place}.timeout: read as {seconds} seconds; timeout_ms is exact")
         return entry.timeout
 
-    def _variables(self, entry: _Entry, place: str) -> dict[str, str]:
+    def _variables(self, entry: _Written, place: str) -> dict[str, str]:
         """Return the variables of a subprocess: those of its file, then its own."""
         variables: dict[str, str] = {}
         if entry.env_file is not None:
@@ -240,7 +225,7 @@ def _text(value: Text) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _transport(entry: _Entry, place: str, possible: Sequence[str]) -> Any:
+def _transport(entry: _Written, place: str, possible: Sequence[str]) -> Any:
     """Return how to talk to a server, if that is there; `type` and `transport` mean the same."""
     for key, text in (("type", entry.type), ("transport", entry.transport)):
         if text is not None:

@@ -24,14 +24,7 @@ from mcp import MCPError
 from pydantic import ValidationError
 
 from toolscout.gateway.mcp.cache import MAX_AGE_S, ListCache, ToolPages
-from toolscout.gateway.mcp.failures import (
-    CallFailed,
-    explained,
-    is_lost,
-    is_unreadable,
-    redacted,
-    redacted_data,
-)
+from toolscout.gateway.mcp.failures import CallFailed, explained, is_lost, is_unreadable, redacted
 from toolscout.gateway.mcp.servers import Server
 
 LIST_S = 60.0
@@ -211,7 +204,7 @@ class Connection:
                 self._wake.set()  # it may have lost the session, and say so in its own words
                 said = error.error
                 secrets = self.server.secrets
-                text, data = redacted(said.message, secrets), redacted_data(said.data, secrets)
+                text, data = redacted(said.message, secrets), redacted(said.data, secrets)
                 raise MCPError(said.code, text, data) from None
             self._client, self.reason = None, explained(error, self.server)
             self._wake.set()
@@ -304,7 +297,7 @@ class Connection:
     async def _log(self, message: "mcp_types.LoggingMessageNotificationParams") -> None:
         if self._pass_on is not None:
             secrets = self.server.secrets
-            data = redacted_data(message.data, secrets)
+            data = redacted(message.data, secrets)
             logger = redacted(".".join(filter(None, (self.name, message.logger))), secrets)
             await self._pass_on(message.model_copy(update={"data": data, "logger": logger}))
 

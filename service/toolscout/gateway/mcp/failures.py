@@ -1,5 +1,6 @@
 """What went wrong with a server, in words that repeat nothing of its configuration."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import anyio
@@ -87,15 +88,6 @@ def _is_gone(error: BaseException) -> bool:
     return isinstance(error, _GONE) or (isinstance(error, MCPError) and is_lost(error))
 
 
-def redacted(text: str, secrets: tuple[str, ...]) -> str:
-    """Return a text without the values of secrets, nor any line of those that have several."""
-    lines = {line.strip() for secret in secrets for line in secret.splitlines()}
-    for line in sorted(lines, key=len, reverse=True):
-        if len(line) >= MIN_SECRET_CHARS:
-            text = text.replace(line, "***")
-    return text
-
-
 def printable(text: str) -> str:
     """Return a text with everything escaped that a terminal would obey or not show."""
     return "".join(
@@ -103,25 +95,27 @@ def printable(text: str) -> str:
     )
 
 
-def redacted_data(data: Any, secrets: tuple[str, ...]) -> Any:
-    """Return JSON without the values of secrets, in keys and numbers neither.
+def redacted(data: Any, secrets: Iterable[str]) -> Any:
+    """Return JSON, or a text, without the values of secrets, in keys and numbers neither.
 
-    None where it is nested too deeply for that.
+    Of a value of several lines each is left out. None where it is nested too deeply for that.
     """
+    lines = {line.strip() for secret in secrets for line in secret.splitlines()}
+    telling = [line for line in lines if len(line) >= MIN_SECRET_CHARS]
     try:
-        return _redacted(data, secrets)
+        return _redacted(data, sorted(telling, key=len, reverse=True))
     except RecursionError:
         return None
 
 
-def _redacted(data: Any, secrets: tuple[str, ...]) -> Any:
+def _redacted(data: Any, secrets: Sequence[str]) -> Any:
     if isinstance(data, dict):
-        return {
-            redacted(str(key), secrets): _redacted(value, secrets) for key, value in data.items()
-        }
+        return {_redacted(str(key), secrets): _redacted(data[key], secrets) for key in data}
     if isinstance(data, list):
         return [_redacted(value, secrets) for value in data]
-    text = redacted(str(data), secrets)
+    text = str(data)
+    for secret in secrets:
+        text = text.replace(secret, "***")
     return data if text == str(data) else text
 
 

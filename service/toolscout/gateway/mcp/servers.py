@@ -18,7 +18,7 @@ _ESCAPED = re.compile(r"\[([*?[])\]")
 """A character that is none of a pattern, as `glob.escape` writes it."""
 
 
-class Common(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """What an entry of the file has under the same names, whatever the transport."""
 
     allow: tuple[str, ...] | None = None
@@ -34,7 +34,7 @@ class Common(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the server runs all the time, or from the first call on."""
 
 
-class _Server(Common, frozen=True, kw_only=True):
+class _Server(Entry, frozen=True, kw_only=True):
     """What servers of both transports have in common."""
 
     timeout_s: float | None = None
