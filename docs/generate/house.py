@@ -111,7 +111,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_540,
+        3_480,
     ),
     "commands": Product(
         "questions, logs, flags",

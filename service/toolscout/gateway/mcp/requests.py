@@ -156,12 +156,12 @@ class Requests(Middleware):
             self._stdio = session
         return session
 
-    async def _notify(self, tools: bool, texts: bool) -> None:
+    async def _notify(self, tools_changed: bool, texts_changed: bool) -> None:
         """Tell all hosts that tools, or resources and prompts, have changed."""
         for session in self._sessions.values():
-            if tools:
+            if tools_changed:
                 await _told(session.peer.send_tool_list_changed())
-            if texts:
+            if texts_changed:
                 await _told(session.peer.send_resource_list_changed())
                 await _told(session.peer.send_prompt_list_changed())
 
