@@ -111,13 +111,13 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_480,
+        3_460,
     ),
     "commands": Product(
         "questions, logs, flags",
         ("evaluation", "cli", "searching", "terminal"),
         ("core", "service", "client", "turns", "gateways"),
-        1_200,
+        1_190,
     ),
 }
 """Each room belongs to one of them."""

@@ -8,29 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from toolscout import __version__
 from toolscout.errors import ConfigurationError, ToolscoutError
-from toolscout.evaluation.commands import (
-    add_evaluate_arguments,
-    add_learn_arguments,
-    add_lint_arguments,
-    evaluate,
-    learn,
-    lint,
-)
-from toolscout.gateway.commands import add_proxy_arguments, proxy
-from toolscout.gateway.mcp.commands import (
-    add_gateway_arguments,
-    add_import_arguments,
-    gateway,
-    import_servers,
-)
+from toolscout.evaluation import commands as evaluation
+from toolscout.gateway import commands as proxy
+from toolscout.gateway.mcp import commands as mcp
 from toolscout.searching import add_search_arguments, search
 from toolscout.settings import BY_NAME, SETTINGS, Settings
 from toolscout.settings_sources import load, redacted
-from toolscout.terminal import RED, USAGE, YELLOW, Parser, painted
+from toolscout.terminal import USAGE, YELLOW, Parser, as_json, complain
 
 OK, NOTHING = 0, 1
 
@@ -65,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         message = _in_words(error)
     except ModuleNotFoundError as error:
         message = f"{error.name} is not installed: pip install 'toolscout[{parsed.extra}]'"
-    sys.stderr.write(f"{painted('toolscout:', RED, sys.stderr)} {message}\n")
+    complain(message)
     return USAGE
 
 
@@ -85,14 +71,14 @@ def _check_config(parsed: argparse.Namespace) -> int:
     settings = _settings(parsed)
     check(settings)
     for expiry in expiries(settings):
-        sys.stderr.write(f"{painted('toolscout:', YELLOW, sys.stderr)} warning: {expiry}\n")
+        complain(f"warning: {expiry}", YELLOW)
     keys = Keyring(settings.api_keys).keys
     if keys and all(key.has_expired for key in keys):
         raise ConfigurationError("api_keys: every key has expired, so nobody could call")
     shown = {name: redacted(value) for name, value in settings.values.items()}
     shown |= {s.name: "(set)" for s in SETTINGS if s.secret and shown[s.name]}
     if parsed.json:
-        _print_json({n: {"value": v, "origin": settings.origins[n]} for n, v in shown.items()})
+        print(as_json({n: {"value": v, "origin": settings.origins[n]} for n, v in shown.items()}))
         return OK
     width = max(map(len, shown))
     for name, value in shown.items():
@@ -129,7 +115,7 @@ def _openapi(parsed: argparse.Namespace) -> int:
     from toolscout.server.openapi.document import as_yaml, document
 
     if parsed.json:
-        _print_json(document())
+        print(as_json(document()))
     else:
         sys.stdout.write(as_yaml())
     return OK
@@ -141,7 +127,7 @@ def _help(parsed: argparse.Namespace) -> int:
 
 def _version(parsed: argparse.Namespace) -> int:
     if parsed.json:
-        _print_json({"version": __version__, "python": platform.python_version()})
+        print(as_json({"version": __version__, "python": platform.python_version()}))
     else:
         print(__version__)
     return OK
@@ -168,10 +154,6 @@ def _shown(value: object) -> str:
 
 def _settings(parsed: argparse.Namespace) -> Settings:
     return load(vars(parsed), config=parsed.config)
-
-
-def _print_json(value: Any) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
 def parser() -> argparse.ArgumentParser:
@@ -201,22 +183,24 @@ def parser() -> argparse.ArgumentParser:
 
     add_search_arguments(command("search", search, "search a file of tools"))
     about = "judge by questions with known answers which tools are selected"
-    add_evaluate_arguments(command("evaluate", evaluate, about))
+    evaluation.add_evaluate_arguments(command("evaluate", evaluation.evaluate, about))
     about = "find tools that are hard to tell apart, to find or to call"
-    add_lint_arguments(command("lint", lint, about))
+    evaluation.add_lint_arguments(command("lint", evaluation.lint, about))
     about = "report to a service which tools were called for which requests, from a log"
-    add_learn_arguments(command("learn", learn, about))
+    evaluation.add_learn_arguments(command("learn", evaluation.learn, about))
 
-    behind = command("proxy", proxy, "run a reverse proxy before a provider of models", "proxy")
-    add_proxy_arguments(behind)
-    between = command("mcp", gateway, "run a gateway before MCP servers", "mcp")
-    add_gateway_arguments(between)
+    behind = command(
+        "proxy", proxy.proxy, "run a reverse proxy before a provider of models", "proxy"
+    )
+    proxy.add_proxy_arguments(behind)
+    between = command("mcp", mcp.gateway, "run a gateway before MCP servers", "mcp")
+    mcp.add_gateway_arguments(between)
     for one in (behind, between):
         for name in ("insecure", "allowed_hosts", "tls_cert", "tls_key", "tls_client_ca"):
             _add_setting(one, BY_NAME[name])
 
     about = "register tools of a file, or of MCP servers, as a catalog"
-    add_import_arguments(command("import", import_servers, about, "mcp"))
+    mcp.add_import_arguments(command("import", mcp.import_servers, about, "mcp"))
 
     about = "copy the SQLite store to a file, also while it is used"
     backup = command("backup", _copy_store, about)

@@ -15,7 +15,7 @@ from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.settings import RANKERS
 from toolscout.settings_sources import load
-from toolscout.terminal import BOLD, DIM, GREEN, RED, YELLOW, painted, positive
+from toolscout.terminal import BOLD, DIM, GREEN, YELLOW, as_json, complain, painted, positive
 
 if TYPE_CHECKING:
     import httpx2
@@ -72,13 +72,13 @@ def search(parsed: argparse.Namespace) -> int:
     if tools is not None:
         _warn_of_unknown(parsed.always_keep, tools)
     if parsed.json:
-        print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())  # noqa: T201
+        print(as_json(answer))  # noqa: T201  # a command prints
     elif parsed.explain:
         _print_explained(answer)
     elif answer["selected_names"]:
         print("\n".join(answer["selected_names"]))  # noqa: T201  # a command prints
     if not answer["selected_names"]:
-        _say("no tool fits" + ("" if parsed.explain else "; --explain says how it was judged"))
+        complain("no tool fits" + ("" if parsed.explain else "; --explain says how it was judged"))
     return 0 if answer["selected_names"] else 1
 
 
@@ -219,20 +219,16 @@ def _warn_of_unknown(names: list[str], tools: list[Tool]) -> None:
     known = {tool.name for tool in tools}
     for name in names:
         if name not in known:
-            _say(f"--always-keep {name}: there is no tool of this name")
+            complain(f"--always-keep {name}: there is no tool of this name")
 
 
 @contextmanager
 def _progress_note(what: str) -> Iterator[None]:
     """Tell a terminal what takes so long; files and pipes get no progress."""
-    timer = Timer(SILENCE_S, _say, [f"{what} …"])
+    timer = Timer(SILENCE_S, complain, [f"{what} …"])
     if sys.stderr.isatty():
         timer.start()
     try:
         yield
     finally:
         timer.cancel()
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{painted('toolscout:', RED, sys.stderr)} {text}\n")

@@ -6,6 +6,8 @@ import re
 import sys
 from typing import Any, NoReturn, TextIO
 
+import msgspec
+
 from toolscout.errors import did_you_mean
 
 USAGE = 2
@@ -26,6 +28,16 @@ def coloured(stream: TextIO) -> bool:
 def painted(text: str, code: str, stream: TextIO) -> str:
     """Colour a text, if the stream shows colour."""
     return f"\x1b[{code}m{text}\x1b[0m" if coloured(stream) else text
+
+
+def complain(text: str, colour: str = RED) -> None:
+    """Write a line to standard error, under the name of the program."""
+    sys.stderr.write(f"{painted('toolscout:', colour, sys.stderr)} {text}\n")
+
+
+def as_json(value: object) -> str:
+    """Return what a command prints with `--json`."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 _NO_CHOICE = re.compile(r"(argument .*?): invalid choice: '(.*)' \(choose from (.*)\)$")

@@ -17,7 +17,7 @@ from toolscout.evaluation.questions import Question
 from toolscout.evaluation.uses import Use, is_log, uses_of
 from toolscout.searching import ask_service, max_tools, post, service_at
 from toolscout.settings import RANKERS
-from toolscout.terminal import positive
+from toolscout.terminal import as_json, positive
 from toolscout.tools.files import STDIN
 
 FEEDBACK = "/v1/tool-discovery/feedback"
@@ -71,7 +71,7 @@ def evaluate(parsed: argparse.Namespace) -> int:
     questions = _questions(parsed, tools)
     progress = progress_of(len(questions))
     verdict = judge(tools, questions, asking(parsed, tools), parsed.top_k, progress)
-    text = _as_json(verdict) if parsed.json else report.as_text(verdict, parsed.price)
+    text = as_json(verdict) if parsed.json else report.as_text(verdict, parsed.price)
     print(text)  # noqa: T201  # a command prints
     if parsed.html:
         title = f"Which tools are shown: {parsed.questions.name}"
@@ -183,7 +183,7 @@ def lint(parsed: argparse.Namespace) -> int:
     questions = _questions(parsed, tools) if parsed.questions else []
     ask = asking(parsed, tools) if questions else None
     found = [each for each in findings(tools, questions, ask) if each.kind not in parsed.ignore]
-    print(_as_json(found) if parsed.json else as_text(found, len(tools)))  # noqa: T201
+    print(as_json(found) if parsed.json else as_text(found, len(tools)))  # noqa: T201
     return 1 if found else 0
 
 
@@ -242,7 +242,3 @@ def report(uses: Sequence[Use], url: str) -> int:
 def say(text: str) -> None:
     """Print a note for people, apart from what a command answers."""
     print(text, file=sys.stderr)  # noqa: T201  # a command prints
-
-
-def _as_json(value: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

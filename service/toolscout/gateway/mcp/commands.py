@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -17,7 +16,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.servers import Config, HttpServer, prefix_of
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
-from toolscout.terminal import YELLOW, painted
+from toolscout.terminal import YELLOW, complain
 
 KEY = "TOOLSCOUT_MCP_KEY"
 """The variable with the key that hosts send over HTTP."""
@@ -186,7 +185,7 @@ def _add_file(parser: argparse.ArgumentParser, flag: str, *, is_required: bool =
 
 def _warn(path: Path | str, warnings: Iterable[str]) -> None:
     for warning in warnings:
-        sys.stderr.write(f"{painted('toolscout:', YELLOW, sys.stderr)} {path}: {warning}\n")
+        complain(f"{path}: {warning}", YELLOW)
 
 
 def _check_installed() -> None:
