@@ -95,9 +95,8 @@ class Proxy:
             raise ConfigurationError(f"upstream: expected an http(s) URL, got {shown!r}")
         self._upstream = httpx2.URL(self.upstream.rstrip("/"))
         if self._upstream.userinfo:
-            raise ConfigurationError(
-                "upstream: holds a user or password, which would replace the keys of all callers"
-            )
+            why = "a user or password, which would replace the keys of all callers"
+            raise ConfigurationError(f"upstream: holds {why}")
         if self._upstream.query or self._upstream.fragment:
             raise ConfigurationError("upstream: expected a URL without a query")
         self._base = self._upstream.raw_path.rstrip(b"/")
@@ -109,16 +108,12 @@ class Proxy:
             await self._live(receive, send)
         elif scope["path"] == HEALTH:
             await _answer(send, 200, b'{"status":"ok"}')
-        elif self.metrics_port and scope["server"][1] == self.metrics_port:
-            await self._show_metrics(scope, send)
-        else:
+        elif not self.metrics_port or scope["server"][1] != self.metrics_port:
             await self._handle(scope, Body(receive, self.body_timeout_s), send)
-
-    async def _show_metrics(self, scope: Scope, send: Send) -> None:
-        if scope["path"] != METRICS:
+        elif scope["path"] == METRICS:
+            await _answer(send, 200, generate_latest(self.registry), kind=CONTENT_TYPE_PLAIN_0_0_4)
+        else:
             await _answer(send, 404, error_body(f"there are {METRICS} and {HEALTH}", "not_found"))
-            return
-        await _answer(send, 200, generate_latest(self.registry), kind=CONTENT_TYPE_PLAIN_0_0_4)
 
     async def _handle(self, scope: Scope, body: Body, send: Send) -> None:
         """Forward a request until it is answered or its caller has gone."""

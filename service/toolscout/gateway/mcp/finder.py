@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import Any
 
 from toolscout import __version__
-from toolscout.contract.answers import Resolution
 from toolscout.contract.fields import Outcome
 from toolscout.contract.requests import Filters
 from toolscout.engine import Engine
@@ -39,7 +38,7 @@ class Finder:
         self._store = open_store(store)
         self._engine = Engine()
         self.catalog: Catalog = self._engine.catalog
-        self._resolver = Resolver(self.catalog)
+        self.resolver = Resolver(self.catalog)
         self._learner = Learner(
             Guard(self._store),
             self._engine.embedder,
@@ -67,7 +66,7 @@ class Finder:
         self._engine.remove([name for name in self.catalog.names if name not in names])
         self._engine.add(tools)
         catalog = self._engine.catalog
-        self.catalog, self._resolver = catalog, Resolver(catalog)
+        self.catalog, self.resolver = catalog, Resolver(catalog)
 
     async def search(
         self, query: str, count: int, filters: Filters | None
@@ -79,19 +78,11 @@ class Finder:
         decision = self._engine.decide(self.catalog, ask, prior=prior)
         return decision.names, decision.outcome
 
-    def names(self, filters: Filters) -> list[str]:
-        """Return the names of the tools that pass, sorted."""
-        return pages.names(self.catalog, filters)
-
     def domains(self, names: Collection[str]) -> dict[str, int]:
         """Return how many of some tools each domain has, most first."""
         catalog = self.catalog
         rows = [catalog.rows[name] for name in names if name in catalog.rows]
         return pages.filtered_domains(catalog, rows)
-
-    def resolve(self, name: str) -> Resolution:
-        """Return the tool that a written name means, or similar names."""
-        return self._resolver.resolve(name)
 
     async def learn(self, query: str, tool: str, success: bool, search: str) -> None:
         """Learn that a tool that a search found was called; equal reports of it count once."""

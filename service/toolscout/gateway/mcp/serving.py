@@ -43,10 +43,8 @@ def serve(
         settings: limits.
     """
     _log_to_stderr()
-    if http is None:
-        return asyncio.run(_serve(gateway, settings, key))
     try:
-        listener = listen(*http)
+        listener = None if http is None else listen(*http)
     except OSError as error:
         logger.error("%s", error)
         return 1
@@ -54,7 +52,7 @@ def serve(
 
 
 async def _serve(
-    gateway: Gateway, settings: Settings, key: str | None, listener: socket.socket | None = None
+    gateway: Gateway, settings: Settings, key: str | None, listener: socket.socket | None
 ) -> int:
     gc.collect()
     gc.freeze()  # a collection would walk all that was loaded, and hold every call up meanwhile

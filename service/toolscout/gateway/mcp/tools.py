@@ -16,6 +16,7 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.view import Session, View, without_host
+from toolscout.index import pages
 from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, resolved, show
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
 from toolscout.metatools.finds import without_titles
@@ -98,7 +99,7 @@ class ServerTools:
         """Return the names of the tools that pass, sorted."""
         if filters is None:
             return sorted(self._view.tools)
-        names = await asyncio.to_thread(self._view.finder.names, filters)
+        names = await asyncio.to_thread(pages.names, self._view.finder.catalog, filters)
         return [name for name in names if name in self._view.tools]
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
@@ -201,7 +202,7 @@ class ServerTools:
         return self._view.gate.token(offered.shown) if is_gated else None
 
     def _resolution(self, written: str) -> Resolution:
-        found = self._view.finder.resolve(written)
+        found = self._view.finder.resolver.resolve(written)
         offered = self._view.tools.get(found.name or "")
         if offered is not None:
             spelled = key(written)

@@ -122,10 +122,8 @@ class _Process(ClientTransport):
         self.groups.append(process.pid)
         received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage]()
-        tasks = [
-            asyncio.create_task(one)
-            for one in (_read(process, received), _write(process, sent, received))
-        ]
+        work = _read(process, received), _write(process, sent, received)
+        tasks = list(map(asyncio.create_task, work))
         try:
             async with options.session_class(incoming, outgoing, **session) as client:
                 yield client
