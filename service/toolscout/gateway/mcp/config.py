@@ -23,7 +23,6 @@ from toolscout.client.endpoint import is_web_address, placeholder_in
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import dialects, json_file
 from toolscout.gateway.mcp.dialects import Text
-from toolscout.gateway.mcp.restrictions import DENY_HERE, about_tools
 from toolscout.gateway.mcp.servers import Config, Entry, HttpServer, Options, StdioServer, prefix_of
 
 OAUTH = "oauth"
@@ -206,8 +205,8 @@ class _File:
         unknown, dot = dict(json_file.unknown_keys(value, known)), "." if place else ""
         for key, hint in unknown.items():
             where = f"{place}{dot}{key}"
-            permissions = list(about_tools(key, value[key], where, of_server=of_server))
-            self._warnings += [f"{one}: ignored: {DENY_HERE}" for one in permissions]
+            permissions = list(dialects.about_tools(key, value[key], where, of_server=of_server))
+            self._warnings += [f"{one}: ignored: {dialects.DENY_HERE}" for one in permissions]
             if where not in permissions:
                 why = UNSUPPORTED.get(key, f"unknown key{hint}")
                 self._warnings.append(f"{where}: ignored: {why}")
