@@ -36,13 +36,8 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     add("--catalog", metavar="NAME", help="a catalog of that service, instead of --tools")
     add("--ranker", choices=RANKERS, default="auto", help="which ranker")
     add("--top-k", type=positive, metavar="COUNT", default=5, help="names to print at most")
-    add(
-        "--always-keep",
-        action="append",
-        metavar="NAME",
-        default=[],
-        help="name to keep anyway; may be given several times",
-    )
+    about = "name to keep anyway; may be given several times"
+    add("--always-keep", action="append", metavar="NAME", default=[], help=about)
     add("--model", metavar="FOLDER", help="model2vec folder, or OWNER/NAME@COMMIT of the hub")
     for words in ("synonyms", "domains"):
         text = f"TOML file with further {words}"
