@@ -156,14 +156,12 @@ class Proxy:
                 await send({"type": "http.response.body", "body": b""})
         except (httpx2.HTTPError, Refused) as error:
             refused = _explained(error)
-            problem = refused.detail
-            if started:
-                problem = f"the provider broke its answer off ({type(error).__name__})"
+            broken = f"the provider broke its answer off ({type(error).__name__})"
+            problem = broken if started else refused.detail
             logger.warning("%s %s: %s", scope["method"], _path_logged(scope), problem)
-            if started:
-                return  # without an end, so that the connection breaks off as the provider's did
-            close = not body.is_read.is_set()
-            await _answer(send, refused.status, error_body(refused.detail, refused.code), close)
+            if not started:  # else it has no end, and the connection breaks off as the provider's
+                close = not body.is_read.is_set()
+                await _answer(send, refused.status, error_body(refused.detail, refused.code), close)
 
     def _check(self, scope: Scope) -> None:
         """Check the head of a request.
@@ -242,9 +240,8 @@ class Proxy:
         query: bytes = scope["query_string"]
         with suppress(UnicodeDecodeError, httpx2.InvalidURL):
             url = self._upstream.copy_with(raw_path=path + b"?" + query if query else path)
-            if (url.raw_path + b"/").startswith(self._base + b"/") or not self._base:
-                return url
-            if url.raw_path.startswith(self._base + b"?"):
+            ends = (self._base + b"/", self._base + b"?")
+            if not self._base or (url.raw_path + b"/").startswith(ends):
                 return url
         raise Refused(400, "bad_request", "the path cannot be passed on")
 
@@ -273,10 +270,8 @@ class Proxy:
             problem = f"answers /readyz with status {status}"
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             problem = f"does not answer ({type(error).__name__})"
-        logger.warning(
-            "started %s; the service at %s %s: until it does, requests go out with every tool",
-            *(about, selector, problem),
-        )
+        problem += ": until it does, requests go out with every tool"
+        logger.warning("started %s; the service at %s %s", about, selector, problem)
 
 
 def _named_by_connection(headers: list[tuple[bytes, bytes]]) -> set[bytes]:

@@ -45,7 +45,7 @@ class Search(NamedTuple):
     names: tuple[str, ...]
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     """What is remembered of one host's session; a gateway over stdio has one."""
 

@@ -29,7 +29,7 @@ MAX_SESSIONS = 1_000
 SESSION = b"mcp-session-id"
 
 
-@dataclass(repr=False)
+@dataclass(eq=False, repr=False)
 class Callers:
     """An ASGI application that lets in who may call."""
 
