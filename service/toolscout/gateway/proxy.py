@@ -214,8 +214,8 @@ class Proxy:
                     logger.warning("%s: passed on unsearched: %s", _path_logged(scope), reason)
                 else:
                     send = self.transport.handle_async_request
-                    whole = [each for each in headers if each[0] != b"content-length"]
-                    request = made(headers=whole, content=content)
+                    unframed = [each for each in headers if each[0] != b"content-length"]
+                    request = made(headers=unframed, content=content)
             response = await send(request)
             try:
                 yield response

@@ -101,11 +101,11 @@ def _log_in(config: Config, server: str) -> str:
     from toolscout.gateway.mcp.oauth import log_in
 
     name = prefix_of(server)
-    found = config.servers.get(name)
-    if not isinstance(found, HttpServer) or found.auth is None:
+    configured = config.servers.get(name)
+    if not isinstance(configured, HttpServer) or configured.auth is None:
         raise ConfigurationError(f'login: no server {server} with a url and "auth": "oauth"')
     try:
-        return asyncio.run(log_in(name, found))
+        return asyncio.run(log_in(name, configured))
     except KeyboardInterrupt:
         raise ConfigurationError("login: stopped before it was done") from None
 

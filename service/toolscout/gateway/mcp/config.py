@@ -121,9 +121,9 @@ class _File:
 
     def _options(self) -> Options:
         """Return the options, of which every key has to be known."""
-        written, known = self._content.get(dialects.OPTIONS, {}), Options.__struct_fields__
-        for key, hint in json_file.unknown_keys(written, known):
-            hint = hint or f"; known are {', '.join(known)}"
+        written, keys = self._content.get(dialects.OPTIONS, {}), Options.__struct_fields__
+        for key, hint in json_file.unknown_keys(written, keys):
+            hint = hint or f"; known are {', '.join(keys)}"
             raise ConfigurationError(f"{dialects.OPTIONS}.{key}: unknown key{hint}")
         options: Options = json_file.checked(written, Options, dialects.OPTIONS)
         return options
@@ -134,11 +134,11 @@ class _File:
                 f"{place}.headersHelper: no command is run for headers; write them as headers"
             )
         value = json_file.without_blanks(value)
-        known = _Written.__struct_encode_fields__
-        ours = (*known, *dialects.ALIASES, *dialects.FOR_HOSTS_ALONE)
+        keys = _Written.__struct_encode_fields__
+        ours = (*keys, *dialects.ALIASES, *dialects.FOR_HOSTS_ALONE)
         unknown = self._note_unknown(value, ours, place, of_server=True)
         value = dialects.in_our_words(section, value, place)
-        value = {key: value[key] for key in known if key in value}
+        value = {key: value[key] for key in keys if key in value}
         entry = json_file.checked(json_file.expand(value, self._environ, place), _Written, place)
         url = entry.url
         if (entry.command is None) == (url is None):
@@ -195,14 +195,14 @@ class _File:
         return variables | {name: _text(one) for name, one in entry.env.items()}
 
     def _note_unknown(
-        self, value: dict[str, Any], known: Sequence[str], place: str, *, of_server: bool = False
+        self, value: dict[str, Any], keys: Sequence[str], place: str, *, of_server: bool = False
     ) -> Sequence[str]:
         """Note keys that are ignored, and return them.
 
         Raises:
             ConfigurationError: one may say which tools are not to be offered.
         """
-        unknown, dot = dict(json_file.unknown_keys(value, known)), "." if place else ""
+        unknown, dot = dict(json_file.unknown_keys(value, keys)), "." if place else ""
         for key, hint in unknown.items():
             where = f"{place}{dot}{key}"
             permissions = list(dialects.about_tools(key, value[key], where, of_server=of_server))

@@ -216,25 +216,25 @@ def in_our_words(section: str, value: dict[str, Any], place: str) -> dict[str, A
     """
     aliases = _OF_AMP if section == AMP else ALIASES
     own = {key: one for key, one in _flat(value).items() if key not in aliases}
-    found = dict(own)
+    entry = dict(own)
     spelled = {key: key for key in own}
     for key, alias in aliases.items():
         if key not in value:
             continue
         read = alias.read(json_file.checked(value[key], alias.kind, f"{place}.{key}"))
-        before = found.get(alias.means)
+        before = entry.get(alias.means)
         if read is None:
             continue
         if before is None:
-            found[alias.means], spelled[alias.means] = read, key
+            entry[alias.means], spelled[alias.means] = read, key
         elif isinstance(before, dict) and isinstance(read, dict):
-            found[alias.means] = before | read | own.get(alias.means, {})
+            entry[alias.means] = before | read | own.get(alias.means, {})
         elif alias.means == "deny" and isinstance(before, list):
-            found[alias.means] = [*before, *read]
+            entry[alias.means] = [*before, *read]
         elif before != (list(read) if isinstance(before, list) else read):
             both = f"{spelled[alias.means]} and {key}"
             raise ConfigurationError(f"{place}: {both} mean the same: give one")
-    return found
+    return entry
 
 
 def _flat(value: dict[str, Any]) -> dict[str, Any]:
@@ -247,8 +247,8 @@ def _flat(value: dict[str, Any]) -> dict[str, Any]:
     if isinstance(command, list):  # opencode: command and args in one
         first, *rest = command or [None]
         args = value.get("args") or []
-        whole = [*rest, *args] if isinstance(args, list) else args
-        return value | {"command": first, "args": whole}
+        arguments = [*rest, *args] if isinstance(args, list) else args
+        return value | {"command": first, "args": arguments}
     return value
 
 

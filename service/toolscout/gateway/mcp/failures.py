@@ -69,9 +69,9 @@ def explained(error: BaseException, server: Server) -> str:
     Messages of libraries are left out, for they may repeat a URL with a key, or a header.
     """
     every = causes(error)
-    known = next(filter(None, map(_known, every)), None)
-    if known is not None:
-        return known
+    reason = next(filter(None, map(_known, every)), None)
+    if reason is not None:
+        return reason
     is_process = isinstance(server, StdioServer)
     if any(map(_is_gone, every)):
         return "its process has ended" if is_process else _unreachable(server)
@@ -133,8 +133,8 @@ def _known(error: BaseException) -> str | None:
 
 def causes(error: BaseException) -> list[BaseException]:
     """Return an error, those of its group, and what they were raised from."""
-    found = [error]
-    for one in found:  # which grows meanwhile
+    errors = [error]
+    for one in errors:  # which grows meanwhile
         inner = (*getattr(one, "exceptions", ()), one.__cause__, one.__context__)
-        found += [cause for cause in inner if cause is not None and cause not in found]
-    return found
+        errors += [cause for cause in inner if cause is not None and cause not in errors]
+    return errors

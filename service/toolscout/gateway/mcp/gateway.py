@@ -12,7 +12,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing, missing_pins, refused_pins
-from toolscout.gateway.mcp.pins import Known, Pins
+from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.view import View
 
@@ -49,7 +49,7 @@ class Gateway:
         self.view = View(config, store)
         """What hosts see."""
         self.view.connections = [self._connection(name) for name in config.servers]
-        self._known = Known(self.pins)
+        self._seen = SeenTools(self.pins)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         """Those of the connections, by the names of their servers."""
         self._lock = asyncio.Lock()
@@ -150,7 +150,7 @@ class Gateway:
         """Read the lists of all servers and compile them, in a thread."""
         if self.pins is not None:
             self.pins.reload()
-        listing = Listing(self.view.connections, self.view.config.options.max_risk, self._known)
+        listing = Listing(self.view.connections, self.view.config.options.max_risk, self._seen)
         for line in listing.changes[:MAX_LOGGED]:
             logger.warning("%s", line)
         if (rest := len(listing.changes) - MAX_LOGGED) > 0:

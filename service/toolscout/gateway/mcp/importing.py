@@ -11,7 +11,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing, missing_pins, named, refused_pins
-from toolscout.gateway.mcp.pins import Known, Pins
+from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.servers import Config
 from toolscout.searching import service_at
 
@@ -45,7 +45,7 @@ def accept(config: Config, pins: Pins, cache: ListCache) -> str:
         ConfigurationError: a server cannot be reached, a name means no tool, or the file cannot be
             written.
     """
-    listing = asyncio.run(_listed(config, Known(pins), cache))
+    listing = asyncio.run(_listed(config, SeenTools(pins), cache))
     if pins.unmet:
         unmet = ", ".join(sorted(pins.unmet))
         raise ConfigurationError(f"accept: no tool is named {unmet}; names are SERVER__TOOL")
@@ -74,7 +74,7 @@ def _left_out(listing: Listing) -> list[str]:
 
 
 async def _listed(
-    config: Config, known: Known | None = None, cache: ListCache | None = None
+    config: Config, seen: SeenTools | None = None, cache: ListCache | None = None
 ) -> Listing:
     """Return the tools of all servers, connected side by side.
 
@@ -93,7 +93,7 @@ async def _listed(
                 raise ConfigurationError(f"{connection.name} is unavailable: {connection.reason}")
             if cache is not None:
                 cache.save(connection.server, connection.listed)
-    return Listing(connections, config.options.max_risk, known)
+    return Listing(connections, config.options.max_risk, seen)
 
 
 def _registered(client: httpx2.Client, catalog: str) -> Tools | None:
@@ -102,16 +102,16 @@ def _registered(client: httpx2.Client, catalog: str) -> Tools | None:
     Raises:
         httpx2.HTTPStatusError: the service refuses.
     """
-    found: dict[str, Mapping[str, Any]] = {}
+    tools: dict[str, Mapping[str, Any]] = {}
     query: dict[str, Any] = {"detail": "full", "page_size": PAGE}
     while True:
         response = client.get(f"/v1/catalogs/{catalog}/tools", params=query)
         if response.status_code == httpx2.codes.NOT_FOUND:
             return None
         page = response.raise_for_status().json()
-        found.update((tool["name"], _content(tool)) for tool in page["tools"])
+        tools.update((tool["name"], _content(tool)) for tool in page["tools"])
         if "next_cursor" not in page:
-            return found
+            return tools
         query["cursor"] = page["next_cursor"]
 
 

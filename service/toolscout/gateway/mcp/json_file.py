@@ -146,9 +146,9 @@ def checked(value: Any, kind: Any, place: str) -> Any:
         raise ConfigurationError(f"{wrong.path}: {message}") from None
 
 
-def unknown_keys(value: Any, known: Sequence[str]) -> Iterator[tuple[str, str]]:
+def unknown_keys(value: Any, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each unknown key of an object, with a hint."""
     for key in value if isinstance(value, dict) else ():
-        if key not in known:
-            near = get_close_matches(key, [one for one in known if not key.startswith(one)], 1, 0.7)
+        if key not in keys:
+            near = get_close_matches(key, [one for one in keys if not key.startswith(one)], 1, 0.7)
             yield key, f"; did you mean {near[0]}?" if near else ""

@@ -9,7 +9,7 @@ import mcp_types
 from toolscout.contract.fields import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
-from toolscout.gateway.mcp.pins import Known
+from toolscout.gateway.mcp.pins import SeenTools
 from toolscout.gateway.mcp.servers import SEPARATOR, permits, unmatched
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
@@ -74,14 +74,14 @@ class Listing:
     Args:
         connections: the servers.
         max_risk: tools of a higher risk are not offered.
-        known: what the tools were before.
+        seen: what the tools were before.
     """
 
     def __init__(
         self,
         connections: Iterable[Connection] = (),
         max_risk: Risk = "destructive",
-        known: Known | None = None,
+        seen: SeenTools | None = None,
     ) -> None:
         self.tools: dict[str, Offered] = {}
         self.left_out: dict[str, str] = {}
@@ -90,7 +90,7 @@ class Listing:
         """Of tools that are left out, by their whole names, why."""
         self.changes: list[str] = []
         """Which tools have changed since the listing before, and in what."""
-        self._known = known or Known()
+        self._seen = seen or SeenTools()
         self._highest = LEVELS.index(max_risk)
         whys: dict[Connection, Why] = {one: defaultdict(list) for one in connections}
         candidates = {one: _usable(one, why) for one, why in whys.items()}
@@ -105,26 +105,26 @@ class Listing:
                 for one in some
             }
             why.pop(NOT_PERMITTED, None)
-            said = [line for reason, some in why.items() for line in named(reason, some)]
+            notes = [line for reason, some in why.items() for line in named(reason, some)]
             by_default = [one.name for some in why.values() for one in some if one.is_by_default]
-            said += named("of them by default_risk", by_default)
+            notes += named("of them by default_risk", by_default)
             if len(tools) > share or connection.listed.is_cut:
-                said.append(f"all beyond the first {min(share, len(tools)):,}")
+                notes.append(f"all beyond the first {min(share, len(tools)):,}")
             elif connection.listed.tools:
                 names = [tool.name for tool in connection.listed.tools]
-                said += named(NOT_THERE, unmatched(connection.server.allow, names))
-            if said:
-                self.left_out[connection.name] = "; ".join(said)
+                notes += named(NOT_THERE, unmatched(connection.server.allow, names))
+            if notes:
+                self.left_out[connection.name] = "; ".join(notes)
         self.shown = [one.shown for one in self.tools.values()]
 
     def _offer(self, connection: Connection, tool: mcp_types.Tool, why: Why) -> None:
         """Add a tool, or note why it is left out."""
-        whole = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+        definition = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         # By its own name: that of the server may be a verb.
-        about = tool.name, tool.description or "", whole.get("annotations")
+        about = tool.name, tool.description or "", definition.get("annotations")
         level = risk(*about, is_elsewhere=True, default=connection.server.default_risk)
         name = f"{connection.name}{SEPARATOR}{tool.name}"
-        verdict = self._known.judge(connection.name, name, whole, level)
+        verdict = self._seen.judge(connection.name, name, definition, level)
         if verdict is None:
             why["with new names, after too many others"].append(LeftOut(tool.name))
             return
@@ -140,21 +140,21 @@ class Listing:
             is_by_default = LEVELS.index(least) <= self._highest
             why[ABOVE].append(LeftOut(tool.name, is_by_default=is_by_default))
             return
-        whole |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
+        definition |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
         hint = (tool.meta or {}).get(HINT)
         hints = (hint,) if isinstance(hint, str) else ()
         if keywords := connection.server.keywords.get(tool.name, ()) + hints:
-            whole["keywords"] = keywords
+            definition["keywords"] = keywords
         if examples := connection.server.examples.get(tool.name):
-            whole["examples"] = examples
+            definition["examples"] = examples
         if connection.reason is not None:
-            whole["status"] = "unavailable"
+            definition["status"] = "unavailable"
         try:
-            read_tools([whole])
+            read_tools([definition])
         except InvalidRequest as error:
             why[CANNOT_BE_READ].append(LeftOut(tool.name, error.detail))
         else:
-            self.tools[name] = Offered(connection, tool, whole, verdict.is_changed)
+            self.tools[name] = Offered(connection, tool, definition, verdict.is_changed)
 
 
 def named(what: str, names: Collection[object]) -> list[str]:

@@ -131,12 +131,12 @@ class Tokens(OAuth):
         await super()._initialize()
         if self._token() == self._refused:
             self.context.token_expiry_time = LONG_AGO
-        known = await self._file.get(SERVERS)
-        if known is not None:
-            self.context.auth_server_url = known["issuer"]
-            self.context.oauth_metadata = OAuthMetadata.model_validate(known["authorization"])
-            if known["resource"] is not None:
-                found = ProtectedResourceMetadata.model_validate(known["resource"])
+        servers = await self._file.get(SERVERS)
+        if servers is not None:
+            self.context.auth_server_url = servers["issuer"]
+            self.context.oauth_metadata = OAuthMetadata.model_validate(servers["authorization"])
+            if servers["resource"] is not None:
+                found = ProtectedResourceMetadata.model_validate(servers["resource"])
                 self.context.protected_resource_metadata = found
 
     def _token(self) -> str | None:

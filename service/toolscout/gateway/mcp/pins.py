@@ -103,9 +103,9 @@ class Pins:
         Of a name that another gateway has accepted too, the first counts, unless somebody has
         chosen to accept this one.
         """
-        known = self._read() or {}
-        whole = {**known, **news} if self._accepted else {**news, **known}
-        text = msgspec.json.format(msgspec.json.encode(whole, order="sorted"), indent=2)
+        before = self._read() or {}
+        merged = {**before, **news} if self._accepted else {**news, **before}
+        text = msgspec.json.format(msgspec.json.encode(merged, order="sorted"), indent=2)
         written = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         try:
             written.write_bytes(text + b"\n")
@@ -137,7 +137,7 @@ class Verdict(NamedTuple):
     """The fields that have changed since the tool was listed last."""
 
 
-class Known:
+class SeenTools:
     """Remembers tools by their whole names; used by one thread at a time."""
 
     def __init__(self, pins: Pins | None = None) -> None:

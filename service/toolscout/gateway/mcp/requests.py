@@ -90,7 +90,7 @@ class Requests(Middleware):
     @staticmethod
     async def _asked(request: Awaitable[Any], what: str) -> Any:
         try:
-            found = await request
+            answer = await request
         except CallFailed as error:
             raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from None
         except MCPError:
@@ -99,9 +99,9 @@ class Requests(Middleware):
             logger.error("a request failed: %s", type(error).__name__)
             message = "the gateway could not make this request"
             raise MCPError(mcp_types.INTERNAL_ERROR, message) from None
-        if found is None:
+        if answer is None:
             raise NotFoundError(f"there is no such {what}")
-        return found
+        return answer
 
     async def on_call_tool(self, context: Context, call_next: Any) -> Any:
         """Call one of the gateway's own tools, or a server's by its whole name.
@@ -120,8 +120,8 @@ class Requests(Middleware):
                 return _text(msgspec.json.encode(answer).decode())
             token, caller = None, None
             if name in CALLS:
-                wanted, caller = read_arguments(CallTool, arguments), name
-                name, arguments, token = wanted.name, wanted.inner(), wanted.token
+                call, caller = read_arguments(CallTool, arguments), name
+                name, arguments, token = call.name, call.inner(), call.token
             name = await tools.called(name)
             tools.check(name, token, caller)
             await self._view.tools[name].connection.wake()

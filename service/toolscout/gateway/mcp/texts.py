@@ -128,9 +128,9 @@ def listed(connections: Sequence[Connection]) -> object:
 
 def entries(connections: Sequence[Connection], kind: Kind) -> list[Passed]:
     """Return the resources, templates or prompts of all servers, under their whole names."""
-    _, key, whole = kind
+    _, key, rename = kind
     return [
-        Passed(entry.model_copy(update={key: whole(one.name, getattr(entry, key))}))
+        Passed(entry.model_copy(update={key: rename(one.name, getattr(entry, key))}))
         for one, entry in _permitted(connections, kind)
     ]
 

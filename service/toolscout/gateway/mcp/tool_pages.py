@@ -172,7 +172,7 @@ async def read_texts(client: ProxyClient) -> dict[str, tuple[Any, ...]]:
 
 async def _texts(ask: Any, field: str, key: str) -> tuple[Any, ...]:
     """Return the entries of a list, the first of each name, until one page cannot be read."""
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     cursor, size = None, 0
     for _ in range(MAX_PAGES):
         try:
@@ -184,12 +184,12 @@ async def _texts(ask: Any, field: str, key: str) -> tuple[Any, ...]:
         for entry in getattr(page, field):
             name = getattr(entry, key)
             if name.strip() and name.isprintable() and len(name) <= MAX_NAME_CHARS:
-                found.setdefault(name, entry)
+                entries.setdefault(name, entry)
         size += await asyncio.to_thread(_size, page)
-        if page.next_cursor in (None, cursor) or size > MAX_LIST_BYTES or len(found) > MAX_TEXTS:
+        if page.next_cursor in (None, cursor) or size > MAX_LIST_BYTES or len(entries) > MAX_TEXTS:
             break
         cursor = page.next_cursor
-    return tuple(found.values())[:MAX_TEXTS]
+    return tuple(entries.values())[:MAX_TEXTS]
 
 
 def _size(page: mcp_types.PaginatedResult) -> int:

@@ -88,12 +88,12 @@ class ServerTools:
         shown = {*[name for name in ranked if name not in listed][:count], *ranked[:count]}
         names = [name for name in ranked if name in shown]
         self._session.note_search(wanted.query, names)
-        found = self._none_found(space)
+        answer = self._none_found(space)
         if names:
-            found = ToolsFound(await self.show(names, wanted.detail), outcome)
+            answer = ToolsFound(await self.show(names, wanted.detail), outcome)
         # The tool that would fit best may be one of theirs.
         missing = view.unavailable(space)
-        return msgspec.structs.replace(found, unavailable=missing or None)
+        return msgspec.structs.replace(answer, unavailable=missing or None)
 
     async def names(self, filters: Filters | None) -> list[str]:
         """Return the names of the tools that pass, sorted."""
@@ -110,12 +110,12 @@ class ServerTools:
         Servers that may have an unknown one, but start or read their lists, are waited for.
         """
         await self._view.begun.wait()
-        found = list(map(self._resolution, names))
-        if missing := [one.query for one in found if one.name is None and not one.ambiguous]:
+        answers = list(map(self._resolution, names))
+        if missing := [one.query for one in answers if one.name is None and not one.ambiguous]:
             prefixes = [self._view.prefix_of(name) for name in missing]
             await asyncio.gather(*(self._view.settle(one, is_called=True) for one in prefixes))
-            found = list(map(self._resolution, names))
-        return found
+            answers = list(map(self._resolution, names))
+        return answers
 
     async def called(self, name: str) -> str:
         """Return the name of the tool that a call means.
@@ -202,14 +202,14 @@ class ServerTools:
         return self._view.gate.token(offered.shown) if is_gated else None
 
     def _resolution(self, written: str) -> Resolution:
-        found = self._view.finder.resolver.resolve(written)
-        offered = self._view.tools.get(found.name or "")
+        guess = self._view.finder.resolver.resolve(written)
+        offered = self._view.tools.get(guess.name or "")
         if offered is not None:
             spelled = key(written)
             right = key(offered.shown["name"]), key(offered.tool.name)
             if spelled in right or without_host(spelled) in right:
-                return found
-        ambiguous, suggestions = self._seen(found.ambiguous), self._seen(found.suggestions)
+                return guess
+        ambiguous, suggestions = self._seen(guess.ambiguous), self._seen(guess.suggestions)
         return Resolution(written, ambiguous=ambiguous, suggestions=suggestions)
 
     def _seen(self, names: Sequence[str] | None) -> list[str] | None:
@@ -221,10 +221,10 @@ class ServerTools:
         tools = self._view.tools
         names = list(tools)
         # A tool's own name may have what else separates a server's.
-        found = none_found(names, TRY_AGAIN, lambda name: tools[name].connection.name)
-        message = found.message
+        answer = none_found(names, TRY_AGAIN, lambda name: tools[name].connection.name)
+        message = answer.message
         if starting := ", ".join(self._view.starting(space)):
             message = f"No tool fits this query yet. Still starting: {starting}. Search again."
         elif not names and (gone := ", ".join(self._view.unavailable(space))):
             message = f"No tool can be found, for these servers do not answer: {gone}."
-        return msgspec.structs.replace(found, message=message)
+        return msgspec.structs.replace(answer, message=message)

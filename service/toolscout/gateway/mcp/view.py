@@ -120,8 +120,8 @@ class View:
 
     def prefix_of(self, written: str) -> str:
         """Return the prefix of the server that a written name begins with, or ""."""
-        whole = key(prefix(written))
-        spelled = whole, without_host(whole)
+        letters = key(prefix(written))
+        spelled = letters, without_host(letters)
         fitting = [
             one.name
             for one in self.connections
@@ -179,8 +179,8 @@ class View:
 
     async def tell(self) -> None:
         """Tell hosts if what they list has changed."""
-        told, self._told = self._told, self._listed()
-        changed = [before != now for before, now in zip(told, self._told, strict=True)]
+        previous, self._told = self._told, self._listed()
+        changed = [old != new for old, new in zip(previous, self._told, strict=True)]
         for listener in self.listeners if any(changed) else ():
             await listener(*changed)
 
