@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Any, NamedTuple
 
 import mcp_types
@@ -116,15 +117,13 @@ def _is_ours(folder: Path) -> bool:
 def write_private(path: Path, content: bytes) -> None:
     """Replace a file in one step by one that its owner alone can read."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    written = path.with_suffix(f".{os.getpid()}")
-    written.unlink(missing_ok=True)
+    descriptor, written = mkstemp(dir=path.parent)  # which others cannot read
     try:
-        descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        written.replace(path)
+        Path(written).replace(path)
     finally:
-        written.unlink(missing_ok=True)
+        Path(written).unlink(missing_ok=True)
 
 
 def user_folder(environ: Mapping[str, str], variable: str, default: str) -> Path | None:

@@ -98,7 +98,9 @@ class Listing:
         for connection, tools in candidates.items():
             why = whys[connection]
             for tool in tools[:share]:
-                self._offer(connection, tool, why)
+                if (left := self._offer(connection, tool)) is not None:
+                    reason, left_out = left
+                    why[reason].append(left_out)
             self.reasons |= {
                 f"{connection.name}{SEPARATOR}{one.name}": one.among(reason)
                 for reason, some in why.items()
@@ -117,8 +119,8 @@ class Listing:
                 self.left_out[connection.name] = "; ".join(notes)
         self.shown = [one.shown for one in self.tools.values()]
 
-    def _offer(self, connection: Connection, tool: mcp_types.Tool, why: Why) -> None:
-        """Add a tool, or note why it is left out."""
+    def _offer(self, connection: Connection, tool: mcp_types.Tool) -> tuple[str, LeftOut] | None:
+        """Add a tool, or return why it is left out."""
         definition = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         # By its own name: that of the server may be a verb.
         about = tool.name, tool.description or "", definition.get("annotations")
@@ -126,20 +128,17 @@ class Listing:
         name = f"{connection.name}{SEPARATOR}{tool.name}"
         verdict = self._seen.judge(connection.name, name, definition, level)
         if verdict is None:
-            why["with new names, after too many others"].append(LeftOut(tool.name))
-            return
+            return "with new names, after too many others", LeftOut(tool.name)
         if verdict.news:
             level = verdict.risk
             self.changes.append(f"{name} has changed: {', '.join(verdict.news)}; it is {level}")
         if not verdict.is_accepted:
-            why[NOT_ACCEPTED].append(LeftOut(tool.name))
-            return
+            return NOT_ACCEPTED, LeftOut(tool.name)
         if LEVELS.index(verdict.risk) > self._highest:
             # Whether it would be offered if its server had the lowest default.
             least = risk(*about, is_elsewhere=True, default="read_only")
             is_by_default = LEVELS.index(least) <= self._highest
-            why[ABOVE].append(LeftOut(tool.name, is_by_default=is_by_default))
-            return
+            return ABOVE, LeftOut(tool.name, is_by_default=is_by_default)
         definition |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
         hint = (tool.meta or {}).get(HINT)
         hints = (hint,) if isinstance(hint, str) else ()
@@ -152,9 +151,9 @@ class Listing:
         try:
             read_tools([definition])
         except InvalidRequest as error:
-            why[CANNOT_BE_READ].append(LeftOut(tool.name, error.detail))
-        else:
-            self.tools[name] = Offered(connection, tool, definition, verdict.is_changed)
+            return CANNOT_BE_READ, LeftOut(tool.name, error.detail)
+        self.tools[name] = Offered(connection, tool, definition, verdict.is_changed)
+        return None
 
 
 def named(what: str, names: Collection[object]) -> list[str]:

@@ -41,7 +41,7 @@ LONG_AGO = 1.0
 LOCK_PAUSE_S = 0.02
 """Seconds between two looks whether another process has renewed a token."""
 
-Content = dict[str, dict[str, Any]]
+Content = dict[str, dict[str, dict[str, Any]]]
 
 
 class TokenFile:
@@ -64,8 +64,7 @@ class TokenFile:
 
     async def get(self, key: str, *, collection: str | None = None) -> dict[str, Any] | None:
         """Return a value, if it is there."""
-        found: dict[str, Any] | None = self._read().get(collection or "", {}).get(key)
-        return found
+        return self._read().get(collection or "", {}).get(key)
 
     async def put(
         self, key: str, value: Mapping[str, Any], *, collection: str | None = None, ttl: object = 0

@@ -270,7 +270,7 @@ def _relay(name: str, source: int, secrets: tuple[str, ...]) -> None:
     """Log each line; what is too long, and the rest of a line that was cut, is dropped."""
     longest = max((len(line) for secret in secrets for line in secret.splitlines()), default=0)
     with os.fdopen(source, "rb") as lines:
-        logged, dropped, second = 0, 0, time.monotonic()
+        count, second = 0, time.monotonic()
         while piece := lines.readline(MAX_LINE_BYTES):
             is_cut = len(piece) == MAX_LINE_BYTES and not piece.endswith(b"\n")
             rest = piece
@@ -278,15 +278,14 @@ def _relay(name: str, source: int, secrets: tuple[str, ...]) -> None:
                 time.sleep(PAUSE_S)
                 rest = lines.readline(MAX_LINE_BYTES)
             if time.monotonic() > second + 1:
-                if dropped:
-                    logger.info("%s: (%d more lines)", name, dropped)
-                logged, dropped, second = 0, 0, time.monotonic()
-            if logged == MAX_LINES_PER_S:
-                dropped += 1
-                if dropped % MAX_LINES_PER_S == 0:
+                if count > MAX_LINES_PER_S:
+                    logger.info("%s: (%d more lines)", name, count - MAX_LINES_PER_S)
+                count, second = 0, time.monotonic()
+            count += 1
+            if count > MAX_LINES_PER_S:
+                if count % MAX_LINES_PER_S == 0:
                     time.sleep(PAUSE_S)
                 continue
-            logged += 1
             text = redacted(piece.decode("utf-8", "replace").rstrip("\r\n"), secrets)
             if is_cut:
                 text = text[: max(0, len(text) - longest)]  # it may end within a secret
