@@ -111,13 +111,13 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_460,
+        3_440,
     ),
     "commands": Product(
         "questions, logs, flags",
         ("evaluation", "cli", "searching", "terminal"),
         ("core", "service", "client", "turns", "gateways"),
-        1_190,
+        1_185,
     ),
 }
 """Each room belongs to one of them."""

@@ -8,7 +8,8 @@ host; so do permissions, of which there is only a warning.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from glob import escape
-from typing import Any, NamedTuple
+from math import inf
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -71,23 +72,29 @@ DENY_HERE = "tools that it denies are offered here: write deny of their server"
 Text = str | int | float | bool
 """A text for a server; numbers in a file are theirs, too."""
 
-_Names = tuple[str, ...]
+SHORT_TIMEOUT = 1_000
+"""A `timeout` below is in seconds, as in Cline and Roo Code; other hosts mean milliseconds."""
+
+_Texts = dict[str, Text]
+_Names = list[str]
+_Seconds = Annotated[float, msgspec.Meta(ge=0)]
+"""0 stands for no limit of its own."""
 
 
 class _Request(msgspec.Struct, frozen=True):
     """What is read of the options of requests."""
 
-    headers: dict[str, Text] = {}
+    headers: _Texts = {}
 
 
-class Alias(NamedTuple):
-    """A key of some host, and the key that it stands for."""
+class Key(NamedTuple):
+    """A key of a server's entry, and the field of the server that it stands for."""
 
-    means: str
+    field: str
     kind: Any
     """The type of its value."""
     read: Callable[[Any], Any] = lambda value: value
-    """Returns the value of the other key; None for none."""
+    """Returns the value of the field; None for none."""
 
 
 def _exact(names: Iterable[str]) -> list[str]:
@@ -104,27 +111,56 @@ def _variables(named: Mapping[str, str]) -> dict[str, str]:
     return {name: f"${{{variable}}}" for name, variable in named.items()}
 
 
-ALIASES = {
-    "serverUrl": Alias("url", str),  # Windsurf
-    "httpUrl": Alias("url", str),  # Gemini CLI
-    "environment": Alias("env", dict[str, Text]),  # opencode
-    "env_http_headers": Alias("headers", dict[str, str], _variables),  # Codex
-    "bearer_token_env_var": Alias(  # Codex
+def _text(value: Text) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _by_name(values: Mapping[str, Text]) -> dict[str, str]:
+    return {name: _text(value) for name, value in values.items()}
+
+
+def _limit(amount: float, milliseconds_from: float = inf) -> float | None:
+    return (amount / 1_000 if amount >= milliseconds_from else amount) or None
+
+
+_OURS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (str, ("command", "cwd", "envFile", "url", "type", "transport", "default_risk", "start")),
+    (_Names, ("allow", "deny")),
+    (dict[str, _Names], ("keywords", "examples")),
+    (bool, ("disabled", "enabled")),
+    (Any, ("auth",)),
+)
+"""Keys that are read under their own names, by the type of their values."""
+
+KEYS = {key: Key(key, kind) for kind, keys in _OURS for key in keys} | {
+    "args": Key("args", list[Text], lambda values: list(map(_text, values))),
+    "env": Key("env", _Texts, _by_name),
+    "headers": Key("headers", _Texts, _by_name),
+    "idle_timeout": Key("idle_timeout_s", _Seconds, _limit),
+    "startup_timeout_sec": Key("start_s", _Seconds, _limit),  # Codex
+    "timeout_ms": Key("timeout_s", _Seconds, lambda amount: _limit(amount / 1_000)),
+    "timeout": Key("timeout_s", _Seconds, lambda amount: _limit(amount, SHORT_TIMEOUT)),
+    "tool_timeout_sec": Key("timeout_s", _Seconds, _limit),  # Codex
+    "serverUrl": Key("url", str),  # Windsurf
+    "httpUrl": Key("url", str),  # Gemini CLI
+    "environment": Key("env", _Texts, _by_name),  # opencode
+    "http_headers": Key("headers", _Texts, _by_name),  # Codex
+    "requestOptions": Key("headers", _Request, lambda one: _by_name(one.headers)),  # Continue
+    "requestInit": Key("headers", _Request, lambda one: _by_name(one.headers)),
+    "bearer_token_env_var": Key(  # Codex
         "headers", str, lambda name: {"Authorization": f"Bearer ${{{name}}}"}
     ),
-    "requestInit": Alias("headers", _Request, lambda request: request.headers),
-    "requestOptions": Alias("headers", _Request, lambda request: request.headers),  # Continue
-    "http_headers": Alias("headers", dict[str, Text]),  # Codex
-    "tools": Alias("allow", _Names, _listed),  # GitHub Copilot
-    "includeTools": Alias("allow", _Names, _exact),  # Gemini CLI
-    "enabled_tools": Alias("allow", _Names, _exact),  # Codex, Crush
-    "excludeTools": Alias("deny", _Names, _exact),  # Gemini CLI
-    "disabledTools": Alias("deny", _Names, _exact),  # Roo Code, Windsurf
-    "disabled_tools": Alias("deny", _Names, _exact),  # Codex, Crush
+    "env_http_headers": Key("headers", dict[str, str], _variables),  # Codex
+    "tools": Key("allow", _Names, _listed),  # GitHub Copilot
+    "includeTools": Key("allow", _Names, _exact),  # Gemini CLI
+    "enabled_tools": Key("allow", _Names, _exact),  # Codex, Crush
+    "excludeTools": Key("deny", _Names, _exact),  # Gemini CLI
+    "disabledTools": Key("deny", _Names, _exact),  # Roo Code, Windsurf
+    "disabled_tools": Key("deny", _Names, _exact),  # Codex, Crush
 }
-"""By the key of the host. Of headers and variables, later rows and a server's own come first."""
+"""Of headers and variables, the earlier row counts: ours, before those of hosts."""
 
-_OF_AMP = ALIASES | {"includeTools": Alias("allow", _Names)}
+_OF_AMP = KEYS | {"includeTools": Key("allow", _Names)}
 """There they are patterns."""
 
 
@@ -209,32 +245,29 @@ def _named(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str, Any]]
 
 
 def in_our_words(section: str, value: dict[str, Any], place: str) -> dict[str, Any]:
-    """Return what is said of a server with the keys of `mcp.json`.
+    """Return the fields of a server by what is said of it.
 
     Raises:
         ConfigurationError: a value is of the wrong type, or two keys contradict each other.
     """
-    aliases = _OF_AMP if section == AMP else ALIASES
-    own = {key: one for key, one in _flat(value).items() if key not in aliases}
-    entry = dict(own)
-    spelled = {key: key for key in own}
-    for key, alias in aliases.items():
-        if key not in value:
-            continue
-        read = alias.read(json_file.checked(value[key], alias.kind, f"{place}.{key}"))
-        before = entry.get(alias.means)
-        if read is None:
+    value = _flat(value)
+    fields: dict[str, Any] = {}
+    spelled: dict[str, str] = {}
+    for key, (field, kind, read) in (_OF_AMP if section == AMP else KEYS).items():
+        one = read(json_file.checked(value[key], kind, f"{place}.{key}")) if key in value else None
+        before = fields.get(field)
+        if one is None:
             continue
         if before is None:
-            entry[alias.means], spelled[alias.means] = read, key
-        elif isinstance(before, dict) and isinstance(read, dict):
-            entry[alias.means] = before | read | own.get(alias.means, {})
-        elif alias.means == "deny" and isinstance(before, list):
-            entry[alias.means] = [*before, *read]
-        elif before != (list(read) if isinstance(before, list) else read):
-            both = f"{spelled[alias.means]} and {key}"
+            fields[field], spelled[field] = one, key
+        elif isinstance(before, dict):
+            fields[field] = one | before
+        elif field == "deny":
+            fields[field] = [*before, *one]
+        elif before != one and field != "timeout_s":  # of which the first counts
+            both = f"{spelled[field]} and {key}"
             raise ConfigurationError(f"{place}: {both} mean the same: give one")
-    return entry
+    return fields
 
 
 def _flat(value: dict[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ _ESCAPED = re.compile(r"\[([*?[])\]")
 """A character that is none of a pattern, as `glob.escape` writes it."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What an entry of the file has under the same names, whatever the transport."""
+class _Server(msgspec.Struct, frozen=True, kw_only=True):
+    """What servers of both transports have in common."""
 
     allow: tuple[str, ...] | None = None
     """Patterns, as of file names, of the only tools to offer."""
@@ -32,11 +32,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """The risk of a tool whose annotations, name and description show no effect."""
     start: Literal["eager", "demand"] = "demand"
     """Whether the server runs all the time, or from the first call on."""
-
-
-class _Server(Entry, frozen=True, kw_only=True):
-    """What servers of both transports have in common."""
-
     timeout_s: float | None = None
     """Seconds that a call may take; without limit by default, for the host can cancel."""
     idle_timeout_s: float | None = None
