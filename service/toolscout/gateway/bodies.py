@@ -18,10 +18,6 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
         self.detail = detail
 
 
-class NotHeld(Exception):  # noqa: N818 - it is passed on all the same
-    """A body that is not held to the end; the text says why."""
-
-
 class Body(httpx2.AsyncByteStream):
     """The body of a request as it comes in.
 
@@ -41,14 +37,13 @@ class Body(httpx2.AsyncByteStream):
         self.held = 0
         """Bytes that were read to be held."""
 
-    async def hold(self, lacking: Callable[[int], str | None]) -> bytes:
-        """Read the whole body.
+    async def hold(self, lacking: Callable[[int], str | None]) -> bytes | str:
+        """Return the whole body, or why it is not held to the end.
+
+        All pieces of one that is longer, or slower, come out of the iteration.
 
         Args:
             lacking: gets the size of each piece, and returns why there is no room for it, if so.
-
-        Raises:
-            NotHeld: it is longer, or slower. All of its pieces come out of the iteration.
         """
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -57,9 +52,9 @@ class Body(httpx2.AsyncByteStream):
                     self._pieces.append(piece)
                     self.held += len(piece)
                     if (reason := lacking(len(piece))) is not None:
-                        raise NotHeld(reason)
+                        return reason
         except TimeoutError:
-            raise NotHeld("too slow") from None
+            return "too slow"
         return b"".join(self._pieces)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

@@ -24,7 +24,7 @@ from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, provider_of
 from toolscout.discovery.preparation import ASKING
 from toolscout.discovery.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.bodies import Body, NotHeld, Refused
+from toolscout.gateway.bodies import Body, Refused
 from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
 from toolscout.serving.limited import Receive, Scope, Send, error_body
 
@@ -208,10 +208,9 @@ class Proxy:
         send = self.transport.pass_on
         try:
             if provider_of(request) is not None and not body.is_read.is_set():
-                try:
-                    content = await body.hold(lacking)
-                except NotHeld as reason:
-                    logger.warning("%s: passed on unsearched: %s", _path_logged(scope), reason)
+                content = await body.hold(lacking)
+                if isinstance(content, str):
+                    logger.warning("%s: passed on unsearched: %s", _path_logged(scope), content)
                 else:
                     send = self.transport.handle_async_request
                     unframed = [each for each in headers if each[0] != b"content-length"]
