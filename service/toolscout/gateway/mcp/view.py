@@ -181,8 +181,9 @@ class View:
         """Tell hosts if what they list has changed."""
         previous, self._told = self._told, self._listed()
         changed = [old != new for old, new in zip(previous, self._told, strict=True)]
-        for listener in self.listeners if any(changed) else ():
-            await listener(*changed)
+        if any(changed):
+            for listener in self.listeners:
+                await listener(*changed)
 
     def _listed(self) -> tuple[object, object]:
         """Return what hosts list, of tools, and of resources and prompts."""
