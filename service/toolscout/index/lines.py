@@ -114,6 +114,15 @@ def line(text: str) -> bytes:
     return " ".join(text.split()).encode("utf-8", "replace") + b"\n"
 
 
+def compiled(pattern: str) -> "re2._Regexp | Scan":
+    """Return a compiled pattern, or what its scan comes to if it cannot be one."""
+    try:
+        expression = compile_pattern(pattern)
+    except TooCostly:
+        return Scan(None, TOO_COSTLY)
+    return Scan(None, INVALID) if expression is None else expression
+
+
 def scan(
     pattern: str,
     lines: TextLines,
@@ -128,12 +137,10 @@ def scan(
     began = perf_counter()
     until = began + LIBRARY_SCAN_S if deadline is None else deadline
     if expression is None:
-        try:
-            expression = compile_pattern(pattern)
-        except TooCostly:
-            return Scan(None, TOO_COSTLY)
-    if expression is None:
-        return Scan(None, INVALID)
+        made = compiled(pattern)
+        if isinstance(made, Scan):
+            return made
+        expression = made
     if began > until or lines.longest * expression.programsize > LINE_WORK:
         return Scan(None, TOO_COSTLY)
     rows, nbytes = lines.matching(expression, lambda: perf_counter() > until)

@@ -12,11 +12,10 @@ from hashlib import sha256
 from time import perf_counter
 
 from toolscout.index.catalog import Catalog
-from toolscout.index.lines import INLINE_WORK, INVALID, TOO_COSTLY, Scan
+from toolscout.index.lines import INLINE_WORK, INVALID, TOO_COSTLY, Scan, compiled
 from toolscout.index.lines import scan as scan_lines
 from toolscout.server.compiling.work_threads import SCANS
 from toolscout.server.service import Service
-from toolscout.text.regex import TooCostly, compile_pattern
 
 MAX_SCAN_S = 0.5
 """Maximum seconds of one scan, whatever the latency budget."""
@@ -65,12 +64,9 @@ async def _scan(
     if remembered is not None and remembered * lines.size > left_ms:
         service.slow_patterns.put(key, remembered * FORGIVENESS, 1)
         return Scan(None, TOO_COSTLY)
-    try:
-        expression = compile_pattern(pattern)
-    except TooCostly:
-        return Scan(None, TOO_COSTLY)
-    if expression is None:
-        return Scan(None, INVALID)
+    expression = compiled(pattern)
+    if isinstance(expression, Scan):
+        return expression
     name, mib = f"pattern:{tenant}", lines.size / _MIB
 
     def learn(found: Scan) -> None:
