@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 ALL = sorted(
     page.relative_to(ROOT)
-    for pattern in ("*.md", "docs/**/*.md", "deploy/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "deploy/**/*.md", "service/**/README.md")
     for page in ROOT.glob(pattern)
 )
 

@@ -6,7 +6,7 @@ import pytest
 from tests.support import TOOLS, crowd
 from toolscout import Engine
 from toolscout.index.embedder import QueryVectors
-from toolscout.index.pattern_vectors import Pattern, read_pattern
+from toolscout.index.pattern_vectors import Pattern, pack, read_pattern, unpack
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.prior import CAP, HALF_LIFE_S, RAISING, STALE_S, LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Prior
@@ -23,7 +23,7 @@ def asked(pattern: str) -> Pattern:
 
 
 def point(pattern: str) -> np.ndarray:
-    return asked(pattern).dense()
+    return unpack(pack(asked(pattern)))
 
 
 def learn(

@@ -22,10 +22,6 @@ from toolscout.index.words import Words, WordTables
 faiss.omp_set_num_threads(1)
 
 Floats = NDArray[np.float32]
-Rows = NDArray[np.intp]
-
-_inner_products = faiss.fvec_inner_products_ny  # type: ignore[attr-defined]
-_pointer = faiss.swig_ptr
 
 PROPERTY_SHARE = 0.35
 """Weight of the properties' vector beside that of the text."""
@@ -132,15 +128,6 @@ class Embedder(WordTables):
             out[:] = self._weights[ids].astype(np.float32) @ rows.astype(np.float32)
         if table is not self._words:
             out /= np.float32(SHARES)  # as long as an English text, beside which it may stand
-
-
-def inner_products(rows: Floats, vector: Floats) -> Floats:
-    """Return the inner product of every row with a vector, by FAISS in one thread."""
-    out = np.empty(len(rows), np.float32)
-    if len(rows):
-        first = _pointer(np.ascontiguousarray(rows))
-        _inner_products(_pointer(out), _pointer(vector), first, rows.shape[1], len(rows))
-    return out
 
 
 def _units(vectors: Floats) -> Floats:

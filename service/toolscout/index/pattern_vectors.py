@@ -60,14 +60,6 @@ class Pattern(NamedTuple):
     places: list[int]
     weights: list[float]
 
-    def dense(self) -> Floats:
-        """Return the unit vector, shape (DIMENSIONS,)."""
-        point = np.zeros(DIMENSIONS, np.float32)
-        point[:MEANING] = self.meaning
-        if self.places:
-            point[MEANING:][self.places] = self.weights
-        return point
-
 
 def read_pattern(query: Query, vectors: QueryVectors | None) -> Pattern:
     """Return the vector of an analysed pattern."""

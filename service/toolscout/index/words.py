@@ -107,10 +107,6 @@ class WordTables:
         self._languages: Languages | None = None
         self._loading = Lock()
 
-    def token_ids(self, found: Sequence[str]) -> list[int]:
-        """Return the tokens of a text given as its words."""
-        return self._words_of(found).ids_of_all(found)
-
     def familiarity(self, found: Sequence[str]) -> float:
         """How far the model knows the words, 0 to 1; see `Words.familiarity`."""
         return self._words_of(found).familiarity(found)
