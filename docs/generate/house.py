@@ -61,7 +61,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("endpoint",),
         ("mcp", "openapi"),
         ("routes",),
-        ("calls",),
+        ("background", "calls"),
         ("service",),
         ("observe",),
         ("compiling", "http"),
@@ -98,7 +98,7 @@ PRODUCTS = {
             "playground",
         ),
         ("core",),
-        8_670,
+        8_690,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_640),
     "turns": Product(

@@ -20,6 +20,7 @@ from litestar.types import Receive, Scope, Send
 from toolscout import playground
 from toolscout.common.optional import needed
 from toolscout.errors import FieldError, InvalidRequest, in_words
+from toolscout.server.background import Background
 from toolscout.server.calls import lookup
 from toolscout.server.calls.typed import Call
 from toolscout.server.endpoint import admit, serve
@@ -106,9 +107,10 @@ class Application:
 
     @asynccontextmanager
     async def _lifespan(self, _: Litestar) -> AsyncIterator[None]:
-        self.service.start()
+        background = Background(self.service)
+        background.start()
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(self.service.stop)
+            stack.push_async_callback(background.stop)
             if self._facade is not None:
                 await stack.enter_async_context(self._facade.running())
             yield

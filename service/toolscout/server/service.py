@@ -1,17 +1,11 @@
-"""The state of one server process: what the endpoints share."""
+"""The parts of one server process, which its calls share."""
 
 import asyncio
-import gc
-import os
-import sys
-from collections.abc import Coroutine
-from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from toolscout import __version__
 from toolscout.common.lru import Lru
 from toolscout.common.optional import needed
 from toolscout.common.threads import use_one_arena
@@ -30,14 +24,13 @@ from toolscout.server.observe import log
 from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder
 from toolscout.serving.callers import CallerGuard
-from toolscout.serving.connections import Connections, Steps
+from toolscout.serving.connections import Connections
 from toolscout.settings import Settings
 from toolscout.settings_sources import secret_file
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
 from toolscout.state.registry import Registry, SharedCatalogs
-from toolscout.state.store import StoreUnavailable, key
 
 if TYPE_CHECKING:
     from toolscout.server.observe.tracing import Tracing
@@ -49,10 +42,6 @@ _SELF_TEST = (
 )
 
 
-SWITCH_S = 0.0001
-"""How long a thread may keep the interpreter lock from the event loop: pages and traits of large
-catalogs are made in threads. With Python's 5 ms, 8 callers of them quadrupled the longest stall."""
-
 NAMES_KEPT = 16_384
 
 SLOW_PATTERNS = 4_096
@@ -60,12 +49,6 @@ SLOW_PATTERNS = 4_096
 
 STDOUT = 1
 """The descriptor that the log is written to."""
-
-CHECK_STORE_S = 2.0
-"""How long the store may take to answer as the service starts; nothing waits for it."""
-
-TICK_S = 0.1
-"""Housekeeping period in seconds: write records, flush the log, look after the worker."""
 
 
 class Service:
@@ -126,45 +109,9 @@ class Service:
         self.tracing = open_tracing() if settings.tracing else None
         """What makes spans, where that is on."""
         self.draining = self.stopping = False
-        self._tasks: list[asyncio.Task[None]] = []
         self._use_keys(Keyring(settings.api_keys))
         self.metrics.describe(model)
         self._show_gauges()
-
-    def start(self) -> None:
-        """Start the background tasks; call from the running loop."""
-        self.log.info("start", version=__version__, pid=os.getpid())
-        self.compiles.open()
-        if self.learner is not None:
-            self.run(self.learner.follow(self.keyring.tenants, self._warn))
-        self.run(self._check_store())
-        if self.key_file is not None:
-            self.run(self.key_file.files.follow())
-        sys.setswitchinterval(SWITCH_S)
-        self.admission.start()
-        self.run(self._housekeep())
-        # What lives as long as the process need not be walked by every collection.
-        gc.collect()
-        gc.freeze()
-
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a background task until the service stops."""
-        self._tasks.append(asyncio.create_task(work))
-
-    async def stop(self) -> None:
-        """Release threads, timers and the store."""
-        for task in self._tasks:
-            task.cancel()
-        with suppress(StoreUnavailable):
-            await self.guard.store.close()
-        self.admission.stop()
-        self.compiles.close()
-        if self.tracing is not None:
-            await asyncio.to_thread(self.tracing.close)
-        self.connections.report()
-        self.records.write()
-        self.log.info("stop", pid=os.getpid())
-        self.writer.close()
 
     def _make_learner(self, model: str) -> Learner:
         return Learner(
@@ -186,16 +133,6 @@ class Service:
         for expires, tenant in sorted(ends, reverse=True):  # the first to end is set last
             self.metrics.key_expiry.labels(tenant).set(expires.timestamp())
 
-    def _warn(self, what: str) -> None:
-        self.log.warning("state", detail=what)
-
-    async def _check_store(self) -> None:
-        """Log one line where the store cannot be used; searches go on without it."""
-        try:
-            await self.guard.run("get", self.guard.store.get(key("checked", "")), CHECK_STORE_S)
-        except StoreUnavailable as error:
-            self.log.error("store_unavailable", detail=str(error))
-
     def components(self) -> dict[str, bool]:
         """Return what readiness consists of."""
         return {
@@ -208,15 +145,6 @@ class Service:
         """Log that connections are accepted."""
         if self._self_tested:
             self.log.info("ready", host=self.settings.host, port=self.settings.port)
-
-    async def _housekeep(self) -> None:
-        """Write figures and the log, and look after the worker, until cancelled."""
-        steps = Steps(self.log)
-        while True:
-            steps.run(self.records.write)
-            steps.run(self.writer.flush)
-            steps.run(self.compiles.check_health)
-            await asyncio.sleep(TICK_S)
 
     def _show_gauges(self) -> None:
         """Let the metrics read what changes all the time."""

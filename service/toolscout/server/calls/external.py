@@ -275,8 +275,14 @@ async def change(
     if sent.status:
         present = await candidates.read(trace.tenant, name, list(sent.status))
     wires = [row.wire for row in present]
-    rows: list[Row] = await service.compiles.ask(
-        COMPILED_WITHIN_S, "compile", trace.tenant, _rows, sent, wires, service.build
+    rows = await service.compiles.run(
+        trace.tenant,
+        _rows,
+        sent,
+        wires,
+        service.build,
+        pool="compile",
+        seconds=COMPILED_WITHIN_S,
     )
     removed = sent.remove or ()
     return await service.registry.change(trace.tenant, name, known, rows, removed, anew=anew)

@@ -109,34 +109,37 @@ class CompileQueue:
             job.task.add_done_callback(lambda _: self._jobs.pop(key, None))
         return job
 
-    async def run(self, tenant: str, work: Callable[..., T], *args: Any) -> T:
+    async def run(
+        self,
+        tenant: str,
+        work: Callable[..., T],
+        *args: Any,
+        pool: str = "call",
+        seconds: float = DEADLINE_S,
+    ) -> T:
         """Call a function in the worker; it is given the worker first.
 
+        Args:
+            tenant: whose turn it takes.
+            work: the function.
+            args: further arguments.
+            pool: the threads that do it.
+            seconds: how long it may take.
+
         Raises:
-            TooMuchWork: too many calls wait, or it took longer than `DEADLINE_S`.
+            TooMuchWork: too many calls wait, or it took longer than that.
         """
         if self._calls >= MOST_WAITING:
             raise TooMuchWork("too much work waits for a thread; try again shortly")
         self._calls += 1
         try:
-            found: T = await self.ask(DEADLINE_S, "call", tenant, work, *args)
-            return found
-        finally:
-            self._calls -= 1
-
-    async def ask(
-        self, seconds: float, pool: str, tenant: str, work: Callable[..., Any], *args: Any
-    ) -> Any:
-        """Ask the worker, as `Link.ask` does.
-
-        Raises:
-            TooMuchWork: it took longer than so many seconds.
-        """
-        try:
             async with asyncio.timeout(seconds):
-                return await self._link.ask(pool, tenant, work, *args)
+                done: T = await self._link.ask(pool, tenant, work, *args)
+                return done
         except TimeoutError:
             raise TooMuchWork("the work took too long; send less") from None
+        finally:
+            self._calls -= 1
 
     def __len__(self) -> int:
         return len(self._jobs)
