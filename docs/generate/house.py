@@ -117,7 +117,7 @@ PRODUCTS = {
         "questions, logs, flags",
         ("evaluation", "cli", "searching", "terminal"),
         ("core", "service", "client", "turns", "gateways"),
-        1_185,
+        1_195,
     ),
 }
 """Each room belongs to one of them."""

@@ -163,3 +163,11 @@ def test_a_name_that_is_there_twice_is_found_beside_its_other_spelling(tmp_path:
     tools = [{"name": name, "description": text} for name, text in named]
     found = [names for kind, names in findings(tmp_path, tools, capsys) if kind == "same-name"]
     assert found == [["get_x"], ["get_x", "getX"]]
+
+
+def test_descriptions_that_quote_what_users_say_are_told(tmp_path: Path, capsys: Any):
+    quoting = tool("move_page", 'Moves a page. Use when the user says "rename this page".')
+    lint(tmp_path, [*TOOLS, quoting])
+    assert "1 quote what users say, and are found by it: move_page" in capsys.readouterr().out
+    lint(tmp_path, TOOLS)
+    assert 'Use when the user says "…"' in capsys.readouterr().out

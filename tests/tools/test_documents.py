@@ -5,7 +5,7 @@ import pytest
 
 from tests.catalogs import SHAPES, in_shape
 from toolscout.contract.tools import Tool
-from toolscout.tools.documents import Document, read_tool
+from toolscout.tools.documents import PURPOSE_CHARS, Document, quoted_requests, read_tool
 
 SCHEMA = {
     "type": "object",
@@ -43,6 +43,27 @@ def test_what_a_definition_says_more_is_searched_once(inner: str):
     document = read(name="t", description="Draws a chart", definition=definition)
     assert document.description.split().count("chart") + document.description.count("chart,") == 1
     assert ("prints" in document.description) is ("prints" in inner)
+
+
+PLAIN = "Moves a page of the wiki. " + "It keeps the history of the page and all of its links. " * 5
+
+
+@pytest.mark.parametrize(
+    ("passage", "requests"),
+    [
+        ('Use when the user says "rename this page" or "move the article".', 2),
+        ("USE WHEN: User asks “give the page another name”", 1),
+        ('Example requests: "call it something else"', 1),
+        ('NOT FOR: when the user says "delete the page", use delete_page', 0),
+        ('The status is "not found" or "moved for good".', 0),
+        ('Use when the user says "rename"', 0),
+    ],
+)
+def test_requests_that_a_description_quotes_are_embedded(passage: str, requests: int):
+    document = read(name="move_page", description=f"{PLAIN}\n{passage}")
+    quoted = quoted_requests(document.plain_description)
+    assert len(quoted) == requests
+    assert document.purpose == " ".join([PLAIN[:PURPOSE_CHARS].rstrip(), *quoted])
 
 
 def test_the_tools_own_name_is_no_alias():

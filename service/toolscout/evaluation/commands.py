@@ -183,7 +183,7 @@ def lint(parsed: argparse.Namespace) -> int:
     questions = _questions(parsed, tools) if parsed.questions else []
     ask = asking(parsed, tools) if questions else None
     found = [each for each in findings(tools, questions, ask) if each.kind not in parsed.ignore]
-    print(as_json(found) if parsed.json else as_text(found, len(tools)))  # noqa: T201
+    print(as_json(found) if parsed.json else as_text(found, tools))  # noqa: T201
     return 1 if found else 0
 
 

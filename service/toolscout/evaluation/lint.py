@@ -15,7 +15,7 @@ from toolscout.evaluation.questions import Question
 from toolscout.index.prerequisites import needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.text.tokens import spoken_name, words
-from toolscout.tools.documents import description_of, read_tool
+from toolscout.tools.documents import description_of, quoted_requests, read_tool
 from toolscout.tools.refused import as_line, refused_by, sent_schema
 
 Kind = Literal[
@@ -44,6 +44,9 @@ LONG_WORDS, THIN = 60, 0.3
 
 LONG_CHARS = 2_000
 """Characters of a description that is too long whatever it tells: some 500 tokens a request."""
+
+QUOTE = 'Use when the user says "…"'
+"""How a description quotes a request."""
 
 TOP_K = 5
 SHOWN_WORDS = 6
@@ -176,21 +179,32 @@ def _losers(tools: Sequence[Tool], questions: Sequence[Question], ask: Ask) -> I
         instead = Counter(n for miss in verdict.misses if miss.wanted == name for n in miss.shown)
         most = ", ".join(other for other, _ in instead.most_common(3)) or "nothing"
         detail = f"not shown for {missed} of its {wanted} questions; instead: {most}"
-        suggestion = "give it `examples` or `keywords` in the words of its questions"
+        words = "give it `examples` or `keywords` in the words of its questions"
+        suggestion = f"{words}, or quote them: {QUOTE}"
         yield Finding("loses", [name], detail, suggestion)
 
 
-def as_text(found: Sequence[Finding], tools: int) -> str:
+def as_text(found: Sequence[Finding], tools: Sequence[Tool]) -> str:
     """Return the findings in words, by kind, each kind with what to do."""
-    lines = [f"{tools:,} tools, {len(found):,} findings"]
+    quoting = [tool.name for tool in tools if quoted_requests(description_of(tool))]
+    lines = [f"{len(tools):,} tools, {len(found):,} findings", _about_quotes(quoting)]
     for kind, title in KINDS.items():
         of_kind = [each for each in found if each.kind == kind]
         lines += ["", f"{kind}: {title} ({len(of_kind):,})"] if of_kind else []
         for each in of_kind:
-            rest = len(each.tools) - MAX_NAMES
-            more = f" and {rest:,} more" if rest > 0 else ""
-            lines += [f"  {', '.join(each.tools[:MAX_NAMES])}{more}: {each.detail}"]
+            lines += [f"  {_names(each.tools)}: {each.detail}"]
         lines += [
             f"  → {suggestion}" for suggestion in dict.fromkeys(e.suggestion for e in of_kind)
         ]
     return "\n".join(lines)
+
+
+def _about_quotes(quoting: Sequence[str]) -> str:
+    if not quoting:
+        return f"no description quotes what users say, by which its tool is found: {QUOTE}"
+    return f"{len(quoting):,} quote what users say, and are found by it: {_names(quoting)}"
+
+
+def _names(names: Sequence[str]) -> str:
+    rest = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")

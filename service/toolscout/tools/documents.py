@@ -4,6 +4,7 @@ OpenAI (chat and Responses), Anthropic, MCP, Gemini, Bedrock and bare JSON Schem
 all give the same text fields. Unknown keys are ignored.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,8 +25,21 @@ MAX_EXAMPLE_VALUES = 32
 PURPOSE_CHARS = 250
 """Characters of a description that are embedded: a mean over a long text blurs its point."""
 
+REQUESTS_CHARS = 300
+"""Characters of the requests quoted in a description that are embedded, too."""
+
 PROPERTY_CHARS = 100
 """Characters of one property's description that are embedded."""
+
+_SAYS_WHEN = re.compile(
+    r"\b(?:use (?:it |this |the )?(?:tool )?(?:when|for|if)|when (?:the |a )?user"
+    r"|users? (?:asks?|says?|wants?|needs?|requests?)|example (?:requests|queries|prompts)"
+    r"|trigger(?:s|ed)? (?:by|on|phrases))",
+    re.IGNORECASE,
+)
+_SAYS_WHEN_NOT = re.compile(r"\b(?:not for|do not|don't|never|not when|instead)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"\n|(?<=[.!?])\s+(?=[A-Z])")
+_QUOTED = re.compile(r'"([^"\n]{5,160})"|“([^”\n]{5,160})”')
 
 decode_tool = msgspec.json.Decoder(Tool).decode
 """Decode a tool from JSON, as catalogs keep it."""
@@ -40,7 +54,7 @@ class Document(msgspec.Struct, frozen=True):
     plain_description: str
     """The description alone."""
     purpose: str
-    """The beginning of the description, for embedding."""
+    """The beginning of the description, and the requests that it quotes, for embedding."""
     properties: str
     property_heads: str
     """Property names with the beginnings of their descriptions, for embedding."""
@@ -79,6 +93,7 @@ def read_tool(tool: Tool) -> Document:
     labels = labels[:MAX_FIELD_CHARS]
     plain_description = description[:MAX_FIELD_CHARS]
     description = f"{plain_description} {labels}" if labels else plain_description
+    requests = " ".join(quoted_requests(plain_description))
     pieces: list[str] = []
     heads: list[str] = []
     required: list[str] = []
@@ -97,13 +112,30 @@ def read_tool(tool: Tool) -> Document:
         name=tool.name,
         description=description,
         plain_description=plain_description,
-        purpose=description[:PURPOSE_CHARS],
+        purpose=f"{description[:PURPOSE_CHARS]} {requests[:REQUESTS_CHARS]}".rstrip(),
         properties=" ".join(dict.fromkeys(pieces))[:MAX_FIELD_CHARS],
         property_heads=" ".join(heads)[:MAX_FIELD_CHARS],
         aliases=tuple(dict.fromkeys(name for name in names if name not in ("", tool.name))),
         required=tuple(dict.fromkeys(required)),
         annotations=hints,
     )
+
+
+def quoted_requests(description: str) -> list[str]:
+    """Return the requests of users that a description quotes: `Use when the user says "…"`.
+
+    Sentences about what a tool is not for quote requests for others.
+    """
+    if not _SAYS_WHEN.search(description):
+        return []
+    sentences = _SENTENCE_END.split(description)
+    quoted = (
+        straight or curly
+        for sentence in sentences
+        if not _SAYS_WHEN_NOT.search(sentence)
+        for straight, curly in _QUOTED.findall(sentence)
+    )
+    return [request for request in quoted if " " in request.strip()]
 
 
 def _said_elsewhere(description: str, layers: list[dict[str, Any]]) -> list[str]:
