@@ -100,12 +100,12 @@ PRODUCTS = {
         ("core",),
         8_690,
     ),
-    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_640),
+    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_630),
     "turns": Product(
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_970,
+        4_950,
     ),
     "gateways": Product(
         "hosts and servers",

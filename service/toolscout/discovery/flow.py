@@ -12,9 +12,7 @@ The blocking class runs it in the caller's thread without an event loop; there i
 
 import asyncio
 import logging
-from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
-from contextlib import aclosing
 from functools import partial
 from typing import Any, cast
 
@@ -30,7 +28,7 @@ from toolscout.discovery.exchange import (
     ProviderError,
     outputs,
 )
-from toolscout.discovery.pieces import Blocking, close, run
+from toolscout.discovery.pieces import Blocking, close, drained, result_of, run
 from toolscout.discovery.preparation import Preparation
 from toolscout.discovery.providers import Call, Json, ProviderName
 from toolscout.discovery.providers.fields import body_of, in_type_of
@@ -68,7 +66,7 @@ class Flow(Preparation):
         """
         begin = partial(self._begun, request, provider, session, scope, streams, address)
         async with self._places.here():
-            begun = await asyncio.to_thread(begin) if in_thread else begin()
+            begun = await asyncio.to_thread(begin) if in_thread and self.waits else begin()
             if self._only_asks:
                 if isinstance(begun, Turn) and begun.user_query:
                     await self._ask(**self._question(begun, begun.user_query, loop=0))
@@ -94,13 +92,17 @@ class Flow(Preparation):
         else:  # nobody will answer the model's searches either
             turn.show_without_answer()
 
-    @abstractmethod
     async def _ask(self, **question: Any) -> Selection[Any]:
         """Ask the service."""
+        return await result_of(self.selector.select(**question))
 
-    @abstractmethod
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
-        """Answer the searches of one response."""
+        """Answer the searches of one response, side by side where that does not block."""
+        if not self.waits:
+            return [(call, await self._answer(turn, call)) for call in calls]
+        async with self._places.here():
+            selections = await asyncio.gather(*(self._answer(turn, call) for call in calls))
+        return list(zip(calls, selections, strict=True))
 
     async def _answer(self, turn: Turn, call: Call) -> Selection[Any]:
         """Answer one search."""
@@ -115,12 +117,12 @@ class Flow(Preparation):
         selection = self._local_search(**question) if is_local else await self._ask(**question)
         return turn.shown.limited(selection, self.config.max_search_results)
 
-    async def complete_turn(self, begun: Turn | Json, forward: AsyncForward[Any]) -> Any:
+    async def complete_turn(self, begun: Turn | Json, forward: AsyncForward[Body]) -> Body:
         """Forward what `prepare` returned, until a response is for the client."""
         if not isinstance(begun, Turn):
             return await forward(begun)
         try:
-            return await self._go_on(begun, await answer_to(begun, forward), forward)
+            return cast("Body", await self._go_on(begun, await answer_to(begun, forward), forward))
         finally:
             begun.end()
 
@@ -195,6 +197,22 @@ class Flow(Preparation):
             turn.end()
             await close(opened)
 
+    async def _stream(
+        self, request: Json, forward: AsyncOpen, provider: ProviderName, *who: Any
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the events for the client; `who` are the session and the scope of the request."""
+        session, scope = who
+        begun = await self.prepare(request, provider, session, scope, streams=True)
+        if isinstance(begun, Turn):
+            pieces: AsyncIterator[bytes] = self.stream_turn(begun, forward(begun.request), forward)
+        else:
+            pieces = forward(begun)
+        try:
+            async for piece in pieces:
+                yield piece
+        finally:
+            await close(pieces)
+
 
 async def answer_to(turn: Turn, forward: AsyncForward[Body]) -> Body:
     """Forward the request of a turn, and plainer ones while it is refused."""
@@ -211,6 +229,7 @@ class AsyncToolDiscovery(Flow):
 
     selector: AsyncSelector
     _selector = AsyncSelector
+    waits = True
 
     async def complete(
         self,
@@ -222,8 +241,7 @@ class AsyncToolDiscovery(Flow):
     ) -> Body:
         """As `ToolDiscovery.complete`; the searches of one response run side by side."""
         begun = await self.prepare(request, provider, session, scope)
-        response: Body = await self.complete_turn(begun, forward)
-        return response
+        return await self.complete_turn(begun, forward)
 
     async def resume(self, turn: Turn, response: Body, forward: AsyncForward[Body]) -> Body:
         """Continue a turn from `prepare` whose request was forwarded elsewhere.
@@ -235,7 +253,7 @@ class AsyncToolDiscovery(Flow):
         finally:
             turn.end()
 
-    async def stream(
+    def stream(
         self,
         request: Json,
         forward: AsyncOpen,
@@ -244,22 +262,7 @@ class AsyncToolDiscovery(Flow):
         scope: str = "",
     ) -> AsyncGenerator[bytes, None]:
         """As `ToolDiscovery.stream`."""
-        begun = await self.prepare(request, provider, session, scope, streams=True)
-        if not isinstance(begun, Turn):
-            async for piece in forward(begun):
-                yield piece
-            return
-        async with aclosing(self.stream_turn(begun, forward(begun.request), forward)) as pieces:
-            async for piece in pieces:
-                yield piece
-
-    async def _ask(self, **question: Any) -> Selection[Any]:
-        return await self.selector.select(**question)
-
-    async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
-        async with self._places.here():
-            selections = await asyncio.gather(*(self._answer(turn, call) for call in calls))
-        return list(zip(calls, selections, strict=True))
+        return self._stream(request, forward, provider, session, scope)
 
     async def aclose(self) -> None:
         """Send what is left to report, for at most half a second, and close the selector."""
@@ -301,8 +304,7 @@ class ToolDiscovery(Flow):
             return forward(body)
 
         begun = run(self.prepare(request, provider, session, scope))
-        response: Body = run(self.complete_turn(begun, forwarded))
-        return response
+        return run(self.complete_turn(begun, forwarded))
 
     def stream(
         self,
@@ -322,26 +324,11 @@ class ToolDiscovery(Flow):
             session: id of the conversation.
             scope: keeps equal conversations of different users apart.
         """
-        begun = run(self.prepare(request, provider, session, scope, streams=True))
-        if not isinstance(begun, Turn):
-            yield from forward(begun)
-            return
 
         def opened(body: Json) -> AsyncIterator[bytes]:
             return Blocking(forward(body))
 
-        pieces = self.stream_turn(begun, opened(begun.request), opened)
-        try:
-            while (piece := run(anext(pieces, None))) is not None:
-                yield piece
-        finally:
-            run(pieces.aclose())
-
-    async def _ask(self, **question: Any) -> Selection[Any]:
-        return self.selector.select(**question)
-
-    async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
-        return [(call, await self._answer(turn, call)) for call in calls]
+        return drained(self._stream(request, opened, provider, session, scope))
 
     def close(self) -> None:
         """Send what is left to report, for at most half a second, and close the selector."""

@@ -5,8 +5,9 @@ without an event loop.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from inspect import isawaitable
 from typing import Any, TypeVar
 
 import httpx2
@@ -69,6 +70,12 @@ def run(work: Awaitable[T]) -> T:
     raise RuntimeError("the blocking flow waited")
 
 
+async def result_of(value: T | Awaitable[T]) -> T:
+    """Return what a call has returned, awaited where its caller waits."""
+    result: T = await value if isawaitable(value) else value
+    return result
+
+
 async def close(stream: AsyncIterator[bytes]) -> None:
     """Close a stream of pieces, if it can be closed."""
     if (end := getattr(stream, "aclose", None)) is not None:
@@ -101,34 +108,33 @@ async def in_turns(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes,
                 await asyncio.sleep(0)
 
 
-class AsyncBody(httpx2.AsyncByteStream):
-    """The events of a response as the SDK gets them."""
+def drained(pieces: Pieces) -> Generator[bytes, None, None]:
+    """Yield in blocking code what never waits, and close it."""
+    try:
+        while (piece := run(anext(pieces, None))) is not None:
+            yield piece
+    finally:
+        run(pieces.aclose())
 
-    def __init__(self, pieces: Pieces, first: httpx2.Response) -> None:
-        self._made = pieces
-        self._first = first
+
+class Body(httpx2.AsyncByteStream, httpx2.SyncByteStream):
+    """The body of a response as the SDK gets it; closes the response that it is read from."""
+
+    def __init__(self, pieces: Pieces, response: httpx2.Response) -> None:
+        self._pieces, self._response = pieces, response
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._made
-
-    async def aclose(self) -> None:
-        """Close the events, and the response that they are read from."""
-        await self._made.aclose()
-        await self._first.aclose()  # nothing closes it if no piece was ever asked for
-
-
-class Body(httpx2.SyncByteStream):
-    """The same for blocking code."""
-
-    def __init__(self, pieces: Pieces, first: httpx2.Response) -> None:
-        self._made = pieces
-        self._first = first
+        return self._pieces
 
     def __iter__(self) -> Iterator[bytes]:
-        while (piece := run(anext(self._made, None))) is not None:
-            yield piece
+        return drained(self._pieces)
+
+    async def aclose(self) -> None:
+        """Close the pieces, and the response, which nothing closes if no piece was asked for."""
+        await self._pieces.aclose()
+        await self._response.aclose()
 
     def close(self) -> None:
-        """Close the events, and the response that they are read from."""
-        run(self._made.aclose())
-        self._first.close()
+        """Do the same in blocking code."""
+        run(self._pieces.aclose())
+        self._response.close()

@@ -152,6 +152,8 @@ class Preparation:
     selector: AsyncSelector | Selector
     _selector: type[AsyncSelector] | type[Selector]
     """The selector of one kind of flow."""
+    waits = False
+    """Whether there is an event loop, which nothing may hold up."""
 
     def _begun(
         self,

@@ -10,10 +10,9 @@ one that cannot be read.
 import asyncio
 import logging
 import re
-from abc import abstractmethod
 from collections.abc import AsyncIterator, Collection
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx2
 
@@ -34,9 +33,9 @@ from toolscout.discovery.exchange import (
     provider_of,
     response_with,
 )
-from toolscout.discovery.flow import AsyncToolDiscovery, Flow, ToolDiscovery, answer_to
-from toolscout.discovery.pieces import AsyncBody, Blocking, Body, Pieces, in_turns, joined, run
-from toolscout.discovery.providers import Json, ProviderName
+from toolscout.discovery.flow import AsyncToolDiscovery, ToolDiscovery, answer_to
+from toolscout.discovery.pieces import Blocking, Body, Pieces, in_turns, joined, result_of, run
+from toolscout.discovery.providers import Json
 from toolscout.discovery.providers.fields import encode
 from toolscout.discovery.turn import Turn
 from toolscout.errors import InvalidArgument, check_names
@@ -49,54 +48,49 @@ logger = logging.getLogger("toolscout.client")
 LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
 
 
-class Answer(NamedTuple):
-    """A response for the SDK."""
-
-    response: httpx2.Response
-    pieces: Pieces | None = None
-    """Its body, if that is not what the response has."""
-    is_raw: bool = False
-    """Whether the pieces are encoded as the headers say."""
-
-
 class _Exchanges:
     """What both transports do, as coroutines; those of the blocking one never wait."""
 
-    discovery: Flow
-    _scope_headers: tuple[str, ...] = ()
-
-    _waits = False
-    """Whether there is an event loop, which large requests must not hold up."""
-    _stream_of: type[AsyncBody | Body]
-
-    @abstractmethod
-    async def _send(self, request: httpx2.Request) -> httpx2.Response:
-        """Forward a request; the response is open and not read."""
-
-    @abstractmethod
-    async def _read(self, request: httpx2.Request, provider: ProviderName) -> Exchange | None:
-        """Read a request; None if it cannot be searched."""
-
-    @abstractmethod
-    def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
-        """Yield the body of a response as it comes, decoded unless it is to be raw; close it."""
+    discovery: AsyncToolDiscovery | ToolDiscovery
+    _client: httpx2.AsyncClient | httpx2.Client
+    _scope_headers: tuple[str, ...]
 
     async def _respond(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request; the body of the response can be iterated, as those of connections."""
-        provider = provider_of(request)
-        exchange = None if provider is None else await self._read(request, provider)
+        exchange = await self._exchange(request)
         if exchange is None:
             return await self._send(request)
         try:
-            response, pieces, is_raw = await self._handle(exchange)
+            response = await self._answer(exchange)
         except UnsentError as error:
             raise error.__cause__ or error from None
-        if pieces is not None:
-            return response_with(response, self._stream_of(pieces, response), is_raw)
         if not response.is_stream_consumed:
             return response
         read = response_with(response, response.content)
         return response_with(read, httpx2.ByteStream(read.content), is_raw=True)
+
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        """Forward a request; the response is open and not read."""
+        return await result_of(self._client.send(request, stream=True))
+
+    async def _exchange(self, request: httpx2.Request) -> Exchange | None:
+        """Read a request; None if it cannot be searched. An event loop reads none that is large."""
+        provider = provider_of(request)
+        if provider is None:
+            return None
+        waits = self.discovery.waits
+        content = await request.aread() if waits else request.read()
+        read = partial(exchange_of, request, provider, self._scope_headers)
+        return await asyncio.to_thread(read) if waits and len(content) > LARGE_BYTES else read()
+
+    def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
+        """Yield the body of a response as it comes, decoded unless it is to be raw; close it."""
+        if not self.discovery.waits:
+            return Blocking(response.iter_raw() if is_raw else response.iter_bytes())
+        if is_raw:
+            return response.aiter_raw()
+        pieces = response.aiter_bytes()
+        return in_turns(pieces) if "content-encoding" in response.headers else pieces
 
     async def _forward(
         self, exchange: Exchange, body: Json, *, streams: bool = False
@@ -140,36 +134,35 @@ class _Exchanges:
             raise UnreadError(response, joined(held, raw))
         return response_with(response, content)
 
-    async def _handle(self, exchange: Exchange) -> Answer:
-        """Return the response for the SDK, and its pieces if it streams."""
+    async def _answer(self, exchange: Exchange) -> httpx2.Response:
+        """Return the response for the SDK."""
         begun = await self.discovery.prepare(
             exchange.body,
             exchange.provider,
             None,
             exchange.scope,
             exchange.streams,
-            in_thread=self._waits and len(exchange.request.content) > LARGE_BYTES,
+            in_thread=len(exchange.request.content) > LARGE_BYTES,
             address=exchange.address,
         )
         if begun is exchange.body:
-            return Answer(await self._send(exchange.request))
+            return await self._send(exchange.request)
         if not isinstance(begun, Turn):
-            return Answer(await self._send(exchange.forward(begun)))
+            return await self._send(exchange.forward(begun))
         try:
-            if exchange.streams:
-                return await self._stream(exchange, begun)
-            return await self._complete(exchange, begun)
+            work = self._stream if exchange.streams else self._complete
+            return await work(exchange, begun)
         except (httpx2.HTTPError, httpx2.StreamError):
             raise
         except Exception:
             if exchange.forwards:
                 raise
             logger.exception("a request could not be changed; it goes out as it came")
-            return Answer(await self._send(exchange.request))
+            return await self._send(exchange.request)
 
     async def _complete(
         self, exchange: Exchange, turn: Turn, first: httpx2.Response | None = None
-    ) -> Answer:
+    ) -> httpx2.Response:
         """Complete a turn, whose first answer may be there already."""
         last: httpx2.Response | None = None
         answer: Json | None = None
@@ -184,23 +177,23 @@ class _Exchanges:
         try:
             final = await self.discovery.complete_turn(turn, forward)
         except ProviderError as refused:
-            return Answer(refused.response)
+            return refused.response
         except UnreadError as error:
             if turn.rounds == 0:
-                return Answer(error.response, error.pieces, is_raw=True)
+                return passed_on(error)
             await error.pieces.aclose()
-            return Answer(gateway_error(str(error)))
+            return gateway_error(str(error))
         except (httpx2.HTTPError, httpx2.StreamError):
             raise
         except Exception:
             if last is None:
                 raise
             logger.exception("a response could not be read and is passed on as it came")
-            return Answer(last)
+            return last
         assert last is not None
-        return Answer(last if final is answer else response_with(last, encode(final)))
+        return last if final is answer else response_with(last, encode(final))
 
-    async def _stream(self, exchange: Exchange, turn: Turn) -> Answer:
+    async def _stream(self, exchange: Exchange, turn: Turn) -> httpx2.Response:
         async def opened(body: Json) -> httpx2.Response:
             response = await self._forward(exchange, body, streams=True)
             if response.is_error:
@@ -218,16 +211,22 @@ class _Exchanges:
                 first = await self._whole(first)
                 if not first.content.startswith((b"data:", b"event:", b":")):
                     return await self._complete(exchange, turn, first)
-            if can_decode(first):
-                pieces = self.discovery.stream_turn(turn, self._pieces(first), forward)
+            if not can_decode(first):
+                return first
+            pieces = self.discovery.stream_turn(turn, self._pieces(first), forward)
+            return response_with(first, Body(pieces, first))
         except ProviderError as refused:
-            return Answer(refused.response)
+            return refused.response
         except UnreadError as error:
-            return Answer(error.response, error.pieces, is_raw=True)
+            return passed_on(error)
         finally:
             if pieces is None:
                 turn.end()
-        return Answer(first, pieces)
+
+
+def passed_on(unread: UnreadError) -> httpx2.Response:
+    """Return a response as it came."""
+    return response_with(unread.response, Body(unread.pieces, unread.response), is_raw=True)
 
 
 class Transport(_Exchanges, httpx2.BaseTransport):
@@ -243,7 +242,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
     """
 
     discovery: ToolDiscovery
-    _stream_of = Body
+    _client: httpx2.Client
 
     def __init__(
         self,
@@ -266,23 +265,12 @@ class Transport(_Exchanges, httpx2.BaseTransport):
         self._client.close()
         self.discovery.close()
 
-    async def _send(self, request: httpx2.Request) -> httpx2.Response:
-        return self._client.send(request, stream=True)
-
-    async def _read(self, request: httpx2.Request, provider: ProviderName) -> Exchange | None:
-        request.read()
-        return exchange_of(request, provider, self._scope_headers)
-
-    def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Blocking:
-        return Blocking(response.iter_raw() if is_raw else response.iter_bytes())
-
 
 class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
     """For `httpx2.AsyncClient`; as `Transport`, with `limits` of the connections it makes."""
 
     discovery: AsyncToolDiscovery
-    _waits = True
-    _stream_of = AsyncBody
+    _client: httpx2.AsyncClient
 
     def __init__(
         self,
@@ -303,25 +291,12 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
 
     async def pass_on(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request without looking into it."""
-        return await self._client.send(request, stream=True)
+        return await self._send(request)
 
     async def aclose(self) -> None:
         """Close the connections to the provider and to the service."""
         await self._client.aclose()
         await self.discovery.aclose()
-
-    _send = pass_on
-
-    async def _read(self, request: httpx2.Request, provider: ProviderName) -> Exchange | None:
-        content = await request.aread()
-        read = partial(exchange_of, request, provider, self._scope_headers)
-        return await asyncio.to_thread(read) if len(content) > LARGE_BYTES else read()
-
-    def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
-        if is_raw:
-            return response.aiter_raw()
-        pieces = response.aiter_bytes()
-        return in_turns(pieces) if "content-encoding" in response.headers else pieces
 
 
 def _for_sdk(config: DiscoveryConfig | str, options: dict[str, Any]) -> dict[str, Any]:
