@@ -105,7 +105,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_950,
+        4_930,
     ),
     "gateways": Product(
         "hosts and servers",

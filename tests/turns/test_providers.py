@@ -77,11 +77,11 @@ def test_gemini_is_read_with_underscores_too():
     request = {
         "contents": {"parts": [{"text": "hello"}]},
         "tools": [{"function_declarations": [{"name": "one"}]}],
-        "tool_config": {"function_calling_config": {"mode": "none"}},
+        "tool_config": {"function_calling_config": {"mode": "any"}},
     }
     assert provider.tools(request) == [{"name": "one"}]
     assert provider.query(request) == "hello"
-    assert not provider.choice(request).may_search
+    assert provider.choice(request).must_call
 
 
 def test_thinking_goes_back_to_anthropic_unchanged():

@@ -28,6 +28,7 @@ from toolscout.discovery.exchange import (
     ProviderError,
     outputs,
 )
+from toolscout.discovery.left_out import Upstream
 from toolscout.discovery.pieces import Blocking, close, drained, result_of, run
 from toolscout.discovery.preparation import Preparation
 from toolscout.discovery.providers import Call, Json, ProviderName
@@ -64,7 +65,8 @@ class Flow(Preparation):
         The service is asked what to show first, or whatever a rollout asks without an effect. A
         large request is read `in_thread`, on an event loop; it goes to `address`, a host and path.
         """
-        begin = partial(self._begun, request, provider, session, scope, streams, address)
+        upstream = Upstream(provider, "", address, scope)
+        begin = partial(self._begun, request, upstream, session, streams)
         async with self._places.here():
             begun = await asyncio.to_thread(begin) if in_thread and self.waits else begin()
             if self._only_asks:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from toolscout.client.offer import Offer, written
 from toolscout.common.lru import Lru
+from toolscout.discovery.providers import ProviderName
 from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.refusals import MAX_REFUSALS, tools_named_by
 from toolscout.tools.refused import refusals
@@ -52,8 +53,7 @@ logger = logging.getLogger("toolscout.client")
 class Upstream(NamedTuple):
     """Where a request goes, and whose it is."""
 
-    interface: str
-    """The name of a provider."""
+    interface: ProviderName
     model: str
     address: str | None = None
     """Host and path; None where somebody else forwards it, empty where nobody knows."""

@@ -13,12 +13,11 @@ from toolscout.client.rollout import Rollout
 from toolscout.client.selection import Selection
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.client.settings import check_options
-from toolscout.common.lru import Lru
 from toolscout.discovery import local
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
-from toolscout.discovery.left_out import LeftOut, Upstream
+from toolscout.discovery.left_out import Upstream
 from toolscout.discovery.pieces import Places
-from toolscout.discovery.providers import Json, Provider, ProviderName, provider_named
+from toolscout.discovery.providers import Json, Provider, provider_named
 from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.providers.native import is_deferring
 from toolscout.discovery.references import written_out
@@ -31,9 +30,6 @@ from toolscout.tools.summary import definition_tokens
 
 ASKING = ("api", "hybrid-first")
 """Strategies that ask the service."""
-
-MAX_MODELS = 1_000
-"""Models in memory that have refused the provider's own deferred loading."""
 
 TOOL_KEYS = ("tools", "toolConfig", "functions")
 """Keys under which a request has its tools."""
@@ -116,17 +112,9 @@ class Preparation:
         self.store = SessionStore() if store is None else store
         self._told_of_threads = False
         self._places = Places(SEARCHED_AT_ONCE)
+        on_end = partial(self._observe, "finished")
         self._turn_settings = TurnSettings(
-            config=config,
-            store=self.store,
-            order=order,
-            max_rounds=max_rounds,
-            native=native,
-            dispatch=dispatch,
-            remember_tools=remember_tools,
-            refusing=Lru(MAX_MODELS),
-            left_out=LeftOut(),
-            on_end=partial(self._observe, "finished"),
+            config, self.store, order, max_rounds, native, dispatch, remember_tools, on_end
         )
         self._turn_observers = events.checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(config.rollout if rollout is None else rollout)
@@ -156,13 +144,7 @@ class Preparation:
     """Whether there is an event loop, which nothing may hold up."""
 
     def _begun(
-        self,
-        request: Json,
-        provider: ProviderName,
-        session: str | None,
-        scope: str,
-        streams: bool,
-        address: str | None,
+        self, request: Json, upstream: Upstream, session: str | None, streams: bool
     ) -> Turn | Json:
         """Return a turn with deferred tools, or the body to forward once.
 
@@ -171,12 +153,13 @@ class Preparation:
         Raises:
             InvalidArgument: there is no provider of that name.
         """
-        shapes = provider_named(provider)
-        if streams and shapes.stream is None and self.config.strategy != "relevance":
+        provider = provider_named(upstream.interface)
+        if streams and provider.stream is None and self.config.strategy != "relevance":
             return request
         try:
-            upstream = Upstream(provider, str(request.get("model")), address, scope)
-            return self._begin(shapes.resumed(request, scope), shapes, session, upstream)
+            upstream = upstream._replace(model=str(request.get("model")))
+            resumed = provider.resumed(request, upstream.scope)
+            return self._begin(resumed, provider, session, upstream)
         except Exception:
             logger.warning("a request could not be prepared and is forwarded as it came")
             return request
@@ -267,9 +250,9 @@ class Preparation:
                 self.store.count_calls(turn.scope, offered)
             if self.reporter is not None:
                 self.reporter.observe(turn)
-        calls, visible = (0, 0, 0), _visible(turn)
-        if stage == "finished":
-            calls = turn.shown.places(called, Offer(visible).names)
+        visible = _visible(turn)
+        is_over = stage == "finished"
+        calls = turn.shown.places(called, Offer(visible).names) if is_over else (0, 0, 0)
         degraded = sum(found.degraded is not None for _, _, found in turn.searched)
         counts = (turn.search_count, turn.rounds, *calls, degraded)
         self._report(stage, turn.provider.name, turn.session, turn.offer, visible, *counts)

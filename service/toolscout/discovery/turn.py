@@ -19,7 +19,7 @@ from toolscout.client.selection import Reason, Selection
 from toolscout.discovery.dispatch import NAME, Dispatch
 from toolscout.discovery.history import History, seed_of
 from toolscout.discovery.left_out import Refused, Upstream
-from toolscout.discovery.providers import Call, Json, Provider
+from toolscout.discovery.providers import Call, Json, Provider, native_of
 from toolscout.discovery.providers.calls import is_of_model
 from toolscout.discovery.providers.fields import summed
 from toolscout.discovery.providers.native import Native
@@ -64,7 +64,7 @@ class Turn:
         self._spent: Json = {}
         self._is_accepted = self._has_ended = self._restored = self._fell_back = False
         """The last two: every tool was to come back; the native form was just refused."""
-        self._settings, self._config = settings, settings.config
+        self._settings, self._config = settings, (config := settings.config)
         self._upstream, self.scope = upstream, upstream.scope
         self._new_first: Sequence[str] | None = None  # unless it is known from before
         self.asked = request
@@ -73,14 +73,16 @@ class Turn:
         if settings.dispatch:
             provider = cast("Provider", Dispatch(provider, free_name(NAME, offer.names)))
         self._emulated = provider
-        self.provider = settings.native_form(provider, request, upstream) or provider
+        native = native_of(provider, request) if settings.native else None
+        self.provider = (not settings.refusing.get(upstream.of_anyone) and native) or provider
         choice = provider.choice(request)
         self.refused = Refused(settings.left_out, upstream, choice.names)
         limit = provider.max_tools and provider.max_tools - (2 if settings.dispatch else 1)
         self.shown = Shown(offer, "append" if settings.dispatch else settings.order, limit)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
-        self.shown.keep((*settings.kept(session, self.scope), *visible))
+        often = settings.store.most_called(session, self.scope) if config.keeps_most_called else ()
+        self.shown.keep((*config.pins, *often, *visible))
         if isinstance(self.provider, Native):
             self.shown.keep(self.provider.undeferred(offer.by_name))
         self.shown.keep_found(self._first or ())
@@ -234,7 +236,9 @@ class Turn:
 
     def emulate_from_now_on(self) -> None:
         """Use the emulated form for this model as long as the process lives."""
-        self._settings.emulate(self._upstream)
+        upstream = self._upstream
+        self._settings.refusing.put(upstream.of_anyone, True)
+        logger.warning("model %s takes no deferred tools; they are emulated", upstream.model)
 
     def searches(self, response: Json) -> list[Call]:
         """Return the searches that a response asks for; empty if it is for the client.

@@ -13,7 +13,7 @@ from toolscout.discovery.providers.provider import (
     Results,
     SearchResult,
 )
-from toolscout.discovery.providers.stream import Event, Stream, write
+from toolscout.discovery.providers.stream import Event, PartStream, Stream, write
 
 
 class Blocks(Provider):
@@ -61,11 +61,10 @@ class Keys(NamedTuple):
     """Why the model stopped."""
 
 
-class BlockStream(Stream):
+class BlockStream(PartStream):
     """Removes blocks of searches and renumbers the others.
 
-    Thinking is held back until the next block: before a search it belongs to a turn that the client
-    never sees, and its signature would not fit into the client's turn.
+    The signature of a thought before a search would not fit into the client's turn.
     """
 
     keys: Keys
@@ -74,19 +73,13 @@ class BlockStream(Stream):
     def next_turn(self) -> None:
         """Reset, except for the blocks sent to the client and the usage."""
         super().next_turn()
-        self._blocks: dict[Any, Json] = {}
         self._inputs: dict[Any, list[str]] = {}
-        self._names: dict[Any, Any] = {}
-        """Names of the tools that blocks call."""
-        self._unnamed: dict[Any, list[Event]] = {}
-        """Events of calls through the dispatch tool, which wait for the end of their block."""
-        self._waiting: list[Event] = []
         self._calls = 0
         """Calls that went to the client."""
 
     def response(self) -> Json:
         """Return the message with all its blocks."""
-        blocks = sorted(self._blocks.items(), key=lambda item: str(item[0]).zfill(9))
+        blocks = sorted(self._parts.items(), key=lambda item: str(item[0]).zfill(9))
         content = [
             self._with_input(block, arguments_of("".join(self._inputs[index])))
             if index in self._inputs
@@ -110,46 +103,28 @@ class BlockStream(Stream):
         if event.kind == keys.error:
             # After an error no block ends properly, not even a search that has begun.
             self._waiting, self._held, self._calls = [], [], 0
-            self._blocks, self._inputs, self._places = {}, {}, {}
+            self._parts, self._inputs, self._places = {}, {}, {}
         return event.raw
 
     def _handle_block(self, event: Event, index: Any) -> bytes:
         data = event.data or {}
-        block = self._blocks.setdefault(index, {})
+        block = self._parts.setdefault(index, {})
         block |= mapping(data.get(self.keys.block))
         self._add(block, mapping(data.get("delta")), index)
-        if event.kind == self.keys.start:
-            called = call_in(block)
-            self._names[index] = None if called is None else called.name
-        name = self._names.get(index)
-        if name == self._search_name:
-            return b""
-        if self._dispatch_name and name == self._dispatch_name:
-            self._unnamed.setdefault(index, []).append(event)
-            if event.kind != self.keys.stop:
-                return b""
-            self._waiting += self._named(index, self._unnamed.pop(index))
-        else:
-            self._waiting.append(event)
-        return b"" if self._is_thinking(block) else self._release()
+        return self._pass(index, event, is_end=event.kind == self.keys.stop)
 
-    def _release(self) -> bytes:
-        before, self._waiting = self._waiting, []
-        return b"".join(map(self._renumbered, before))
-
-    def _renumbered(self, event: Event) -> bytes:
+    def _show(self, event: Event) -> bytes:
         """Renumber an event of a block for the client."""
         data, key = event.data or {}, self.keys.at
         index = data.get(key)
-        if event.kind == self.keys.start and self._names.get(index):
+        if event.kind == self.keys.start and self._name(self._parts[index]):
             self._calls += 1
         return self._with_data(event, {**data, key: self._place(index)})
 
-    def _named(self, index: Any, held: list[Event]) -> list[Event]:
-        """Return the events of a call through the dispatch tool, as of a call of its tool."""
-        given = "".join(self._inputs.get(index, ()))
-        call = self._dispatched(self._with_input(self._blocks[index], given))
-        *opened, stop = held
+    def _named(self, key: Any, events: list[Event]) -> list[Event]:
+        given = "".join(self._inputs.get(key, ()))
+        call = self._dispatched(self._with_input(self._parts[key], given))
+        *opened, stop = events
         return [*self._events_of(call, opened), stop]
 
     def _count_usage(self, holder: Json) -> None:
@@ -161,10 +136,6 @@ class BlockStream(Stream):
         """Return the end of a message; without a call that the client sees it is `end_turn`."""
         is_call = data.get(self.keys.reason) == "tool_use" and not self._calls
         return {**data, self.keys.reason: "end_turn"} if is_call else data
-
-    @abstractmethod
-    def _is_thinking(self, block: Json) -> bool:
-        """Return whether a block belongs to what follows it."""
 
     @abstractmethod
     def _add(self, block: Json, delta: Json, index: Any) -> None:
@@ -228,8 +199,8 @@ class AnthropicStream(BlockStream):
     def _write(self, event: Event, data: Json) -> bytes:
         return write(data, str(data.get("type")))
 
-    def _is_thinking(self, block: Json) -> bool:
-        return block.get("type") in ("thinking", "redacted_thinking")
+    def _is_thinking(self, part: Json) -> bool:
+        return part.get("type") in ("thinking", "redacted_thinking")
 
     def _add(self, block: Json, delta: Json, index: Any) -> None:
         for key in ("text", "thinking", "signature"):

@@ -156,8 +156,8 @@ class BedrockStream(BlockStream):
     def _write(self, event: Event, data: Json) -> bytes:
         return write_frame(event.headers, data)
 
-    def _is_thinking(self, block: Json) -> bool:
-        return "reasoningContent" in block
+    def _is_thinking(self, part: Json) -> bool:
+        return "reasoningContent" in part
 
     def _add(self, block: Json, delta: Json, index: Any) -> None:
         _append(block, "text", delta)
@@ -210,7 +210,7 @@ class BedrockConverse(Blocks):
         """Return what `toolConfig.toolChoice` says."""
         choice = mapping(mapping(request.get("toolConfig")).get("toolChoice"))
         names = names_once([mapping(choice.get("tool")).get("name")])
-        return Choice(must_call="any" in choice, names=names)
+        return Choice("any" in choice, names)
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return a tool specification."""

@@ -129,10 +129,9 @@ class Gemini(Provider):
         config = mapping(request.get("toolConfig") or request.get("tool_config"))
         calling = config.get("functionCallingConfig") or config.get("function_calling_config")
         given = mapping(calling)
-        mode = str(given.get("mode") or "").upper()
         listed = given.get("allowedFunctionNames") or given.get("allowed_function_names")
         names = names_once(listed) if isinstance(listed, list) else []
-        return Choice(mode != "NONE" and not names, mode == "ANY", names)
+        return Choice(str(given.get("mode")).upper() == "ANY", names)
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return a function declaration; its types are spelled in capitals."""

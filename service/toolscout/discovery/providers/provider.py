@@ -63,8 +63,6 @@ Results = Sequence[SearchResult]
 class Choice(NamedTuple):
     """What a request says about calls."""
 
-    may_search: bool = True
-    """Whether the model may call a search tool: calls are neither forbidden nor listed."""
     must_call: bool = False
     """Whether it must call a tool, whichever."""
     names: Sequence[str] = ()
@@ -212,7 +210,7 @@ class Provider:
         allowed = mapping(choice.get("allowed_tools")) or choice
         tools = (choice, *mappings(allowed.get("tools")))
         names = names_once(mapping(t.get("function")).get("name") or t.get("name") for t in tools)
-        return Choice(kind not in ("none", "allowed_tools"), kind in ("required", "any"), names)
+        return Choice(kind in ("required", "any"), names)
 
     @abstractmethod
     def function(self, name: str, description: str, schema: Json) -> Any:

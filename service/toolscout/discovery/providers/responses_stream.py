@@ -3,7 +3,7 @@
 from toolscout.discovery.providers.calls import without_dispatch
 from toolscout.discovery.providers.fields import Json, mapping, mappings
 from toolscout.discovery.providers.provider import LAST_IDS
-from toolscout.discovery.providers.stream import Event, Stream, write
+from toolscout.discovery.providers.stream import Event, PartStream, write
 
 NATIVE = "tool_search"
 """Name of the search tool that stands for the API's own (`{"type": "tool_search"}`)."""
@@ -15,7 +15,7 @@ Key = int | str | None
 """An item of a response: its `output_index`, else its id; None for events without an item."""
 
 
-class ResponsesStream(Stream):
+class ResponsesStream(PartStream):
     """Removes items of searches and makes one response of the model's several.
 
     The SDKs want one id from `response.created` to `response.completed`, and the id that a client
@@ -23,9 +23,6 @@ class ResponsesStream(Stream):
     earlier ones end with a search whose answer they lack. So `response.created` waits for the first
     item that the client sees, and a response that only searches leaves no trace of its id. If one
     shows text and then searches, its id stays and `LAST_IDS` has the one behind it.
-
-    Reasoning is held back until another item follows: before a search it belongs to a turn that the
-    client never sees.
 
     Args:
         search_name: name of the search tool.
@@ -47,10 +44,8 @@ class ResponsesStream(Stream):
         shown = [item for key, item in self._done.items() if key in self._places]
         self._earlier += self._dispatched(shown)
         super().next_turn()
-        self._items: dict[Key, Json] = {}
         self._done = {}
         self._opening: list[Event] = []
-        self._waiting: list[tuple[Key, Event]] = []
 
     def response(self) -> Json:
         """Return the items of the model's turn."""
@@ -79,28 +74,21 @@ class ResponsesStream(Stream):
             return self._open() + self._show(event)
         key = _key(data)
         if key is not None:
-            return self._handle_item(event, key, data)
+            self._collect(event.kind, key, data)
+            return self._pass(key, event, is_end=event.kind == "response.output_item.done")
         if not self._opened:
             self._opening.append(event)  # before the first item all of them wait
             return b""
         return b"" if event.kind in _OPENING else self._show(event)
 
-    def _handle_item(self, event: Event, key: Key, data: Json) -> bytes:
-        item = self._collect(event.kind, key, data)
-        if is_search(item, self._search_name):
-            return b""
-        if self._dispatch_name and item.get("name") == self._dispatch_name:
-            # What the model calls is known at the end of its arguments.
-            if event.kind != "response.output_item.done":
-                return b""
-            self._waiting += [(key, made) for made in self._named(key, data)]
-        else:
-            self._waiting.append((key, event))
-        waits = item.get("type") == "reasoning" or _is_unnamed(item)
-        return b"" if waits else self._release()
+    def _is_thinking(self, part: Json) -> bool:
+        return part.get("type") == "reasoning"
 
-    def _named(self, key: Key, data: Json) -> list[Event]:
-        """Return the events of a call through the dispatch tool, as of a call of its tool."""
+    def _name(self, part: Json) -> str | None:
+        return NATIVE if is_search(part, NATIVE) else super()._name(part)
+
+    def _named(self, key: Key, events: list[Event]) -> list[Event]:
+        data = events[-1].data or {}
         call = self._dispatched(self._done[key])
         at: Json = {k: data[k] for k in ("output_index", "sequence_number") if k in data}
         piece: Json = {"item_id": call.get("id"), **at}
@@ -114,9 +102,9 @@ class ResponsesStream(Stream):
         ]
         return [Event(b"", event) for event in made]
 
-    def _collect(self, kind: str, key: Key, data: Json) -> Json:
-        """Record what an event says of an item; return the item as far as it is known."""
-        item = self._items.setdefault(key, {})
+    def _collect(self, kind: str, key: Key, data: Json) -> None:
+        """Record what an event says of an item."""
+        item = self._parts.setdefault(key, {})
         item |= mapping(data.get("item"))
         if kind.startswith("response.function_call_arguments."):
             item.setdefault("type", "function_call")
@@ -124,7 +112,6 @@ class ResponsesStream(Stream):
                 item["name"] = data["name"]
         if kind == "response.output_item.done":
             self._done[key] = mapping(data.get("item"))
-        return item
 
     def _open(self) -> bytes:
         """Return the events that came before the first item, once."""
@@ -133,16 +120,7 @@ class ResponsesStream(Stream):
         return b"".join(map(self._show, before))
 
     def _release(self) -> bytes:
-        """Return the events that were held back, but not those of a call without a name yet."""
-        out = self._open()
-        held, self._waiting = self._waiting, []
-        for key, event in held:
-            item = self._items[key]
-            if _is_unnamed(item) and not self._held:
-                self._waiting.append((key, event))
-            elif not is_search(item, self._search_name):
-                out += self._show(event)
-        return out
+        return self._open() + super()._release()
 
     def _end(self, event: Event) -> bytes:
         """Return the end with all items and the whole usage."""
@@ -199,10 +177,6 @@ class ResponsesStream(Stream):
 def _key(data: Json) -> Key:
     ids = (data.get("output_index"), data.get("item_id"), mapping(data.get("item")).get("id"))
     return next((found for found in ids if isinstance(found, int | str)), None)
-
-
-def _is_unnamed(item: Json) -> bool:
-    return item.get("type") == "function_call" and not item.get("name")
 
 
 def is_search(item: Json, name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.discovery.providers.calls import called_through, with_calls
+from toolscout.discovery.providers.calls import call_in, called_through, is_other, with_calls
 from toolscout.discovery.providers.fields import (
     UNREADABLE,
     Json,
@@ -193,3 +193,68 @@ class Stream:
         """Return calls through the dispatch tool as those of the tools that they name."""
         name = self._dispatch_name
         return with_calls(calls, called_through(name)) if name else calls
+
+
+class PartStream(Stream):
+    """Base of streams whose events each tell of one part of the turn: a block, an item.
+
+    Parts that are searches never reach the client. A call is held back while its name is unknown,
+    one through the dispatch tool until its end, and a thought until another part follows: before a
+    search it belongs to a turn that the client never sees.
+    """
+
+    def next_turn(self) -> None:
+        """Reset, except for the parts sent to the client and the usage."""
+        super().next_turn()
+        self._parts: dict[Any, Json] = {}
+        """What is known of each part, by its position in the model's turn."""
+        self._waiting: list[tuple[Any, Event]] = []
+        """Parts and events of theirs that are held back."""
+
+    def _pass(self, key: Any, event: Event, *, is_end: bool) -> bytes:
+        """Return what the client gets once an event of a part has come."""
+        name = self._name(self._parts[key])
+        if name == self._search_name:
+            return b""
+        self._waiting.append((key, event))
+        if is_end and name and name == self._dispatch_name:
+            own = [one for place, one in self._waiting if place == key]
+            others = [one for one in self._waiting if one[0] != key]
+            # What is called is known now, so these belong to no part that is held back.
+            self._waiting = [*others, *((None, made) for made in self._named(key, own))]
+        elif self._is_open(key) or self._is_thinking(self._parts[key]):
+            return b""
+        return self._release()
+
+    def _release(self) -> bytes:
+        """Return what was held back, but for parts that the client may never see."""
+        held, self._waiting = self._waiting, []
+        out = b""
+        for key, event in held:
+            if self._is_open(key):
+                self._waiting.append((key, event))
+            elif self._name(self._parts.get(key, {})) != self._search_name:
+                out += self._show(event)
+        return out
+
+    def _is_open(self, key: Any) -> bool:
+        """Whether it is not known yet what a part calls; when the turn is over, nothing follows."""
+        name = self._name(self._parts.get(key, {}))
+        return name == self._dispatch_name if name else name == "" and not self._held
+
+    def _name(self, part: Json) -> str | None:
+        """Return the name of the function that a part calls, empty while it is unknown."""
+        call = None if is_other(part) else call_in(part)
+        return None if call is None else call.name
+
+    @abstractmethod
+    def _is_thinking(self, part: Json) -> bool:
+        """Return whether a part belongs to what follows it."""
+
+    @abstractmethod
+    def _named(self, key: Any, events: list[Event]) -> list[Event]:
+        """Return the events of a call through the dispatch tool, as of a call of its tool."""
+
+    @abstractmethod
+    def _show(self, event: Event) -> bytes:
+        """Renumber an event for the client."""
