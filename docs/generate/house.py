@@ -105,7 +105,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_930,
+        4_840,
     ),
     "gateways": Product(
         "hosts and servers",

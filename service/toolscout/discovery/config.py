@@ -14,7 +14,7 @@ meaning here are ignored.
 import logging
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from math import isnan
 from pathlib import Path
@@ -42,15 +42,12 @@ STRATEGY_ALIASES = {"compresr": "api"}
 """Names of strategies in later releases of the proxy, after their vendor."""
 
 SEARCH_TOOL_NAME = "gateway_search_tools"
-_API_KEYS = ("endpoint", "api_key", "timeout", "model", "query_agnostic")
 _KEYS_OF_THE_PROXY = (
-    "fallback_strategy",
-    "token_threshold",
-    "schema_compression",
-    "search_result_compression",
-    "enable_tool_description_compression",
+    *("compresr", "fallback_strategy", "token_threshold", "schema_compression"),
+    *("search_result_compression", "enable_tool_description_compression"),
 )
-"""Keys of some release of the proxy that have no meaning here, as `model` above."""
+_API_KEYS_OF_THE_PROXY = ("model", "query_agnostic")
+"""Keys of some release of the proxy that have no meaning here, but for `compresr`, its `api`."""
 
 _NUMBERS = ("min_tools", "max_tools", "target_ratio", "max_search_results")
 """Keys of numbers; one that is not above zero is the default, as in the proxy."""
@@ -124,13 +121,9 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             )
 
     def with_arguments(
-        self,
-        always_keep: Collection[str],
-        top_k: int | None,
-        restore_on_no_match: bool | None,
-        defer_above: int | None,
+        self, always_keep: Collection[str], top_k: int | None, **others: Any
     ) -> "DiscoveryConfig":
-        """Return the configuration with what the arguments of a flow add to it.
+        """Return the configuration with what the arguments of a flow add to it, if not None.
 
         Raises:
             InvalidArgument: `always_keep` holds no names, or one of the others is no count.
@@ -138,15 +131,10 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         if always_keep == MOST_CALLED:
             always_keep = (MOST_CALLED,)
         check_names("always_keep", always_keep)
-        given = {
-            "max_search_results": top_k,
-            "restore_on_no_match": restore_on_no_match,
-            "defer_above": defer_above if defer_above is not None else self.defer_above or 0,
-        }
-        changes: dict[str, Any] = {key: one for key, one in given.items() if one is not None}
-        changes["always_keep"] = (*self.always_keep, *always_keep)
+        others |= {"max_search_results": top_k, "always_keep": (*self.always_keep, *always_keep)}
+        changes = {key: value for key, value in others.items() if value is not None}
         changed = msgspec.structs.replace(self, **changes)
-        check_count("defer_above", changed.defer_above, 0)
+        check_count("defer_above", changed.defer_above or 0, 0)
         check_count("top_k", changed.max_search_results, 1)
         check_switches(restore_on_no_match=changed.restore_on_no_match)
         return changed
@@ -178,15 +166,13 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         changes = dict(changes or {})
         of_api = changes.pop("api", {})
         section = {**_tool_discovery(document), **changes}
-        _check_keys(section, (*cls.__struct_fields__, "compresr", *_KEYS_OF_THE_PROXY))
+        given = {"restore_on_no_match": True, **_values(section, cls, _KEYS_OF_THE_PROXY)}
         # Later releases of the proxy name the block after the vendor.
         name = "compresr" if "compresr" in section and "api" not in section else "api"
         block = {**_section(section.get(name), name), **of_api}
-        _check_keys(block, _API_KEYS, f"{name}.")
-        given = {"restore_on_no_match": True, **_given(section, cls)}
+        given["api"] = _values(block, ApiConfig, _API_KEYS_OF_THE_PROXY, f"{name}.")
         if given.get("always_keep") == MOST_CALLED:
             given["always_keep"] = [MOST_CALLED]
-        given["api"] = _given(block, ApiConfig, f"{name}.")
         if (spent := _seconds(given["api"].pop("timeout", 0), f"{name}.timeout")) != 0:
             given["api"]["timeout"] = spent
         if isinstance(strategy := given.get("strategy"), str):
@@ -237,22 +223,13 @@ def _tool_discovery(document: Mapping[str, Any]) -> Mapping[str, Any]:
     if "pipes" in document:
         pipes = _section(document["pipes"], "pipes")
         if "tool_discovery" not in pipes:
-            near = get_close_matches("tool_discovery", list(map(str, pipes)), 1, 0.8)
-            if near:
-                _check_keys({near[0]: None}, ("tool_discovery",), "pipes.")
+            for near in get_close_matches("tool_discovery", list(map(str, pipes)), 1, 0.8):
+                raise ConfigurationError(f"pipes.{near}: unknown key; did you mean tool_discovery?")
             return {}
         document = pipes
     if "tool_discovery" in document:
         return _section(document["tool_discovery"], "tool_discovery")
     return document
-
-
-def _check_keys(section: Mapping[Any, Any], known: Iterable[str], prefix: str = "") -> None:
-    known = tuple(known)
-    for key in section:
-        if key not in known:
-            near = did_you_mean(key, known)
-            raise ConfigurationError(f"{prefix}{key}: unknown key{near}")
 
 
 def _section(value: Any, name: str) -> Mapping[str, Any]:
@@ -263,18 +240,24 @@ def _section(value: Any, name: str) -> Mapping[str, Any]:
     return value
 
 
-def _given(section: Mapping[str, Any], kind: type[msgspec.Struct], prefix: str = "") -> Any:
-    """Return the values of a section that are not empty, which is the default."""
-    filled = {
-        key: _filled(f"{prefix}{key}", section[key])
-        for key in kind.__struct_fields__
-        if key in section
-    }
-    return {
-        key: value
-        for key, value in filled.items()
-        if value is not None and (value != "" or key not in _MAY_BE_EMPTY)
-    }
+def _values(
+    section: Mapping[str, Any], kind: type[msgspec.Struct], others: Sequence[str], prefix: str = ""
+) -> dict[str, Any]:
+    """Return the values of a section that are not empty, which is the default.
+
+    Raises:
+        ConfigurationError: a key is neither a field of its kind nor one of the others.
+    """
+    values = {}
+    known = (*kind.__struct_fields__, *others)
+    for key, value in section.items():
+        if key not in known:
+            raise ConfigurationError(f"{prefix}{key}: unknown key{did_you_mean(key, known)}")
+        if key not in others:
+            filled = _filled(f"{prefix}{key}", value)
+            if filled is not None and (filled != "" or key not in _MAY_BE_EMPTY):
+                values[key] = filled
+    return values
 
 
 def _filled(key: str, value: Any) -> Any:

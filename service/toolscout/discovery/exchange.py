@@ -1,14 +1,7 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
 import re
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -18,7 +11,7 @@ import msgspec
 from toolscout.contract.bounds import count_values
 from toolscout.discovery.pieces import Pieces
 from toolscout.discovery.providers import Json, ProviderName
-from toolscout.discovery.providers.fields import UNREADABLE, decode, encode, mapping
+from toolscout.discovery.providers.fields import encode, mapping, object_of
 from toolscout.discovery.providers.stream import Stream
 
 Body = TypeVar("Body")
@@ -142,11 +135,8 @@ class ProviderError(httpx2.HTTPError):
     @property
     def error(self) -> Json:
         """What the provider says of the error, or what is known where it says nothing."""
-        try:
-            body = decode(self.response.content)
-        except UNREADABLE:
-            body = None
-        error = mapping(mapping(body).get("error", body))
+        body = object_of(self.response.content) or {}
+        error = mapping(body.get("error", body))
         if isinstance(error.get("message"), str):
             return error
         return {"type": "api_error", "code": str(self.status_code), "message": str(self)}
@@ -208,14 +198,11 @@ class Exchange(msgspec.Struct):
 
 def provider_of(request: httpx2.Request) -> ProviderName | None:
     """Return whose interface a request is for; None where its body is not to be read."""
-    headers = request.headers
-    if request.method != "POST" or "content-encoding" in headers:
+    headers, url = request.headers, request.url
+    is_plain = "json" in headers.get("content-type", "") and "content-encoding" not in headers
+    is_signed = headers.get("authorization", "").startswith(_SIGNATURE)
+    if request.method != "POST" or not is_plain or is_signed:
         return None
-    if "json" not in headers.get("content-type", ""):
-        return None
-    if headers.get("authorization", "").startswith(_SIGNATURE):
-        return None
-    url = request.url
     if url.path.endswith(":streamGenerateContent") and url.params.get("alt") != "sse":
         return None  # an array of JSON, which no SDK of Google's asks for
     return next((name for end, name in PATHS if url.path.endswith(end)), None)
@@ -228,11 +215,8 @@ def exchange_of(
     content = request.content
     if len(content) > MAX_SEARCHED_BYTES or count_values(content) > MAX_SEARCHED_VALUES:
         return None
-    try:
-        body = decode(content)
-    except UNREADABLE:
-        return None
-    return Exchange(request, provider, body, scope_headers) if isinstance(body, dict) else None
+    body = object_of(content)
+    return None if body is None else Exchange(request, provider, body, scope_headers)
 
 
 def json_of(response: httpx2.Response) -> Json:
@@ -241,11 +225,8 @@ def json_of(response: httpx2.Response) -> Json:
     Raises:
         ProviderError: it is an error, or no JSON object.
     """
-    try:
-        body = decode(response.content)
-    except UNREADABLE:
-        body = None
-    if response.is_error or not isinstance(body, dict):
+    body = object_of(response.content)
+    if response.is_error or body is None:
         raise ProviderError(response)
     return body
 

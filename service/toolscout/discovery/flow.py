@@ -75,7 +75,7 @@ class Flow(Preparation):
                 return request
             if isinstance(begun, Turn):
                 is_first = self.config.strategy == "hybrid-first" or not begun.can_search
-                if is_first and begun.wants_first:
+                if is_first and begun.first is None:
                     await self._choose_first(begun)
                 if (unsearched := begun.unsearched) is not None:
                     return unsearched

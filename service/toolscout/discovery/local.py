@@ -26,34 +26,27 @@ from typing import Any
 from toolscout.client.offer import Offer
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.errors import ConfigurationError
-from toolscout.text.relevance import (
-    MIN_WORD,
-    Candidate,
-    QueryWords,
-    keep_relevant,
-    relevance,
-)
+from toolscout.text.relevance import MIN_WORD, Candidate, QueryWords, keep_relevant, relevance
 from toolscout.tools.shapes import schema_of, texts
+
+MAX_PROGRAM_BYTES = 1 << 20
+"""Memory RE2 may spend on one pattern; larger ones are searched for as keywords."""
 
 try:
     import re2
 except ImportError:  # only the extra `tool-search` has it
     re2 = None
-
-NAMED = 100
-PER_WORD = 10
-MAX_PROGRAM_BYTES = 1 << 20
-"""Memory RE2 may spend on one pattern; larger ones are searched for as keywords."""
-
-_KEYWORD = re.compile(r"[a-z0-9_-]+")
-_PART = re.compile(r"[a-z0-9]+")
-_OPTIONS: Any = None
-if re2 is not None:
+else:
     _OPTIONS = re2.Options()
     _OPTIONS.case_sensitive = False
     _OPTIONS.max_mem = MAX_PROGRAM_BYTES
     _OPTIONS.log_errors = False
     _OPTIONS.never_capture = True
+
+NAMED = 100
+PER_WORD = 10
+_KEYWORD = re.compile(r"[a-z0-9_-]+")
+_PART = re.compile(r"[a-z0-9]+")
 
 
 def filter_tools(
@@ -70,9 +63,7 @@ def filter_tools(
 
 
 def search(
-    pattern: str,
-    tools: Sequence[Any] | Offer,
-    max_results: int = DEFAULT_TOP_K,
+    pattern: str, tools: Sequence[Any] | Offer, max_results: int = DEFAULT_TOP_K
 ) -> list[str]:
     """Cut the result of `regex_search` at `max_results`, by relevance."""
     found = regex_search(pattern, tools, (), max_results)

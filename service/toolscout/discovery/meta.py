@@ -9,11 +9,11 @@
 None of them ever executes a tool.
 """
 
-from collections.abc import Awaitable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from inspect import isawaitable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import asdict
@@ -25,7 +25,7 @@ from toolscout.common.spelling import forms, key
 from toolscout.contract.answers import Resolution
 from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
-from toolscout.contract.tools import ToolDetail
+from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.discovery import local
 from toolscout.discovery.pieces import run
 from toolscout.discovery.providers import ProviderName, provider_named
@@ -40,7 +40,9 @@ from toolscout.text.domains import bundled
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.filters import domain_counts, passes
 from toolscout.tools.shapes import as_mapping
-from toolscout.tools.traits import Traits, read_traits
+from toolscout.tools.traits import read_traits
+
+T = TypeVar("T")
 
 META_TOOL_NAMES = ("search_tools", "list_tools_meta", "tool_info", "get_tool_schemas")
 
@@ -126,8 +128,10 @@ class _Tools:
         return ToolsFound(await self.show(selection.names, wanted.detail))
 
     async def names(self, filters: Filters | None) -> list[str]:
-        names = sorted(self.offer.names)
-        return names if filters is None else [one for one in names if self._passes(one, filters)]
+        if filters is None:
+            return sorted(self.offer.names)
+        passing = self._read(lambda tool: passes(tool, filters, bundled()))
+        return sorted(name for name, has_passed in passing.items() if has_passed)
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
         return [resolve(name, self.offer.by_name) for name in names]
@@ -156,20 +160,16 @@ class _Tools:
         return selection
 
     async def domains(self) -> dict[str, int]:
-        found = map(self._traits, self.offer.names)
-        return domain_counts(one for one in found if one is not None)
+        return domain_counts(self._read(lambda tool: read_traits(tool, bundled())).values())
 
-    def _traits(self, name: str) -> Traits | None:
-        with suppress(InvalidRequest):
-            (tool,) = read_tools([self.offer.by_name[name]])
-            return read_traits(tool, bundled())
-        return None
-
-    def _passes(self, name: str, filters: Filters) -> bool:
-        with suppress(InvalidRequest):
-            (tool,) = read_tools([self.offer.by_name[name]])
-            return passes(tool, filters, bundled())
-        return False
+    def _read(self, look: Callable[[Tool], T]) -> dict[str, T]:
+        """Return what is seen of each tool that can be read, by its name."""
+        seen = {}
+        for name, tool in self.offer.by_name.items():
+            with suppress(InvalidRequest):
+                (read,) = read_tools([tool])
+                seen[name] = look(read)
+        return seen
 
 
 def _answer(

@@ -107,7 +107,7 @@ class Preparation:
         if order not in get_args(Order):
             raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
         self.config = config = config.with_arguments(
-            always_keep, top_k, restore_on_no_match, defer_above
+            always_keep, top_k, restore_on_no_match=restore_on_no_match, defer_above=defer_above
         )
         self.store = SessionStore() if store is None else store
         self._told_of_threads = False
@@ -323,8 +323,8 @@ def session_of(request: Json, provider: Provider, scope: str = "") -> str:
 
     What a request says about its user belongs to it.
     """
+    named = [request.get(key) for key in USER_KEYS]
+    named.append(mapping(request.get("metadata")).get("user_id"))
+    user = "\n".join(name for name in named if isinstance(name, str))
     first = provider.first_message(request)
-    said = [request.get(key) for key in USER_KEYS]
-    said.append(mapping(request.get("metadata")).get("user_id"))
-    user = "\n".join(one for one in said if isinstance(one, str))
     return "" if first is None else hashed(canonical(first), scope + user)

@@ -132,14 +132,13 @@ class Reporter:
 
     def _next_batch(self) -> list[Observation]:
         """Take the oldest observation out of the queue, and others of the same catalog."""
-        batch: list[Observation] = []
-        others: list[Observation] = []
-        with suppress(IndexError):
-            for _ in range(len(self._waiting)):
-                one = self._waiting.popleft()
-                fits = len(batch) < MAX_BATCH and (not batch or one.catalog == batch[0].catalog)
-                (batch if fits else others).append(one)
-        self._waiting.extendleft(reversed(others))
+        waiting: list[Observation] = []
+        with suppress(IndexError):  # turns queue theirs from other threads
+            while True:
+                waiting.append(self._waiting.popleft())
+        batch = [one for one in waiting if one.catalog == waiting[0].catalog][:MAX_BATCH]
+        taken = {*map(id, batch)}
+        self._waiting.extendleft(one for one in reversed(waiting) if id(one) not in taken)
         return batch
 
     async def _post(self, observations: list[Observation]) -> None:

@@ -157,14 +157,12 @@ class SessionStore:
     def has_deferred(self, session: str) -> bool:
         """Return whether tools were deferred in a session."""
         with self._lock:
-            found = self._live(session)
-            return found is not None and found.has_deferred
+            return self._live(session).has_deferred
 
     def expanded(self, session: str) -> tuple[str, ...]:
         """Return the names found so far, oldest first."""
         with self._lock:
-            found = self._live(session)
-            return tuple(found.expanded) if found else ()
+            return tuple(self._live(session).expanded)
 
     def deferred_tools(self, session: str, provider: str) -> list[Any]:
         """Return the tools deferred last, by name and definition.
@@ -172,10 +170,8 @@ class SessionStore:
         They are empty if they had another provider's shape, or were dropped for others.
         """
         with self._lock:
-            found = self._live(session)
-        if found is None or found.catalog is None or found.catalog[0] != provider:
-            return []
-        written = self._catalogs.get(found.catalog[1])
+            of, key = self._live(session).catalog or ("", b"")
+        written = self._catalogs.get(key) if of == provider else None
         return [] if written is None else msgspec.json.decode(written, type=list[Any])
 
     def mark_deferred(self, session: str, tools: Sequence[Any] = (), provider: str = "") -> None:
@@ -205,8 +201,7 @@ class SessionStore:
             or_latest: whether to return those of the latest catalog if this one has none.
         """
         with self._lock:
-            found = self._live(session)
-            of_catalogs = found.visible if found else {}
+            of_catalogs = self._live(session).visible
             latest = next(reversed(of_catalogs.values()), None) if or_latest else None
             return of_catalogs.get(catalog, latest)
 
@@ -231,9 +226,8 @@ class SessionStore:
     def most_called(self, session: str, scope: str) -> tuple[str, ...]:
         """Return the tools that a scope calls most; for a session, those when it began."""
         with self._lock:
-            found = self._live(session)
-            if found is not None and found.most_called is not None:
-                return found.most_called
+            if (names := self._live(session).most_called) is not None:
+                return names
             calls = self._calls.get(scope) or Counter()
             least = max(LEAST_CALLS, LEAST_SHARE * calls.total())
             often = calls.most_common(MAX_MOST_CALLED)
@@ -265,18 +259,19 @@ class SessionStore:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def _live(self, session: str) -> Session | None:
+    def _live(self, session: str) -> Session:
+        """Return a session; a new one where there is none, or where it has ended."""
         found = self._sessions.get(session)
-        if found is not None and self._clock() - found.written > self._ttl_s:
-            self._sessions.pop(session)
-            return None
-        return found
+        if found is not None and self._clock() - found.written <= self._ttl_s:
+            return found
+        self._sessions.pop(session)
+        return Session()
 
     @contextmanager
     def _writing(self, session: str) -> Iterator[Session]:
         """Change a session; those used longest ago make room for it."""
         with self._lock:
-            found = self._live(session) or Session()
+            found = self._live(session)
             yield found
             found.written = self._clock()
             self._sessions.put(session, found, found.measured())

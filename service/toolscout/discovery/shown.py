@@ -41,7 +41,9 @@ class Shown:
         self._nearest: tuple[str, Sequence[str]] = "", ()
         """A query, and the names nearest to it."""
         self._brought: dict[str, None] = {}
-        self.keep(name for name, tool in offer.by_name.items() if _is_marked(tool))
+        # A tool that ends the part of the prompt that is cached stays where it is.
+        tools = offer.by_name.items()
+        self.keep(name for name, tool in tools if isinstance(tool, dict) and MARKER in tool)
 
     def keep(self, names: Iterable[str]) -> None:
         """Make tools visible from the first request on."""
@@ -70,12 +72,6 @@ class Shown:
             for name in dict.fromkeys(names)
             if name in self._offer.by_name and name not in self._visible
         ]
-
-    def from_before(self, names: Iterable[str]) -> list[Any]:
-        """Return the visible tools, and these, which were found before the turn."""
-        self.know(names)
-        _, visible, known, _ = self.tools()
-        return [*visible, *known]
 
     def guess(self, query: str) -> None:
         """Show what is near to a query where there is room, until something is found."""
@@ -187,11 +183,6 @@ class Shown:
         return set([*dict.fromkeys(names)][: self._room])
 
 
-def _is_marked(tool: Any) -> bool:
-    """Whether a tool ends the part of the prompt that is cached, so that it stays where it is."""
-    return isinstance(tool, dict) and MARKER in tool
-
-
 DESCRIPTION = (
     "Search for tools that can do what is needed. Most tools are not listed until they are found "
     "here: describe the action in a few words, then call the tools that appear."
@@ -202,8 +193,6 @@ NO_MORE = (
 """What a model is told whose further searches of a turn are not answered."""
 MAX_LISTED = 25
 """Maximum number of found tools in the result text; the model gets the definitions of all."""
-
-logger = logging.getLogger("toolscout.client")
 
 
 def description(names: Sequence[str]) -> str:

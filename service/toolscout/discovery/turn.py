@@ -85,7 +85,7 @@ class Turn:
         self.shown.keep((*config.pins, *often, *visible))
         if isinstance(self.provider, Native):
             self.shown.keep(self.provider.undeferred(offer.by_name))
-        self.shown.keep_found(self._first or ())
+        self.shown.keep_found(self.first or ())
         self._begin()
 
     def _begin(self) -> None:
@@ -141,11 +141,6 @@ class Turn:
         return self.provider.query(self.asked)
 
     @property
-    def wants_first(self) -> bool:
-        """Whether the tools that fit the first message are needed, and not known yet."""
-        return self._first is None
-
-    @property
     def is_native(self) -> bool:
         """Whether the provider loads the deferred tools by itself."""
         return self.provider is not self._emulated
@@ -160,9 +155,10 @@ class Turn:
         """The request without a search tool, where the model cannot search."""
         if self.can_search:
             return None
-        provider, asked = self._emulated, self.asked
-        tools = self.shown.from_before(self._known)
-        return provider.with_tools(asked, tools) if tools else self.original
+        self.shown.know(self._known)
+        _, visible, known, _ = self.shown.tools()
+        tools = [*visible, *known]
+        return self._emulated.with_tools(self.asked, tools) if tools else self.original
 
     def show_first(self, names: Sequence[str]) -> None:
         """Show the tools that fit the first message, in this and in all later requests."""
@@ -310,8 +306,8 @@ class Turn:
         return {**response, **spent} if spent else response
 
     @property
-    def _first(self) -> Sequence[str] | None:
-        """The tools that fit the first message; what was visible in a conversation stays so."""
+    def first(self) -> Sequence[str] | None:
+        """The tools that fit the first message, if known; what was visible so stays so."""
         if self._new_first is not None:
             return self._new_first
         has_begun = any(map(is_of_model, self._emulated.history(self.asked)))

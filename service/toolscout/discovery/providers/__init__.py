@@ -11,15 +11,7 @@ from toolscout.discovery.providers.provider import Provider, ProviderName
 from toolscout.discovery.providers.responses import OpenAIResponses
 from toolscout.errors import InvalidArgument
 
-__all__ = [
-    "PROVIDERS",
-    "Call",
-    "Json",
-    "Provider",
-    "ProviderName",
-    "native_of",
-    "provider_named",
-]
+__all__ = ["PROVIDERS", "Call", "Json", "Provider", "ProviderName", "native_of", "provider_named"]
 
 PROVIDERS: dict[ProviderName, Provider] = {
     provider.name: provider

@@ -95,7 +95,8 @@ class OpenAIStream(Stream):
         self._usage = usage or self._usage
         self._base = {key: data[key] for key in data if key not in ("choices", "usage")}
         choices = mappings(data["choices"])
-        if (self._held or usage) and all(map(_is_empty, choices)):
+        says = any(any(mapping(c.get("delta")).values()) or c.get("finish_reason") for c in choices)
+        if (self._held or usage) and not says:
             self._held.append(event)  # the usage belongs to the end of the turn
             return b""
         kept = [choice for choice in map(self._choice, choices) if choice is not None]
@@ -249,10 +250,6 @@ def _join(blocks: list[Json], piece: Json) -> None:
         blocks.append(dict(piece))
 
 
-def _is_empty(choice: Json) -> bool:
-    return not any(mapping(choice.get("delta")).values()) and not choice.get("finish_reason")
-
-
 MAX_TOOLS = 128
 """Maximum number of tools of a request; OpenAI refuses more."""
 
@@ -264,6 +261,7 @@ class OpenAIChat(Provider):
     stream: type[Stream] | None = OpenAIStream
     max_tools: int | None = MAX_TOOLS
     response_path = ("choices", "message", "tool_calls")
+    signed = SIGNED
 
     def choices(self, request: Json) -> int:
         """Return `n`."""
@@ -304,10 +302,6 @@ class OpenAIChat(Provider):
         if isinstance(turn.get("audio"), dict):
             turn["audio"] = {"id": turn["audio"].get("id")}  # the only key that requests accept
         return [turn, *self.results(results)]
-
-    def kept(self, parts: list[Json], name: str) -> list[Json]:
-        """Return the parts that are no calls of one tool, with the signature of the first."""
-        return Remover(name, *SIGNED).kept(parts)
 
     def ended(self, response: Json) -> Json:
         """Return a response whose choices end with `stop` where no call is left."""

@@ -32,10 +32,7 @@ def names_once(names: Iterable[Any]) -> list[str]:
 def arguments_of(raw: Any) -> Mapping[str, Any]:
     """Return arguments as a mapping, decoded if they are JSON text; empty otherwise."""
     if isinstance(raw, str | bytes):
-        try:
-            raw = decode(raw)
-        except UNREADABLE:
-            return {}
+        return object_of(raw) or {}
     return raw if isinstance(raw, Mapping) else {}
 
 
@@ -196,6 +193,15 @@ def decode(content: bytes | str) -> Any:
         return msgspec.json.decode(content)
     except ValueError:
         return json.loads(content)
+
+
+def object_of(content: bytes | str) -> Json | None:
+    """Decode a JSON object; None for anything else."""
+    try:
+        value = decode(content)
+    except UNREADABLE:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def encode(value: Any) -> bytes:

@@ -94,6 +94,7 @@ class Gemini(Provider):
     parts_key = "parts"
     default_role: str | None = "user"
     response_path = ("candidates", "content", "parts")
+    signed = (_SIGNATURE,)
 
     def choices(self, request: Json) -> int:
         """Return the number of candidates."""
@@ -150,10 +151,6 @@ class Gemini(Provider):
         """Return the content (thought signatures must come back unchanged), then the responses."""
         turn = {**self.turn_of(response), "parts": self.answered(response, results)}
         return [turn, *self.results(results)]
-
-    def kept(self, parts: list[Json], name: str) -> list[Json]:
-        """Return the parts that are no calls of one tool, with the signature of the first."""
-        return Remover(name, _SIGNATURE).kept(parts)
 
 
 def _capitals(schema: Json) -> Json:

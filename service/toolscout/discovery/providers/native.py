@@ -21,8 +21,7 @@ from toolscout.discovery.providers.anthropic import Anthropic
 from toolscout.discovery.providers.calls import Call
 from toolscout.discovery.providers.fields import Json, mapping, mappings
 from toolscout.discovery.providers.provider import Provider, Results, SearchResult, Tools
-from toolscout.discovery.providers.responses import OpenAIResponses, grouped
-from toolscout.discovery.providers.responses_stream import NATIVE, is_search
+from toolscout.discovery.providers.responses import NATIVE, OpenAIResponses, grouped, is_search
 
 _VERSIONS = {
     "claude": re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"),

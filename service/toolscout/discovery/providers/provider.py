@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from toolscout.common.lru import Lru
-from toolscout.discovery.providers.calls import UNNAMED, Call, call_in, is_other
+from toolscout.discovery.providers.calls import UNNAMED, Call, Remover, call_in, is_other
 from toolscout.discovery.providers.fields import (
     Json,
     changed_at,
@@ -90,6 +90,8 @@ class Provider:
     holds several answers, of which a loop can continue the first."""
     default_role: str | None = None
     """The role of a turn that names none."""
+    signed: tuple[str, ...] = ()
+    """Where a call may have a signature of thoughts."""
     previous_key = ""
     """Where a request names the response that it goes on from, if the provider stores them."""
 
@@ -270,12 +272,12 @@ class Provider:
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Return the response without calls of one tool, as if they had never been made."""
-        changed: Json = changed_at(response, self.response_path, lambda p: self.kept(p, name))
-        return response if changed is response else self.ended(changed)
 
-    def kept(self, parts: list[Json], name: str) -> list[Json]:
-        """Return the parts that are no calls of one tool."""
-        return [part for part in parts if not (call := call_in(part)) or call.name != name]
+        def kept(parts: list[Json]) -> list[Json]:
+            return Remover(name, *self.signed).kept(parts)
+
+        changed: Json = changed_at(response, self.response_path, kept)
+        return response if changed is response else self.ended(changed)
 
     def ended(self, response: Json) -> Json:
         """Return a response without searches with the end that it has without them."""

@@ -1,4 +1,4 @@
-"""OpenAI Responses, with the namespaces of its tools.
+"""OpenAI Responses and their stream, with the namespaces of their tools.
 
     {"type": "namespace", "name": "crm", "description": "…", "tools": [{"type": "function", …}]}
 
@@ -9,14 +9,208 @@ searched, and goes back into its namespace before the request is sent.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolscout.discovery.providers.calls import Call, call_in
+from toolscout.discovery.providers.calls import Call, call_in, without_dispatch
 from toolscout.discovery.providers.chat import MAX_TOOLS
 from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
-from toolscout.discovery.providers.provider import Provider, ProviderName, Results
-from toolscout.discovery.providers.responses_stream import ResponsesStream, without_searches
-from toolscout.discovery.providers.stream import Stream
+from toolscout.discovery.providers.provider import LAST_IDS, Provider, ProviderName, Results
+from toolscout.discovery.providers.stream import Event, PartStream, Stream, write
 
 _SPACE = "namespace_description"
+
+NATIVE = "tool_search"
+"""Name of the search tool that stands for the API's own (`{"type": "tool_search"}`)."""
+
+_OPENING = ("response.created", "response.queued", "response.in_progress")
+_FINAL = ("response.completed", "response.incomplete", "response.failed")
+
+Key = int | str | None
+"""An item of a response: its `output_index`, else its id; None for events without an item."""
+
+
+class ResponsesStream(PartStream):
+    """Removes items of searches and makes one response of the model's several.
+
+    The SDKs want one id from `response.created` to `response.completed`, and the id that a client
+    gets is its next `previous_response_id`, which must be that of the model's last response:
+    earlier ones end with a search whose answer they lack. So `response.created` waits for the first
+    item that the client sees, and a response that only searches leaves no trace of its id. If one
+    shows text and then searches, its id stays and `LAST_IDS` has the one behind it.
+
+    Args:
+        search_name: name of the search tool.
+        dispatch_name: name of the tool through which others are called; empty without one.
+    """
+
+    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
+        self._sequence: int | None = None
+        self._earlier: list[Json] = []
+        """Items of earlier turns of the model that went to the client."""
+        self._by_place: dict[int, Json] = {}
+        """Items that the model did not write, by their position."""
+        self._done: dict[Key, Json] = {}
+        self._opened = False
+        super().__init__(search_name, dispatch_name)
+
+    def next_turn(self) -> None:
+        """Reset, except for what was sent to the client and the usage."""
+        shown = [item for key, item in self._done.items() if key in self._places]
+        self._earlier += self._dispatched(shown)
+        super().next_turn()
+        self._done = {}
+        self._opening: list[Event] = []
+
+    def response(self) -> Json:
+        """Return the items of the model's turn."""
+        response = mapping(mapping(self._held and self._held[0].data).get("response"))
+        if response.get("status") == "failed":
+            return {"output": []}
+        # Some servers leave out the end of every item, some the items at the end.
+        items = max(list(self._done.values()), mappings(response.get("output")), key=len)
+        return {"id": response.get("id"), "output": items}
+
+    def fail(self, status: int, error: Json) -> bytes:
+        """Return the event `error`; the API has its fields beside `error`, the SDK reads that."""
+        fields = {key: error.get(key) for key in ("code", "message", "param")}
+        data = {"type": "error", **fields, "error": error, "sequence_number": 0}
+        return self._handle(Event(b"", data, "error"))
+
+    def _handle(self, event: Event) -> bytes:
+        data = event.data or {}
+        if event.kind in _FINAL:
+            self._usage = mapping(mapping(data.get("response")).get("usage")) or self._usage
+            self._held = [event]
+            return b""
+        if event.kind == "error":
+            # After an error no item ends properly, not even a search that has begun.
+            self._waiting, self._done, self._held = [], {}, []
+            return self._open() + self._show(event)
+        key = _key(data)
+        if key is not None:
+            self._collect(event.kind, key, data)
+            return self._pass(key, event, is_end=event.kind == "response.output_item.done")
+        if not self._opened:
+            self._opening.append(event)  # before the first item all of them wait
+            return b""
+        return b"" if event.kind in _OPENING else self._show(event)
+
+    def _is_thinking(self, part: Json) -> bool:
+        return part.get("type") == "reasoning"
+
+    def _name(self, part: Json) -> str | None:
+        return NATIVE if is_search(part, NATIVE) else super()._name(part)
+
+    def _named(self, key: Key, events: list[Event]) -> list[Event]:
+        data = events[-1].data or {}
+        call = self._dispatched(self._done[key])
+        at: Json = {k: data[k] for k in ("output_index", "sequence_number") if k in data}
+        piece: Json = {"item_id": call.get("id"), **at}
+        added = {**call, "arguments": "", "status": "in_progress"}
+        arguments, kind = call.get("arguments"), "response.function_call_arguments"
+        made: list[Json] = [
+            {"type": "response.output_item.added", "item": added, **at},
+            {"type": f"{kind}.delta", "delta": arguments, **piece},
+            {"type": f"{kind}.done", "name": call["name"], "arguments": arguments, **piece},
+            {"type": "response.output_item.done", "item": call, **at},
+        ]
+        return [Event(b"", event) for event in made]
+
+    def _collect(self, kind: str, key: Key, data: Json) -> None:
+        """Record what an event says of an item."""
+        item = self._parts.setdefault(key, {})
+        item |= mapping(data.get("item"))
+        if kind.startswith("response.function_call_arguments."):
+            item.setdefault("type", "function_call")
+            if isinstance(data.get("name"), str):
+                item["name"] = data["name"]
+        if kind == "response.output_item.done":
+            self._done[key] = mapping(data.get("item"))
+
+    def _open(self) -> bytes:
+        """Return the events that came before the first item, once."""
+        self._opened = True
+        before, self._opening = self._opening, []
+        return b"".join(map(self._show, before))
+
+    def _release(self) -> bytes:
+        return self._open() + super()._release()
+
+    def _end(self, event: Event) -> bytes:
+        """Return the end with all items and the whole usage."""
+        return self._show(event, is_final=True)
+
+    def _show(self, event: Event, *, is_final: bool = False) -> bytes:
+        """Renumber an event for the client."""
+        if event.data is None:
+            return event.raw
+        data = dict(event.data)
+        if "response" in data:
+            data["response"] = self._seen(mapping(data["response"]), is_final)
+        if isinstance(data.get("output_index"), int):
+            data["output_index"] = self._place(_key(data))
+        elif (key := _key(data)) is not None:
+            self._place(key)
+        if isinstance(number := data.get("sequence_number"), int):
+            self._sequence = number if self._sequence is None else self._sequence
+            data = self._numbered(data)
+        return self._with_data(event, data)
+
+    def _numbered(self, data: Json) -> Json:
+        """Return an event with the next number, unless the model numbers none."""
+        if self._sequence is None:
+            return data
+        self._sequence += 1
+        return {**data, "sequence_number": self._sequence - 1}
+
+    def _write(self, event: Event, data: Json) -> bytes:
+        return write(data, str(data.get("type")))
+
+    def _seen(self, response: Json, is_final: bool) -> Json:
+        """Return the response of an event as the client sees it."""
+        seen = without_searches(response, self._search_name)
+        own = response.get("id")
+        if self._id is None:
+            self._id = own
+        elif own != self._id and "id" in response:
+            seen = {**seen, "id": self._id}
+        if not is_final:
+            return seen
+        if own != self._id and isinstance(own, str) and isinstance(self._id, str):
+            LAST_IDS.put(self._id, own)
+        if self._dispatch_name:
+            seen = without_dispatch(seen, self._dispatch_name)
+        if (self._earlier or self._by_place) and isinstance(seen.get("output"), list):
+            items = [*self._earlier, *seen["output"]]
+            for place, item in self._by_place.items():
+                items.insert(place, item)
+            seen = {**seen, "output": items}
+        return self._with_usage(seen)
+
+
+def _key(data: Json) -> Key:
+    ids = (data.get("output_index"), data.get("item_id"), mapping(data.get("item")).get("id"))
+    return next((found for found in ids if isinstance(found, int | str)), None)
+
+
+def is_search(item: Json, name: str) -> bool:
+    """Whether an item of a response is a call of the search tool of this name."""
+    if name == NATIVE:
+        return item.get("type") == "tool_search_call" and item.get("execution") == "client"
+    return item.get("type") == "function_call" and item.get("name") == name
+
+
+def without_searches(response: Json, name: str) -> Json:
+    """Remove the calls of a search tool, and the tool where a response repeats its request's.
+
+    Returns:
+        the response itself where it has neither.
+    """
+    changed = dict(response)
+    if isinstance(response.get("output"), list):
+        changed["output"] = [i for i in response["output"] if not is_search(mapping(i), name)]
+    if isinstance(response.get("tools"), list):
+        key = "type" if name == NATIVE else "name"
+        changed["tools"] = [t for t in response["tools"] if mapping(t).get(key) != name]
+    return response if changed == response else changed
 
 
 class OpenAIResponses(Provider):

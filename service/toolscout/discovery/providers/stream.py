@@ -8,14 +8,7 @@ from typing import Any
 import msgspec
 
 from toolscout.discovery.providers.calls import call_in, called_through, is_other, with_calls
-from toolscout.discovery.providers.fields import (
-    UNREADABLE,
-    Json,
-    add,
-    decode,
-    encode,
-    mapping,
-)
+from toolscout.discovery.providers.fields import Json, add, encode, mapping, object_of
 
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 LONGEST_END = 4
@@ -77,11 +70,8 @@ def _read(raw: bytes) -> Event:
     body = b"\n".join(lines)
     if body == DONE.encode():
         return Event(raw, kind=DONE)
-    try:
-        data = decode(body)
-    except UNREADABLE:
-        return Event(raw)
-    return Event(raw, data, str(data.get("type"))) if isinstance(data, dict) else Event(raw)
+    data = object_of(body)
+    return Event(raw) if data is None else Event(raw, data, str(data.get("type")))
 
 
 class Stream:
