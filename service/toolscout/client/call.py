@@ -127,11 +127,19 @@ class Channel:
                 call.result = Selection([], [], reason=Reason.FEW_TOOLS, detail=detail)
         elif (ticket := self.breaker.admit(monotonic())) is None:
             call.fall_open(Reason.CIRCUIT_OPEN, "the service failed too often just now")
-        elif why := self._encode(call):
-            self.breaker.withdraw(ticket)
-            call.fall_open(Reason.API_ERROR, why)
         else:
             call.ticket = ticket
+            try:
+                call.tools, call.key = self.encoder.encode(call.offer, call.deadline)
+                why = "no tool could be sent" if call.tools == b"[]" else ""
+            except TimeoutError:
+                why = "the tools took all of the time"
+            except Exception as error:
+                why = unexpected(error)
+            if why:
+                self.breaker.withdraw(ticket)
+                call.ticket = None
+                call.fall_open(Reason.API_ERROR, why)
 
     async def send(self, call: Call) -> Reply:
         """Ask the service; failures of it or the network are in the reply."""
@@ -148,16 +156,6 @@ class Channel:
             self.breaker.withdraw(call.ticket)
         else:
             self.breaker.record(call.ticket, failed, monotonic())
-
-    def _encode(self, call: Call) -> str:
-        """Write the tools; return why they cannot be sent."""
-        try:
-            call.tools, call.key = self.encoder.encode(call.offer, call.deadline)
-        except TimeoutError:
-            return "the tools took all of the time"
-        except Exception as error:
-            return unexpected(error)
-        return "no tool could be sent" if call.tools == b"[]" else ""
 
     def _read(self, call: Call, reply: Reply) -> bool:
         """Make the result of an answer; return whether the service failed."""
@@ -244,7 +242,9 @@ def _body(call: Call, catalog: bytes) -> bytes:
     if not fields.get("messages"):
         fields["pattern"] = sendable(call.pattern)
     offered = call.offer.by_name
-    pins = [pin for pin in dict.fromkeys(call.always_keep) if pin in offered and _is_text(pin)]
+    pins = [
+        pin for pin in dict.fromkeys(call.always_keep) if pin in offered and pin == sendable(pin)
+    ]
     if pins:
         fields["always_keep"] = pins
     within_ms = round(1_000 * (call.deadline - call.started))
@@ -263,13 +263,8 @@ def latest(messages: list[Any]) -> list[Any]:
 
 
 def sendable(pattern: str) -> str:
-    """Return a pattern as the service takes it."""
+    """Return a pattern as the service takes it: in UTF-8, which has no lone surrogates."""
     return pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
-
-
-def _is_text(name: str) -> bool:
-    """Whether a text can be encoded as UTF-8; a lone surrogate cannot."""
-    return name.encode("utf-8", "replace").decode() == name
 
 
 def _is_refused(reply: Reply, digest: str | None) -> bool:

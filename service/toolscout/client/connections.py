@@ -255,22 +255,19 @@ async def _read(response: httpx2.Response) -> Reply:
         AnswerError: it is too long, or not encoded as was asked for, or as it says.
     """
     headers = {name.lower(): value for name, value in response.headers.items()}
+    body = bytearray()
     try:
         if headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
             raise AnswerError("unsupported content encoding")
-        body = bytearray()
         async for piece in response.aiter_bytes():  # of a megabyte at most, however small it came
             body += piece
             if len(body) > MAX_BYTES:
                 raise AnswerError(f"answer longer than {MAX_BYTES} bytes")
-        return Reply(response.status_code, headers, bytes(body))
-    except AnswerError:
+    except (AnswerError, httpx2.DecodingError) as error:
         if response.is_success:
-            raise
-    except httpx2.DecodingError:
-        if response.is_success:
-            raise AnswerError("broken gzip") from None
-    return Reply(response.status_code, headers)
+            raise error if isinstance(error, AnswerError) else AnswerError("broken gzip") from None
+        body.clear()
+    return Reply(response.status_code, headers, bytes(body))
 
 
 def _is_tls(error: BaseException | None) -> bool:

@@ -149,9 +149,6 @@ def _stop(queue: "Queue[str | None]", thread: threading.Thread) -> None:
 
 
 def _line(event: msgspec.Struct) -> str:
-    fields = {
-        "event": type(event).__name__,
-        "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        **msgspec.structs.asdict(event),
-    }
+    at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    fields = {"event": type(event).__name__, "at": at, **msgspec.structs.asdict(event)}
     return msgspec.json.encode(fields).decode()

@@ -10,7 +10,6 @@ Success rate, and the rates of empty and of invalid selections, are shares of
 `toolscout_client_searches_total` by `status` and `reason`.
 """
 
-from functools import partial
 from typing import Any
 
 from toolscout.client.events import SearchEvent, TurnEvent
@@ -18,6 +17,9 @@ from toolscout.errors import ConfigurationError
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 1.5, 2.5)
 """Bounds of the latency histogram, close together around the promised latencies."""
+
+
+PREFIX = "toolscout_client_"
 
 
 class PrometheusMetrics:
@@ -32,40 +34,26 @@ class PrometheusMetrics:
             import prometheus_client
         except ImportError:
             raise ConfigurationError("metrics need: pip install 'toolscout[metrics]'") from None
-        to: dict[str, Any] = {
-            "registry": prometheus_client.REGISTRY if registry is None else registry
-        }
-        counter: Any = partial(prometheus_client.Counter, **to)
-        self._searches = counter(
-            "toolscout_client_searches",
-            "Searches by how they ended, and why those that selected nothing did",
-            ["status", "reason"],
+        to = prometheus_client.REGISTRY if registry is None else registry
+
+        def counter(name: str, about: str, *labels: str) -> Any:
+            return prometheus_client.Counter(f"{PREFIX}{name}", about, labels, registry=to)
+
+        about = "Searches by how they ended, and why those that selected nothing did"
+        self._searches = counter("searches", about, "status", "reason")
+        about = "Searches that the service answered by a cheaper ranker, for want of time"
+        self._degraded = counter("searches_degraded", about)
+        name, about = f"{PREFIX}added_latency_seconds", "Time that searches added to requests"
+        self._latency = prometheus_client.Histogram(name, about, buckets=BUCKETS_S, registry=to)
+        self._requests = counter("requests", "Requests sent, retries among them")
+        self._shown = counter("tools_reinjected", "Tools that selections brought back")
+        self._deferred = counter("tools_deferred", "Tools that were searched")
+        about = "Estimated prompt tokens of tools in turns: offered, and shown at their end"
+        self._tokens = counter("tokens", about, "tools")
+        about = (
+            "Calls of tools in turns with deferred tools, by how the model came to know the tool"
         )
-        self._degraded = counter(
-            "toolscout_client_searches_degraded",
-            "Searches that the service answered by a cheaper ranker, for want of time",
-        )
-        self._latency = prometheus_client.Histogram(
-            "toolscout_client_added_latency_seconds",
-            "Time that searches added to requests",
-            buckets=BUCKETS_S,
-            **to,
-        )
-        self._requests = counter("toolscout_client_requests", "Requests sent, retries among them")
-        self._shown = counter(
-            "toolscout_client_tools_reinjected", "Tools that selections brought back"
-        )
-        self._deferred = counter("toolscout_client_tools_deferred", "Tools that were searched")
-        self._tokens = counter(
-            "toolscout_client_tokens",
-            "Estimated prompt tokens of tools in turns: offered, and shown at their end",
-            ["tools"],
-        )
-        self._calls = counter(
-            "toolscout_client_calls",
-            "Calls of tools in turns with deferred tools, by how the model came to know the tool",
-            ["tool"],
-        )
+        self._calls = counter("calls", about, "tool")
 
     def __call__(self, event: SearchEvent | TurnEvent) -> None:
         """Count one event."""

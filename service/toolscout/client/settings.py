@@ -6,7 +6,6 @@ import ssl
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
-from math import isfinite
 from time import monotonic, perf_counter
 from typing import Any, Literal, TypeGuard, TypeVar, cast, get_args
 
@@ -56,8 +55,12 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "breaker": (BreakerPolicy | None, "a BreakerPolicy or None"),
     "pattern": (str, "a text or the parts of a message"),
     "session": (str | None, "a text or None"),
+    "verify": (bool | ssl.SSLContext, "true, false or an SSLContext"),
+    "fallback": (get_args(Fallback), "one of all, relevance"),
+    "definition": (get_args(Definition), "one of full, minimal, none"),
+    "log_query": (get_args(QueryLog), "one of off, hashed, full"),
 }
-"""What arguments may be, and how messages say it."""
+"""What arguments may be, a type or one of some words, and how messages say it."""
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -135,17 +138,14 @@ class SelectorBase:
         log_query: QueryLog = "hashed",
         observers: Sequence[Observer] | None = (log_event,),
     ) -> None:
-        _check(endpoint=endpoint, timeout=timeout, redact=redact, permit=permit, breaker=breaker)
-        if not isfinite(timeout) or not 0 < timeout <= MAX_TIMEOUT_S:
+        _check(endpoint=endpoint, timeout=timeout, redact=redact, permit=permit)
+        _check(breaker=breaker, verify=verify)
+        _check(fallback=fallback, definition=definition, log_query=log_query)
+        if isinstance(timeout, bool) or not 0 < timeout <= MAX_TIMEOUT_S:
             raise InvalidArgument(
                 f"timeout: expected more than 0 and at most {MAX_TIMEOUT_S} seconds, got {timeout}"
             )
-        _one_of("fallback", fallback, get_args(Fallback))
-        _one_of("definition", definition, get_args(Definition))
-        _one_of("log_query", log_query, get_args(QueryLog))
         check_count("max_connections", max_connections, 1)
-        if not isinstance(verify, bool | ssl.SSLContext):
-            raise InvalidArgument.of("verify", "true, false or an SSLContext", verify)
         self.rollout = Rollout.parse(rollout)
         self.timeout = float(timeout)
         self.reserve = min(self.timeout * GIVE_UP_EARLY, GIVE_UP_EARLY_S)
@@ -291,7 +291,10 @@ def _text_of(pattern: Any) -> Any:
 def _check(**arguments: object) -> None:
     for name, value in arguments.items():
         kind, expected = _KINDS[name]
-        if isinstance(value, bool) or not isinstance(value, kind):
+        if isinstance(kind, tuple):
+            if value not in kind:
+                raise InvalidArgument(f"{name}: expected {expected}, got {value!r}")
+        elif not isinstance(value, kind):
             raise InvalidArgument.of(name, expected, value)
 
 
@@ -314,11 +317,6 @@ def _check_arguments(pattern: object, always_keep: object, session: object, fiel
         msgspec.json.encode(dict(fields))
     except Exception as error:
         raise InvalidArgument(f"fields: cannot be written as JSON ({error})") from error
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in allowed:
-        raise InvalidArgument(f"{name}: expected one of {', '.join(allowed)}, got {value!r}")
 
 
 def _header_text(api_key: str | None) -> str | None:
