@@ -105,7 +105,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_840,
+        4_800,
     ),
     "gateways": Product(
         "hosts and servers",

@@ -10,13 +10,11 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from toolscout.client.offer import Offer
 from toolscout.discovery.providers import Call, Json, Provider
 from toolscout.discovery.providers.calls import calling_through, with_calls, without_dispatch
+from toolscout.discovery.providers.fields import encode, object_of
 from toolscout.discovery.providers.provider import SearchResult, Tools
-from toolscout.errors import InvalidTool
 from toolscout.metatools.finds import without_titles
 from toolscout.tools.shapes import schema_of, texts
 
@@ -120,26 +118,14 @@ class Dispatch:
 
 def _definition(tool: Any) -> str:
     name, description = texts(tool)
-    about = {
-        "name": name,
-        "description": description,
-        "parameters": without_titles(schema_of(tool)),
-    }
-    try:
-        return msgspec.json.encode(about).decode()
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-        raise InvalidTool(f"{name}: its definition is no JSON") from error
+    parameters = without_titles(schema_of(tool))
+    about = {"name": name, "description": description, "parameters": parameters}
+    return encode(about).decode()
 
 
 def _defined_in(text: str) -> list[str]:
-    names = []
-    for line in text.splitlines():
-        if line.startswith(_DEFINITION):
-            try:
-                names.append(msgspec.json.decode(line)["name"])
-            except msgspec.DecodeError:
-                continue
-    return names
+    lines = (line for line in text.splitlines() if line.startswith(_DEFINITION))
+    return [defined["name"] for line in lines if (defined := object_of(line))]
 
 
 def _strings(value: Any) -> list[str]:

@@ -152,6 +152,8 @@ class Exchange(msgspec.Struct):
     """Further headers that tell callers apart, in lower case."""
     forwards: int = 0
     """How often it was forwarded."""
+    last: httpx2.Response | None = None
+    """The last whole answer to it."""
 
     @property
     def streams(self) -> bool:

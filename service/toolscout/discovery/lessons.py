@@ -109,7 +109,8 @@ class Lessons:
                 late = turn.rounds if turn.was_mixed else inf
                 early = [one for one in turn.searched if one[0] < late]
                 self._ask(question, turn, early)
-                self._hold(turn, self._credit(question, turn))
+                held = self._held.get(turn.session) or ()
+                self._keep(turn.session, [*held, *self._credit(question, turn)])
                 # Calls beside a search were made before its result.
                 self._ask(question, turn, [one for one in turn.searched if one[0] >= late])
                 question.rounds += turn.rounds
@@ -141,15 +142,11 @@ class Lessons:
                 search.wanted.discard(lesson.tool)
         return [msgspec.structs.replace(o, success=is_success) for o in lesson.observations]
 
-    def _hold(self, turn: Turn, lessons: list[Lesson]) -> None:
-        """Keep lessons until their results come; where no session is known, none can."""
-        if turn.session and lessons:
-            self._keep(turn.session, [*(self._held.get(turn.session) or ()), *lessons])
-
     def _keep(self, session: str, lessons: list[Lesson]) -> None:
+        """Keep lessons until their results come; where no session is known, none can."""
         kept = lessons[-MAX_HELD:]
         seen = [observation for lesson in kept for observation in lesson.observations]
-        if seen:
+        if session and seen:
             size = sum(OBSERVATION_BYTES + len(observation.pattern) for observation in seen)
             self._held.put(session, kept, size)
 
@@ -171,11 +168,9 @@ class Lessons:
         for round_, query, selection in searched:
             question.count += 1
             found = frozenset(() if selection.fell_open else selection.names)
-            name = f"{question.id}-{question.count}"
-            at = question.rounds + round_
-            is_whole = _words(query) == message
-            pattern = sendable(query)
-            question.searches.append(Search(pattern, found, selection.catalog, name, at, is_whole))
+            about = sendable(query), found, selection.catalog, f"{question.id}-{question.count}"
+            search = Search(*about, question.rounds + round_, _words(query) == message)
+            question.searches.append(search)
         del question.searches[:-MAX_SEARCHES]
 
     def _credit(self, question: Question, turn: Turn) -> list[Lesson]:

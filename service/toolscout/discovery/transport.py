@@ -145,53 +145,45 @@ class _Exchanges:
             in_thread=len(exchange.request.content) > LARGE_BYTES,
             address=exchange.address,
         )
-        if begun is exchange.body:
-            return await self._send(exchange.request)
         if not isinstance(begun, Turn):
-            return await self._send(exchange.forward(begun))
+            is_same = begun is exchange.body
+            return await self._send(exchange.request if is_same else exchange.forward(begun))
         try:
             work = self._stream if exchange.streams else self._complete
             return await work(exchange, begun)
-        except (httpx2.HTTPError, httpx2.StreamError):
-            raise
-        except Exception:
-            if exchange.forwards:
-                raise
-            logger.exception("a request could not be changed; it goes out as it came")
-            return await self._send(exchange.request)
-
-    async def _complete(
-        self, exchange: Exchange, turn: Turn, first: httpx2.Response | None = None
-    ) -> httpx2.Response:
-        """Complete a turn, whose first answer may be there already."""
-        last: httpx2.Response | None = None
-        answer: Json | None = None
-
-        async def forward(body: Json) -> Json:
-            nonlocal last, answer, first
-            sent, first = first, None
-            last = sent or await self._forward(exchange, body)
-            answer = json_of(last)
-            return answer
-
-        try:
-            final = await self.discovery.complete_turn(turn, forward)
         except ProviderError as refused:
             return refused.response
         except UnreadError as error:
-            if turn.rounds == 0:
-                return passed_on(error)
+            if begun.rounds == 0:
+                return response_with(
+                    error.response, Body(error.pieces, error.response), is_raw=True
+                )
             await error.pieces.aclose()
             return gateway_error(str(error))
         except (httpx2.HTTPError, httpx2.StreamError):
             raise
         except Exception:
-            if last is None:
+            if exchange.last is None and exchange.forwards:
                 raise
-            logger.exception("a response could not be read and is passed on as it came")
-            return last
-        assert last is not None
-        return last if final is answer else response_with(last, encode(final))
+            logger.exception("a request or its answer could not be changed, and passes as it came")
+            return exchange.last or await self._send(exchange.request)
+
+    async def _complete(
+        self, exchange: Exchange, turn: Turn, first: httpx2.Response | None = None
+    ) -> httpx2.Response:
+        """Complete a turn, whose first answer may be there already."""
+        answer: Json | None = None
+
+        async def forward(body: Json) -> Json:
+            nonlocal answer, first
+            sent, first = first, None
+            exchange.last = sent or await self._forward(exchange, body)
+            answer = json_of(exchange.last)
+            return answer
+
+        final = await self.discovery.complete_turn(turn, forward)
+        assert exchange.last is not None
+        return exchange.last if final is answer else response_with(exchange.last, encode(final))
 
     async def _stream(self, exchange: Exchange, turn: Turn) -> httpx2.Response:
         async def opened(body: Json) -> httpx2.Response:
@@ -215,18 +207,9 @@ class _Exchanges:
                 return first
             pieces = self.discovery.stream_turn(turn, self._pieces(first), forward)
             return response_with(first, Body(pieces, first))
-        except ProviderError as refused:
-            return refused.response
-        except UnreadError as error:
-            return passed_on(error)
         finally:
             if pieces is None:
                 turn.end()
-
-
-def passed_on(unread: UnreadError) -> httpx2.Response:
-    """Return a response as it came."""
-    return response_with(unread.response, Body(unread.pieces, unread.response), is_raw=True)
 
 
 class Transport(_Exchanges, httpx2.BaseTransport):

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.fields import Json, add, arguments_of, mapping
@@ -43,31 +43,26 @@ class Blocks(Provider):
         return response if is_calling else {**response, self.reason_key: "end_turn"}
 
 
-class Keys(NamedTuple):
-    """What a provider calls the events of a stream of blocks, and their fields."""
-
-    message_start: str
-    start: str
-    """Of a block, as the next two."""
-    delta: str
-    stop: str
-    message_ends: tuple[str, str]
-    error: str
-    at: str
-    """The position of a block."""
-    block: str
-    """What a block starts with."""
-    reason: str
-    """Why the model stopped."""
-
-
 class BlockStream(PartStream):
     """Removes blocks of searches and renumbers the others.
 
     The signature of a thought before a search would not fit into the client's turn.
     """
 
-    keys: Keys
+    message_start: str
+    """What the provider calls the events, as the next five."""
+    block_start: str
+    block_delta: str
+    block_stop: str
+    message_ends: tuple[str, str]
+    error: str
+    index_key: str
+    """Where an event has the position of its block."""
+    block_key: str
+    """What a block starts with."""
+    reason_key: str
+    """Why the model stopped."""
+
     _started = False
 
     def next_turn(self) -> None:
@@ -89,18 +84,18 @@ class BlockStream(PartStream):
         return {"role": "assistant", "content": content}
 
     def _handle(self, event: Event) -> bytes:
-        data, keys = event.data or {}, self.keys
-        if event.kind in (keys.start, keys.delta, keys.stop):
-            return self._handle_block(event, data.get(keys.at))
-        if event.kind == keys.message_start:
+        data = event.data or {}
+        if event.kind in (self.block_start, self.block_delta, self.block_stop):
+            return self._handle_block(event, data.get(self.index_key))
+        if event.kind == self.message_start:
             self._count_usage(mapping(data.get("message")))
             started, self._started = self._started, True
             return b"" if started else event.raw
-        if event.kind in keys.message_ends:
+        if event.kind in self.message_ends:
             self._count_usage(data)
             self._held.append(event)
             return b""
-        if event.kind == keys.error:
+        if event.kind == self.error:
             # After an error no block ends properly, not even a search that has begun.
             self._waiting, self._held, self._calls = [], [], 0
             self._parts, self._inputs, self._places = {}, {}, {}
@@ -109,15 +104,15 @@ class BlockStream(PartStream):
     def _handle_block(self, event: Event, index: Any) -> bytes:
         data = event.data or {}
         block = self._parts.setdefault(index, {})
-        block |= mapping(data.get(self.keys.block))
+        block |= mapping(data.get(self.block_key))
         self._add(block, mapping(data.get("delta")), index)
-        return self._pass(index, event, is_end=event.kind == self.keys.stop)
+        return self._pass(index, event, is_end=event.kind == self.block_stop)
 
     def _show(self, event: Event) -> bytes:
         """Renumber an event of a block for the client."""
-        data, key = event.data or {}, self.keys.at
+        data, key = event.data or {}, self.index_key
         index = data.get(key)
-        if event.kind == self.keys.start and self._name(self._parts[index]):
+        if event.kind == self.block_start and self._name(self._parts[index]):
             self._calls += 1
         return self._with_data(event, {**data, key: self._place(index)})
 
@@ -134,8 +129,8 @@ class BlockStream(PartStream):
 
     def _ended(self, data: Json) -> Json:
         """Return the end of a message; without a call that the client sees it is `end_turn`."""
-        is_call = data.get(self.keys.reason) == "tool_use" and not self._calls
-        return {**data, self.keys.reason: "end_turn"} if is_call else data
+        is_call = data.get(self.reason_key) == "tool_use" and not self._calls
+        return {**data, self.reason_key: "end_turn"} if is_call else data
 
     @abstractmethod
     def _add(self, block: Json, delta: Json, index: Any) -> None:
@@ -158,17 +153,15 @@ class AnthropicStream(BlockStream):
         dispatch_name: name of the tool through which others are called; empty without one.
     """
 
-    keys = Keys(
-        message_start="message_start",
-        start="content_block_start",
-        delta="content_block_delta",
-        stop="content_block_stop",
-        message_ends=("message_delta", "message_stop"),
-        error="error",
-        at="index",
-        block="content_block",
-        reason="stop_reason",
-    )
+    message_start = "message_start"
+    block_start = "content_block_start"
+    block_delta = "content_block_delta"
+    block_stop = "content_block_stop"
+    message_ends = ("message_delta", "message_stop")
+    error = "error"
+    index_key = "index"
+    block_key = "content_block"
+    reason_key = "stop_reason"
 
     _first_id = _id = ""
 
@@ -181,7 +174,7 @@ class AnthropicStream(BlockStream):
         return write({"type": "error", "error": error}, "error")
 
     def _handle(self, event: Event) -> bytes:
-        if event.kind == self.keys.message_start:
+        if event.kind == self.message_start:
             self._id = str(mapping((event.data or {}).get("message")).get("id") or "")
             self._first_id = self._first_id or self._id
             if self._id != self._first_id:
@@ -217,7 +210,7 @@ class AnthropicStream(BlockStream):
     def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
         kind, data = opened[0].kind, opened[0].data or {}
         piece = {"type": "input_json_delta", "partial_json": call["input"]}
-        delta = {"type": self.keys.delta, "index": data.get("index"), "delta": piece}
+        delta = {"type": self.block_delta, "index": data.get("index"), "delta": piece}
         block = {**call, "input": {}}
         return [Event(b"", {**data, "content_block": block}, kind), Event(b"", delta)]
 

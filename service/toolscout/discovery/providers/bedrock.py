@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from toolscout.discovery.providers.anthropic import Blocks, BlockStream, Keys
+from toolscout.discovery.providers.anthropic import Blocks, BlockStream
 from toolscout.discovery.providers.fields import (
     UNREADABLE,
     Json,
@@ -126,17 +126,15 @@ class BedrockStream(BlockStream):
     """The stream of `ConverseStream`."""
 
     splitter = FrameSplitter
-    keys = Keys(
-        message_start="messageStart",
-        start="contentBlockStart",
-        delta="contentBlockDelta",
-        stop="contentBlockStop",
-        message_ends=("messageStop", "metadata"),
-        error="",
-        at="contentBlockIndex",
-        block="start",
-        reason="stopReason",
-    )
+    message_start = "messageStart"
+    block_start = "contentBlockStart"
+    block_delta = "contentBlockDelta"
+    block_stop = "contentBlockStop"
+    message_ends = ("messageStop", "metadata")
+    error = ""
+    index_key = "contentBlockIndex"
+    block_key = "start"
+    reason_key = "stopReason"
 
     def response(self) -> Json:
         """Return the message with all its blocks."""
@@ -178,7 +176,7 @@ class BedrockStream(BlockStream):
         use = call["toolUse"]
         block = {key: value for key, value in use.items() if key != "input"}
         parts = ({"start": {"toolUse": block}}, {"delta": {"toolUse": {"input": use["input"]}}})
-        at = {self.keys.at: (opened[0].data or {}).get(self.keys.at)}
+        at = {self.index_key: (opened[0].data or {}).get(self.index_key)}
         events = zip(opened, parts, strict=False)  # a call without input has no pieces
         return [Event(b"", {**at, **part}, e.kind, e.headers) for e, part in events]
 

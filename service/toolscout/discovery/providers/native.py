@@ -102,9 +102,9 @@ class Native(Provider):
         """Return whether the model is of a version that loads tools."""
         return version_of(self.family, str(request.get("model"))) >= FIRST[self.family]
 
-    @abstractmethod
     def can_load(self, request: Json) -> bool:
         """Return whether a search that we make ourselves may end the conversation of a request."""
+        return True
 
     @abstractmethod
     def searching(self, call: Call) -> Json:
@@ -163,10 +163,6 @@ class NativeResponses(Native, OpenAIResponses):
             if is_search(item, NATIVE)
         ]
         return [*super().calls(response), *searches]
-
-    def can_load(self, request: Json) -> bool:
-        """Return True: items may be added after any."""
-        return True
 
     def with_words(self, request: Json, text: str) -> Json:
         """Return the request with an item of the developer at its end."""
