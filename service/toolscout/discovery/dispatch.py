@@ -25,12 +25,10 @@ DESCRIPTION = (
     "Tools that are listed beside this one are called directly."
 )
 
+_ARGUMENTS = {"type": "object", "description": "Those of the tool", "properties": {}}
 SCHEMA: Json = {
     "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "arguments": {"type": "object", "description": "Those of the tool", "properties": {}},
-    },
+    "properties": {"name": {"type": "string"}, "arguments": _ARGUMENTS},
     "required": ["name", "arguments"],
 }
 

@@ -189,12 +189,9 @@ class Exchange(msgspec.Struct):
         self.forwards += 1
         if self.forwards > 1 and _ONCE in headers:  # a provider would repeat its first answer
             headers[_ONCE] = f"{headers[_ONCE]}-{self.forwards}"
+        extensions = request.extensions
         return httpx2.Request(
-            request.method,
-            request.url,
-            headers=headers,
-            content=content,
-            extensions=request.extensions,
+            request.method, request.url, headers=headers, content=content, extensions=extensions
         )
 
 

@@ -45,13 +45,13 @@ else:
 
 NAMED = 100
 PER_WORD = 10
+Tools = Sequence[Any] | Offer
+
 _KEYWORD = re.compile(r"[a-z0-9_-]+")
 _PART = re.compile(r"[a-z0-9]+")
 
 
-def filter_tools(
-    query: str, tools: Sequence[Any] | Offer, **limits: Any
-) -> tuple[list[str], list[str]]:
+def filter_tools(query: str, tools: Tools, **limits: Any) -> tuple[list[str], list[str]]:
     """Split tools of any shape into names kept and names deferred; limits of `keep_relevant`.
 
     Both are in the order of scores, equal ones in that of the request. Pinned and expanded tools
@@ -62,9 +62,7 @@ def filter_tools(
     return keep_relevant(candidates, query, **limits)
 
 
-def search(
-    pattern: str, tools: Sequence[Any] | Offer, max_results: int = DEFAULT_TOP_K
-) -> list[str]:
+def search(pattern: str, tools: Tools, max_results: int = DEFAULT_TOP_K) -> list[str]:
     """Cut the result of `regex_search` at `max_results`, by relevance."""
     found = regex_search(pattern, tools, (), max_results)
     cap = max_results if max_results >= 1 else DEFAULT_TOP_K
@@ -76,10 +74,7 @@ def search(
 
 
 def regex_search(
-    pattern: str,
-    tools: Sequence[Any] | Offer,
-    always_keep: Collection[str] = (),
-    max_results: int = DEFAULT_TOP_K,
+    pattern: str, tools: Tools, always_keep: Collection[str] = (), max_results: int = DEFAULT_TOP_K
 ) -> list[str]:
     """Names of all tools that match or are pinned, in request order; a blank pattern has none.
 

@@ -158,16 +158,14 @@ class Preparation:
             return request
         try:
             upstream = upstream._replace(model=str(request.get("model")))
-            resumed = provider.resumed(request, upstream.scope)
-            return self._begin(resumed, provider, session, upstream)
+            return self._begin(provider.resumed(request, upstream.scope), session, upstream)
         except Exception:
             logger.warning("a request could not be prepared and is forwarded as it came")
             return request
 
-    def _begin(
-        self, request: Json, provider: Provider, session: str | None, upstream: Upstream
-    ) -> Turn | Json:
+    def _begin(self, request: Json, session: str | None, upstream: Upstream) -> Turn | Json:
         strategy, scope = self.config.strategy, upstream.scope
+        provider = provider_named(upstream.interface)
         tools = provider.tools(request)
         if strategy == "passthrough" or provider.passes(request):
             return request

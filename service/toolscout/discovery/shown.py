@@ -35,19 +35,20 @@ class Shown:
         self._room = None if limit is None else max(0, limit - len(offer.unnamed))
         self._visible: dict[str, None] = {}
         self._fitting_first: set[str] = set()
-        self._known: list[str] = []
-        self._found: list[str] = []
-        self._near: list[str] = []
+        self._known: dict[str, None] = {}
+        self._found: dict[str, None] = {}
+        self._brought: dict[str, None] = {}
+        """Of those found, the ones that answered a search."""
+        self._near: dict[str, None] = {}
         self._nearest: tuple[str, Sequence[str]] = "", ()
         """A query, and the names nearest to it."""
-        self._brought: dict[str, None] = {}
         # A tool that ends the part of the prompt that is cached stays where it is.
         tools = offer.by_name.items()
         self.keep(name for name, tool in tools if isinstance(tool, dict) and MARKER in tool)
 
     def keep(self, names: Iterable[str]) -> None:
         """Make tools visible from the first request on."""
-        self._visible.update({name: None for name in names if name in self._offer.by_name})
+        self._visible.update(dict.fromkeys(n for n in names if n in self._offer.by_name))
 
     def keep_found(self, names: Iterable[str]) -> None:
         """Do the same with tools that a search has found for the first message."""
@@ -56,26 +57,19 @@ class Shown:
 
     def drop(self, names: Collection[str]) -> None:
         """Show these tools no more, because the provider refuses them."""
-        for name in names:
-            self._visible.pop(name, None)
-            self._brought.pop(name, None)
-        self._known, self._found, self._near = (
-            [name for name in shown if name not in names]
-            for shown in (self._known, self._found, self._near)
-        )
+        for shown in (self._visible, self._known, self._found, self._brought, self._near):
+            for name in names:
+                shown.pop(name, None)
         self._nearest = "", ()
 
     def know(self, names: Iterable[str]) -> None:
         """Take tools as found before the turn, instead of those taken so before."""
-        self._known = [
-            name
-            for name in dict.fromkeys(names)
-            if name in self._offer.by_name and name not in self._visible
-        ]
+        hidden = self._offer.by_name.keys() - self._visible.keys()
+        self._known = dict.fromkeys(name for name in names if name in hidden)
 
     def guess(self, query: str) -> None:
         """Show what is near to a query where there is room, until something is found."""
-        self._near = self.every(query)
+        self._near = dict.fromkeys(self.every(query))
 
     def find(self, names: Iterable[str], is_answer: bool = True) -> tuple[list[str], list[str]]:
         """Show found tools; return those that can be shown, and those that were not shown before.
@@ -84,18 +78,19 @@ class Shown:
             names: those found; raw definitions that are no objects are left out.
             is_answer: whether they answer a search, so that they stay in the conversation.
         """
-        shown, new = [], []
+        shown = []
+        new: dict[str, None] = {}
         for name in names:
             if not isinstance(self._offer.by_name.get(name), dict):
                 logger.warning("skipping a found tool without a valid definition")
                 continue
             shown.append(name)
             if not (name in self._visible or name in self._known or name in self._found):
-                new.append(name)
-        self._found = [*new, *self._found] if self._order == "rank" else [*self._found, *new]
+                new[name] = None
+        self._found = new | self._found if self._order == "rank" else self._found | new
         if is_answer:
-            self._brought.update(dict.fromkeys(new))
-        return shown, new
+            self._brought |= new
+        return shown, [*new]
 
     def places(self, called: Sequence[str], seen: Collection[str]) -> tuple[int, int, int]:
         """Count calls of tools visible without a search, of found ones, and of others.
@@ -145,9 +140,8 @@ class Shown:
 
     def every(self, query: str) -> list[str]:
         """Return all names, or of too many those already shown and those nearest to a query."""
-        names = self._offer.names
-        room = self._room
-        if room is None or len(names) <= room:
+        names, room = self._offer.names, self._room
+        if self.has_room_for_all:
             return list(names)
         if self._nearest[0] != query or not self._nearest[1]:  # 10,000 tools take 0.2 s
             limits = {"min_tools": room, "max_tools": room, "target_ratio": 1.0}
@@ -162,11 +156,10 @@ class Shown:
         if self._order == "catalog":
             return Tools(every, (), offer.pick(name for name in offer.names if name in shown), ())
         first = offer.pick(name for name in offer.names if name in self._visible and name in shown)
-        before = dict.fromkeys([*self._known, *self._near])
-        known, found = (
-            [offer.by_name[name] for name in names if name in shown and name not in self._visible]
-            for names in ((n for n in before if n not in self._found), self._found)
-        )
+        later = shown - self._visible.keys()
+        found = [offer.by_name[name] for name in self._found if name in later]
+        before = (name for name in self._known | self._near if name not in self._found)
+        known = [offer.by_name[name] for name in before if name in later]
         if self._order == "rank":
             return Tools(every, first, [*found, *known], ())
         return Tools(every, first, known, found)

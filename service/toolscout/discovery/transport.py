@@ -136,15 +136,9 @@ class _Exchanges:
 
     async def _answer(self, exchange: Exchange) -> httpx2.Response:
         """Return the response for the SDK."""
-        begun = await self.discovery.prepare(
-            exchange.body,
-            exchange.provider,
-            None,
-            exchange.scope,
-            exchange.streams,
-            in_thread=len(exchange.request.content) > LARGE_BYTES,
-            address=exchange.address,
-        )
+        about = exchange.body, exchange.provider, None, exchange.scope, exchange.streams
+        is_large = len(exchange.request.content) > LARGE_BYTES
+        begun = await self.discovery.prepare(*about, in_thread=is_large, address=exchange.address)
         if not isinstance(begun, Turn):
             is_same = begun is exchange.body
             return await self._send(exchange.request if is_same else exchange.forward(begun))

@@ -51,12 +51,9 @@ class ToolSelectionMiddleware(AgentMiddleware):
             return request
         messages = _asked(request.messages)
         questions = [message["content"] for message in messages if "content" in message]
+        question = questions[-1] if questions else ""
         selection = self._selector.select(
-            questions[-1] if questions else "",
-            request.tools,
-            self._top_k,
-            self._always_keep,
-            fields={"messages": messages},
+            question, request.tools, self._top_k, self._always_keep, fields={"messages": messages}
         )
         offer = Offer(request.tools)
         names = offer.endings(request.tool_choice in ("any", "required"))

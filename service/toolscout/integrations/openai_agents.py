@@ -50,11 +50,8 @@ class SelectingModel(Model):
         offer = Offer(functions)
         names = offer.endings(settings.tool_choice == "required")
         ending = [offer.by_name[name] for name in names if name not in found.names]
-        return [
-            *found.tools,
-            *ending,
-            *(tool for tool in tools if not isinstance(tool, FunctionTool)),
-        ]
+        others = [tool for tool in tools if not isinstance(tool, FunctionTool)]
+        return [*found.tools, *ending, *others]
 
 
 class SelectingProvider(ModelProvider):

@@ -13,22 +13,16 @@ from toolscout.errors import InvalidArgument
 
 __all__ = ["PROVIDERS", "Call", "Json", "Provider", "ProviderName", "native_of", "provider_named"]
 
-PROVIDERS: dict[ProviderName, Provider] = {
-    provider.name: provider
-    for provider in (
-        OpenAIChat(),
-        OpenAIResponses(),
-        Anthropic(),
-        BedrockConverse(),
-        AnthropicOnBedrock(),
-        Gemini(),
-    )
-}
+
+def _by_name(*providers: Provider) -> dict[ProviderName, Provider]:
+    return {provider.name: provider for provider in providers}
 
 
-NATIVE: dict[ProviderName, Provider] = {
-    provider.name: provider for provider in (NativeResponses(), NativeAnthropic())
-}
+PROVIDERS = _by_name(
+    *(OpenAIChat(), OpenAIResponses(), Anthropic(), BedrockConverse()),
+    *(AnthropicOnBedrock(), Gemini()),
+)
+NATIVE = _by_name(NativeResponses(), NativeAnthropic())
 """The same interfaces with the provider's own deferred loading, where there is one."""
 
 

@@ -14,14 +14,7 @@ from typing import Any
 from zlib import crc32
 
 from toolscout.discovery.providers.anthropic import Blocks, BlockStream
-from toolscout.discovery.providers.fields import (
-    UNREADABLE,
-    Json,
-    decode,
-    encode,
-    mapping,
-    names_once,
-)
+from toolscout.discovery.providers.fields import UNREADABLE, Json, decode, encode, mapping
 from toolscout.discovery.providers.provider import Choice, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import Event, Splitter, Stream
 
@@ -207,8 +200,8 @@ class BedrockConverse(Blocks):
     def choice(self, request: Json) -> Choice:
         """Return what `toolConfig.toolChoice` says."""
         choice = mapping(mapping(request.get("toolConfig")).get("toolChoice"))
-        names = names_once([mapping(choice.get("tool")).get("name")])
-        return Choice("any" in choice, names)
+        name = mapping(choice.get("tool")).get("name")
+        return Choice("any" in choice, [name] if isinstance(name, str) else [])
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return a tool specification."""

@@ -176,13 +176,13 @@ class NativeResponses(Native, OpenAIResponses):
 
     def results(self, results: Results) -> list[Json]:
         """Return the definitions that each search loads."""
+        over = {"status": "completed", "execution": "client"}
         outputs: list[Json] = [
             {
                 "type": "tool_search_output",
                 "call_id": call.id,
-                "status": "completed",
-                "execution": "client",
-                "tools": grouped([self.deferred(tool) for tool in tools]),
+                **over,
+                "tools": grouped(map(self.deferred, tools)),
             }
             for call, _, tools in results
         ]

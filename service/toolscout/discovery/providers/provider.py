@@ -287,14 +287,6 @@ class Provider:
         return turn.get("role", self.default_role) == "user"
 
 
-QUERY_SCHEMA: Json = {
-    "type": "object",
-    "properties": {
-        "query": {
-            "type": "string",
-            "description": "What the tool should do, in a few words, or its name",
-        }
-    },
-    "required": ["query"],
-}
+_QUERY = {"type": "string", "description": "What the tool should do, in a few words, or its name"}
+QUERY_SCHEMA: Json = {"type": "object", "properties": {"query": _QUERY}, "required": ["query"]}
 """The input of the search tool."""
