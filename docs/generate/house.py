@@ -105,7 +105,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_740,
+        4_720,
     ),
     "gateways": Product(
         "hosts and servers",

@@ -1,5 +1,6 @@
 """What a flow reports to the service, and that nothing waits for it."""
 
+import asyncio
 import json
 import os
 import threading
@@ -223,7 +224,7 @@ def test_a_service_that_does_not_learn_is_asked_once(discovery, service, status)
     for number in range(3):
         asked = request(f"please help {number}")
         teach(discovery, asked, asking("read it"), Said(calls=(READ,)))
-        discovery.reporter.flush()
+        asyncio.run(discovery.reporter.flush())
     assert len(service.posts) == 1
 
 

@@ -122,9 +122,7 @@ def _minimal(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 def _foreign(value: Any) -> Any:
     """Objects inside a definition that JSON has no form for."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    return str(value)
+    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 NO_DIGESTS_S = 60.0

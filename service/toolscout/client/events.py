@@ -125,8 +125,8 @@ def log_event(event: SearchEvent) -> None:
 
     An open circuit is a warning once per opening.
     """
-    quiet = event.status != "fell_open" or event.is_repeated
-    level = logging.INFO if quiet else logging.WARNING
+    is_new = event.status == "fell_open" and not event.is_repeated
+    level = logging.WARNING if is_new else logging.INFO
     if logger.isEnabledFor(level):
         fields: dict[str, Any] = {"tool_search": msgspec.structs.asdict(event)}
         logger.log(level, "tool search %s", _summary(event), extra=fields)

@@ -123,8 +123,7 @@ class _WarnOnce(logging.Handler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
         if not self.failed:
             self.failed = True
-            error = type(sys.exception()).__name__
-            logger.warning("events cannot be written (%s)", error)
+            logger.warning("events cannot be written (%s)", type(sys.exception()).__name__)
 
 
 class _File(_WarnOnce, RotatingFileHandler):

@@ -249,10 +249,10 @@ def _values(
         ConfigurationError: a key is neither a field of its kind nor one of the others.
     """
     values = {}
-    known = (*kind.__struct_fields__, *others)
+    names = (*kind.__struct_fields__, *others)
     for key, value in section.items():
-        if key not in known:
-            raise ConfigurationError(f"{prefix}{key}: unknown key{did_you_mean(key, known)}")
+        if key not in names:
+            raise ConfigurationError(f"{prefix}{key}: unknown key{did_you_mean(key, names)}")
         if key not in others:
             filled = _filled(f"{prefix}{key}", value)
             if filled is not None and (filled != "" or key not in _MAY_BE_EMPTY):

@@ -71,7 +71,7 @@ class Flow(Preparation):
             begun = await asyncio.to_thread(begin) if in_thread and self.waits else begin()
             if self._only_asks:
                 if isinstance(begun, Turn) and begun.user_query:
-                    await self._ask(**self._question(begun, begun.user_query, loop=0))
+                    await self._find(begun, begun.user_query, loop=0)
                 return request
             if isinstance(begun, Turn):
                 is_first = self.config.strategy == "hybrid-first" or not begun.can_search
@@ -94,29 +94,27 @@ class Flow(Preparation):
         else:  # nobody will answer the model's searches either
             turn.show_without_answer()
 
-    async def _ask(self, **question: Any) -> Selection[Any]:
-        """Ask the service."""
-        return await result_of(self.selector.select(**question))
-
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
         """Answer the searches of one response, side by side where that does not block."""
-        if not self.waits:
-            return [(call, await self._answer(turn, call)) for call in calls]
-        async with self._places.here():
-            selections = await asyncio.gather(*(self._answer(turn, call) for call in calls))
-        return list(zip(calls, selections, strict=True))
 
-    async def _answer(self, turn: Turn, call: Call) -> Selection[Any]:
-        """Answer one search."""
-        if not call.query.strip():
-            return NO_QUERY
-        return await self._find(turn, call.query, turn.rounds + 1)
+        async def answered(call: Call) -> Found:
+            if not call.query.strip():
+                return call, NO_QUERY
+            return call, await self._find(turn, call.query, turn.rounds + 1)
+
+        if not self.waits:
+            return [await answered(call) for call in calls]
+        async with self._places.here():
+            return await asyncio.gather(*map(answered, calls))
 
     async def _find(self, turn: Turn, query: str, loop: int) -> Selection[Any]:
         """Search for tools, here or by the service."""
-        question = self._question(turn, query, loop)
+        offer: Any = turn.offer
+        # Pins are not searched for, and those that are found take no place.
+        top_k = self.config.max_search_results + len(turn.shown.pins)
         is_local = self.config.strategy == "tool-search"
-        selection = self._local_search(**question) if is_local else await self._ask(**question)
+        search = self._local_search if is_local else self.selector.select
+        selection = await result_of(search(query, offer, top_k, session=turn.session, loop=loop))
         return turn.shown.limited(selection, self.config.max_search_results)
 
     async def complete_turn(self, begun: Turn | Json, forward: AsyncForward[Body]) -> Body:
@@ -150,12 +148,11 @@ class Flow(Preparation):
         """Search what a stream asks for; None if nothing is to be forwarded after it."""
         try:
             response = stream.response()
-            calls = turn.searches(response)
-            found = await self._search(turn, calls) if calls else []
-            return turn.resume(response, found) if found else None
+            if calls := turn.searches(response):
+                return turn.resume(response, await self._search(turn, calls))
         except Exception:  # the client has the answer, which was paid for
             logger.exception("the end of a stream could not be read; it is not searched")
-            return None
+        return None
 
     async def stream_turn(
         self, turn: Turn, opened: AsyncIterator[bytes], forward: AsyncOpen
@@ -269,7 +266,7 @@ class AsyncToolDiscovery(Flow):
     async def aclose(self) -> None:
         """Send what is left to report, for at most half a second, and close the selector."""
         if self.reporter is not None:
-            await self.reporter.aflush()
+            await self.reporter.flush()
         await self.selector.aclose()
 
 
@@ -335,5 +332,5 @@ class ToolDiscovery(Flow):
     def close(self) -> None:
         """Send what is left to report, for at most half a second, and close the selector."""
         if self.reporter is not None:
-            self.reporter.flush()
+            run(self.reporter.flush())
         self.selector.close()

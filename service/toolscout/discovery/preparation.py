@@ -200,7 +200,7 @@ class Preparation:
         if strategy == "relevance":
             is_kept = is_unknown or provider.keeps_tools(request)
             return request if is_kept else self._filtered(request, provider, offer, name)
-        turn = Turn(request, provider, offer, name, self._turn_settings, upstream, visible)
+        turn = Turn(request, offer, self._turn_settings, upstream, visible)
         if provider.keeps_tools(request) and not turn.is_native:
             self._tell_of_threads()
         elif not is_unknown or (turn.is_native and not turn.shown.has_room_for_all):
@@ -273,17 +273,6 @@ class Preparation:
         about = (self.config.strategy, provider, session, len(offer.names), len(shown), *tokens)
         event = events.TurnEvent(stage, *about, *counts)
         events.notify(self._turn_observers, event, "turns")
-
-    def _question(self, turn: Turn, query: str, loop: int) -> dict[str, Any]:
-        """Return the selector's arguments for a search within a turn."""
-        return {
-            "pattern": query,
-            "tools": turn.offer,
-            # Pins are not searched for, and those that are found take no place.
-            "top_k": self.config.max_search_results + len(turn.shown.pins),
-            "session": turn.session,
-            "loop": loop,
-        }
 
     def _local_search(
         self, pattern: str, tools: Offer, top_k: int, session: str, loop: int

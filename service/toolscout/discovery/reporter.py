@@ -52,9 +52,7 @@ def reporter_of(selector: AsyncSelector | Selector) -> "Reporter | None":
     """Return a reporter to the service of a selector; None if it has no place for feedback."""
     channel = selector.channel
     path = None if channel is None else feedback_path(channel.connections.url.path)
-    if channel is None or path is None:
-        return None
-    return Reporter(channel, path, selector)
+    return None if channel is None or path is None else Reporter(channel, path, selector)
 
 
 class Reporter:
@@ -90,19 +88,14 @@ class Reporter:
             self.dropped += 1
         self._wake()
 
-    def flush(self) -> None:
-        """Wait for the queued observations to be sent, for at most half a second."""
-        with suppress(Exception):
-            self._wake()
-            if isinstance(self._sender, futures.Future):
-                self._sender.result(CLOSE_S)
-
-    async def aflush(self) -> None:
-        """As `flush`, in an event loop."""
+    async def flush(self) -> None:
+        """Wait, or block, until the queued observations are sent, for at most half a second."""
         with suppress(Exception):
             self._wake()
             if isinstance(self._sender, asyncio.Task):
                 await asyncio.wait((self._sender,), timeout=CLOSE_S)
+            elif self._sender is not None:
+                self._sender.result(CLOSE_S)
 
     def _wake(self) -> None:
         """Start sending, unless that is under way or has to wait."""

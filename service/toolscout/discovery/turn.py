@@ -19,7 +19,7 @@ from toolscout.client.selection import Reason, Selection
 from toolscout.discovery.dispatch import NAME, Dispatch
 from toolscout.discovery.history import History, seed_of
 from toolscout.discovery.left_out import Refused, Upstream
-from toolscout.discovery.providers import Call, Json, Provider, native_of
+from toolscout.discovery.providers import Call, Json, Provider, native_of, provider_named
 from toolscout.discovery.providers.calls import is_of_model
 from toolscout.discovery.providers.fields import summed
 from toolscout.discovery.providers.native import Native
@@ -35,23 +35,22 @@ class Turn:
     """A request whose tools are deferred, until it is answered.
 
     Args:
-        search: the request, without a search of the caller's own.
+        request: as it came, without a search of the caller's own.
         offer: the tools of the request; without any, those that its session deferred last.
-        session: the conversation; empty when it is unknown.
-        upstream: where the request goes, and whose it is.
+        settings: those of all turns of a flow.
+        upstream: where the request goes, whose it is, and in which conversation.
         visible: names of tools that stay visible.
     """
 
-    def __init__(  # noqa: PLR0913  # what a turn begins with
+    def __init__(
         self,
         request: Json,
-        provider: Provider,
         offer: Offer,
-        session: str,
         settings: TurnSettings,
         upstream: Upstream,
         visible: Sequence[str] = (),
     ) -> None:
+        provider, session = provider_named(upstream.interface), upstream.session
         self.session, self.offer = session, offer
         self.rounds = self.search_count = 0
         """Forwards after a search, and searches that were answered."""

@@ -50,8 +50,7 @@ class ToolSelectionMiddleware(AgentMiddleware):
         if len(request.tools) <= self._top_k or not is_open:
             return request
         messages = _asked(request.messages)
-        questions = [message["content"] for message in messages if "content" in message]
-        question = questions[-1] if questions else ""
+        question = next((m["content"] for m in reversed(messages) if "content" in m), "")
         selection = self._selector.select(
             question, request.tools, self._top_k, self._always_keep, fields={"messages": messages}
         )

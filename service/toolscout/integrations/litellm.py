@@ -106,8 +106,7 @@ class ToolscoutHook(CustomLogger):
         begun = await self.discovery.prepare(request, shape, scope=scope, address=address)
         prepared = begun.request if isinstance(begun, Turn) else begun
         if isinstance(begun, Turn):
-            sent = frozenset(data) - OF_ONE_FORWARD
-            self._open.put(call, OpenTurn(begun, call_type, sent))
+            self._open.put(call, OpenTurn(begun, call_type, frozenset(data) - OF_ONE_FORWARD))
         if prepared is not request:
             for key in CHANGED & data.keys():
                 del data[key]

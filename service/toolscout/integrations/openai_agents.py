@@ -43,8 +43,7 @@ class SelectingModel(Model):
         if searched or forced or len(functions) <= self._options["top_k"]:
             return tools
         messages = _asked(given)
-        questions = [message["content"] for message in messages if "content" in message]
-        question = questions[-1] if questions else ""
+        question = next((m["content"] for m in reversed(messages) if "content" in m), "")
         options = {**self._options, "fields": {"messages": messages}}
         found = await self._selector.select(question, functions, **options)
         offer = Offer(functions)

@@ -86,7 +86,11 @@ class BlockStream(PartStream):
     def _handle(self, event: Event) -> bytes:
         data = event.data or {}
         if event.kind in (self.block_start, self.block_delta, self.block_stop):
-            return self._handle_block(event, data.get(self.index_key))
+            index = data.get(self.index_key)
+            block = self._parts.setdefault(index, {})
+            block |= mapping(data.get(self.block_key))
+            self._add(block, mapping(data.get("delta")), index)
+            return self._pass(index, event, is_end=event.kind == self.block_stop)
         if event.kind == self.message_start:
             self._count_usage(mapping(data.get("message")))
             started, self._started = self._started, True
@@ -100,13 +104,6 @@ class BlockStream(PartStream):
             self._waiting, self._held, self._calls = [], [], 0
             self._parts, self._inputs, self._places = {}, {}, {}
         return event.raw
-
-    def _handle_block(self, event: Event, index: Any) -> bytes:
-        data = event.data or {}
-        block = self._parts.setdefault(index, {})
-        block |= mapping(data.get(self.block_key))
-        self._add(block, mapping(data.get("delta")), index)
-        return self._pass(index, event, is_end=event.kind == self.block_stop)
 
     def _show(self, event: Event) -> bytes:
         """Renumber an event of a block for the client."""
@@ -188,9 +185,6 @@ class AnthropicStream(BlockStream):
         if self._spent is not None and "usage" in data:
             data["usage"] = add(self._spent, self._usage)
         return self._with_data(event, data)
-
-    def _write(self, event: Event, data: Json) -> bytes:
-        return write(data, str(data.get("type")))
 
     def _is_thinking(self, part: Json) -> bool:
         return part.get("type") in ("thinking", "redacted_thinking")

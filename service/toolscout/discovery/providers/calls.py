@@ -3,7 +3,7 @@
 with_calls(message, lambda name, arguments: ("call_tool", {"name": name, …}))
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from toolscout.discovery.providers.fields import (
@@ -108,6 +108,13 @@ def call_in(part: Json) -> Call | None:
     if name and isinstance(space, str) and space:
         name = f"{space}.{name}"
     return Call(str(id_ or ""), name, call.get(arguments_key))
+
+
+def parts_in(message: Json) -> Iterator[Json]:
+    """Yield a message, which may be a call or a result itself, and its parts."""
+    yield message
+    for key in ("tool_calls", "content", "parts"):
+        yield from mappings(message.get(key))
 
 
 def is_other(part: Json) -> bool:
@@ -247,8 +254,7 @@ def mark_of(message: Any) -> str:
     leave thoughts out, so neither spaces nor thoughts count.
     """
     given = mapping(message)
-    lists = (mappings(given.get(key)) for key in ("tool_calls", "content", "parts"))
-    for part in (given, *(part for parts in lists for part in parts)):
+    for part in parts_in(given):
         if (call := call_in(part)) is not None and (call.id or call.name):
             return str(call.id or encode([call.name, call.raw]))
     return words_of(given)

@@ -127,8 +127,8 @@ class Native(Provider):
         if not tools:
             return request
         names = [str(mapping(tool).get("name")) for tool in tools]
-        place = len(self.history(request))
-        call = Call(f"loaded_{place}", search_name, {"query": " ".join(names)})
+        id_ = f"loaded_{len(self.history(request))}"
+        call = Call(id_, search_name, {"query": " ".join(names)})
         return self.continued(request, self.searching(call), [SearchResult(call, "", tools)])
 
     def offered(self, request: Json, search: Any, tools: Tools) -> Json:

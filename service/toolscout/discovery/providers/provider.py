@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from toolscout.common.lru import Lru
-from toolscout.discovery.providers.calls import UNNAMED, Call, Remover, call_in, is_other
+from toolscout.discovery.providers.calls import UNNAMED, Call, Remover, call_in, is_other, parts_in
 from toolscout.discovery.providers.fields import (
     Json,
     changed_at,
@@ -193,7 +193,7 @@ class Provider:
 
     def recent(self, request: Json) -> list[str]:
         """Return names of tools that the conversation has called already, each once."""
-        parts = (part for turn in self.turns(request) for part in self.parts_of(turn))
+        parts = (part for turn in self.turns(request) for part in parts_in(turn))
         return names_once(call.name for part in parts if (call := call_in(part)) and call.name)
 
     def passes(self, request: Json) -> bool:

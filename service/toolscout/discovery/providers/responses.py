@@ -9,11 +9,11 @@ searched, and goes back into its namespace before the request is sent.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolscout.discovery.providers.calls import Call, call_in, without_dispatch
+from toolscout.discovery.providers.calls import Call, without_dispatch
 from toolscout.discovery.providers.chat import MAX_TOOLS
-from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
+from toolscout.discovery.providers.fields import Json, mapping, mappings
 from toolscout.discovery.providers.provider import LAST_IDS, Provider, ProviderName, Results
-from toolscout.discovery.providers.stream import Event, PartStream, Stream, write
+from toolscout.discovery.providers.stream import Event, PartStream, Stream
 
 _SPACE = "namespace_description"
 
@@ -161,9 +161,6 @@ class ResponsesStream(PartStream):
         self._sequence += 1
         return {**data, "sequence_number": self._sequence - 1}
 
-    def _write(self, event: Event, data: Json) -> bytes:
-        return write(data, str(data.get("type")))
-
     def _seen(self, response: Json, is_final: bool) -> Json:
         """Return the response of an event as the client sees it."""
         seen = without_searches(response, self._search_name)
@@ -253,11 +250,6 @@ class OpenAIResponses(Provider):
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
         """Return the request with other tools, functions back in their namespaces."""
         return super().with_tools(request, grouped(tools))
-
-    def recent(self, request: Json) -> list[str]:
-        """Return names in `function_call` items."""
-        calls = map(call_in, self.turns(request))
-        return names_once(call.name for call in calls if call is not None and call.name)
 
     def _read(self, response: Json) -> list[tuple[Json, Call | None]]:
         """Return the items; a call that the API has answered itself (a hosted shell) is none."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.discovery.providers.calls import is_of_model
+from toolscout.discovery.providers.calls import is_of_model, parts_in
 from toolscout.discovery.providers.fields import UNREADABLE, Json, mapping, mappings
 
 MAX_ERROR_CHARS = 1024 * 1024
@@ -69,8 +69,7 @@ def results_of(messages: Iterable[Json]) -> dict[str, bool]:
 
 def _results_in(message: Json) -> Iterator[tuple[str, str, bool]]:
     """Yield the id of each call, the name of its tool where the result has it, and its failure."""
-    lists = (mappings(message.get(key)) for key in ("content", "parts"))
-    for part in (message, *(part for parts in lists for part in parts)):
+    for part in parts_in(message):
         if part.get("role") == "tool":
             yield _text(part, "tool_call_id"), "", _is_error(part.get("content"))
         elif part.get("type") == "function_call_output":

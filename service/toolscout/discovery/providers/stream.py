@@ -232,6 +232,9 @@ class PartStream(Stream):
         name = self._name(self._parts.get(key, {}))
         return name == self._dispatch_name if name else name == "" and not self._held
 
+    def _write(self, event: Event, data: Json) -> bytes:
+        return write(data, str(data.get("type")))
+
     def _name(self, part: Json) -> str | None:
         """Return the name of the function that a part calls, empty while it is unknown."""
         call = None if is_other(part) else call_in(part)
