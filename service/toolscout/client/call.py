@@ -23,7 +23,7 @@ from toolscout import __version__
 from toolscout.client import answer
 from toolscout.client.answer import AnswerError
 from toolscout.client.breaker import CircuitBreaker, RetryBudget
-from toolscout.client.connections import Connections, Reply
+from toolscout.client.connections import Connections, Post, Reply
 from toolscout.client.encoding import Digests, Encoder
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
@@ -189,7 +189,8 @@ class Channel:
         while True:
             call.attempts += 1
             body = _body(call, catalog)
-            reply = await self.connections.post(headers, body, call.deadline, times=call.times)
+            post = Post(headers, body, call.deadline, times=call.times)
+            reply = await self.connections.post(post)
             if digests and catalog is not whole and _is_refused(reply, digest):
                 # The tools follow in the remaining time; this is not counted as a retry.
                 catalog = whole

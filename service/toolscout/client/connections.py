@@ -61,6 +61,19 @@ class Reply(msgspec.Struct, frozen=True):
         return 200 <= self.status < 300
 
 
+class Post(msgspec.Struct):
+    """A request."""
+
+    headers: dict[str, str]
+    body: bytes
+    deadline: float
+    """When it must be answered, in monotonic seconds."""
+    path: str | None = None
+    """None for that of the endpoint."""
+    times: list[float] = []
+    """When it began, and when it had a connection."""
+
+
 TOO_LATE = Reply(detail="no usable answer within the timeout")
 NO_CONNECTION = Reply(detail="no connection was free within the timeout", blame=False)
 NO_TIME = Reply(detail="no time was left for a request", blame=False)
@@ -87,34 +100,22 @@ class Connections:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[Reply]] = set()
 
-    async def post(
-        self,
-        headers: dict[str, str],
-        body: bytes,
-        deadline: float,
-        path: str | None = None,
-        times: list[float] | None = None,
-    ) -> Reply:
-        """Send a request and read its answer before the deadline (monotonic seconds).
-
-        Without a path it goes to that of the endpoint. Failures are returned, never raised. `times`
-        get when the request began and when it had a connection.
-        """
-        times = [] if times is None else times
-        times[:] = [monotonic()]
-        if deadline <= times[0]:
+    async def post(self, post: Post) -> Reply:
+        """Send a request and read its answer before the deadline; failures are returned."""
+        begun = monotonic()
+        post.times[:] = [begun]
+        if post.deadline <= begun:
             return NO_TIME
-        url = self.url if path is None else self.url.copy_with(path=path)
-        task = asyncio.ensure_future(self._exchange(url, headers, body, deadline, times))
+        task = asyncio.ensure_future(self._exchange(post))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
-            await asyncio.wait((task,), timeout=deadline - times[0])
+            await asyncio.wait((task,), timeout=post.deadline - begun)
         finally:
             if not task.done():
                 task.cancel()
         if not task.done():
-            return too_late(times)
+            return too_late(post.times)
         return CLOSED if task.cancelled() else task.result()
 
     async def aclose(self) -> None:
@@ -130,24 +131,18 @@ class Connections:
         for _ in range(2):  # a socket closes one turn of the loop later
             await asyncio.sleep(0)
 
-    async def _exchange(  # noqa: PLR0911  # one end for each way an exchange ends
-        self,
-        url: httpx2.URL,
-        headers: dict[str, str],
-        body: bytes,
-        deadline: float,
-        times: list[float],
-    ) -> Reply:
+    async def _exchange(self, post: Post) -> Reply:  # noqa: PLR0911  # one for each way it ends
         reused = True
         answered = False
 
         async def trace(event: str, _: dict[str, Any]) -> None:
             nonlocal reused
-            if len(times) == 1:  # the first event comes when a connection is free
-                times.append(monotonic())
+            if len(post.times) == 1:  # the first event comes when a connection is free
+                post.times.append(monotonic())
             if event.endswith("connect_tcp.started"):
                 reused = False
 
+        url = self.url if post.path is None else self.url.copy_with(path=post.path)
         try:
             client = self._connected()
         except Exception as error:
@@ -157,10 +152,10 @@ class Connections:
                 "POST",
                 # The HTTP library logs the URL of every request; a query may hold a key.
                 url.copy_with(query=None, fragment=None),
-                content=body,
-                headers=headers,
+                content=post.body,
+                headers=post.headers,
                 extensions={"trace": trace, **({"target": url.raw_path} if url.query else {})},
-                timeout=httpx2.Timeout(None, connect=CONNECT_SHARE * (deadline - monotonic())),
+                timeout=httpx2.Timeout(None, connect=CONNECT_SHARE * (post.deadline - monotonic())),
             ) as response:
                 answered = True
                 return await _read(response)

@@ -39,11 +39,6 @@ class Offer:
     Those are built-ins, and what is no tool of any known shape; `odd` has the positions of these.
     """
 
-    __slots__ = (
-        *("_by_name", "_digest", "_items", "_named"),
-        *("encoded", "names", "odd", "tokens", "unnamed"),
-    )
-
     def __init__(self, tools: Any) -> None:
         """Read the names; what is no list of tools, such as a text, is the only item of one."""
         self._by_name: dict[str, Any] | None = None

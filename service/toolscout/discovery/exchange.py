@@ -1,9 +1,9 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx2
 import msgspec
@@ -13,14 +13,6 @@ from toolscout.discovery.pieces import Pieces
 from toolscout.discovery.providers import Json, ProviderName
 from toolscout.discovery.providers.fields import encode, mapping, object_of
 from toolscout.discovery.providers.stream import Stream
-
-Body = TypeVar("Body")
-"""What a forward returns: a response body as a dict, or the SDK's own object."""
-
-Forward = Callable[[Json], Body]
-AsyncForward = Callable[[Json], Awaitable[Body]]
-Open = Callable[[Json], Iterator[bytes]]
-AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
     ("/chat/completions", "openai"),
@@ -259,16 +251,15 @@ def can_decode(response: httpx2.Response) -> bool:
 def decoded(response: httpx2.Response, content: bytes) -> bytes | None:
     """Decode the whole content of a response; None if it cannot be, or has too much to be read."""
     made = httpx2.Response(200, headers=response.headers, stream=httpx2.ByteStream(content))
-    pieces, size = [], 0
+    read = bytearray()
     try:
         for piece in made.iter_bytes():  # small ones: 64 KiB may hold 64 MiB
-            pieces.append(piece)
-            size += len(piece)
-            if size > MAX_SEARCHED_BYTES:
+            read += piece
+            if len(read) > MAX_SEARCHED_BYTES:
                 return None
     except httpx2.DecodingError:
         return None
-    whole = b"".join(pieces)
+    whole = bytes(read)
     is_read = count_values(whole) <= MAX_SEARCHED_VALUES and whole.count(b"{") <= MAX_ANSWER_OBJECTS
     return whole if is_read else None
 

@@ -12,22 +12,13 @@ The blocking class runs it in the caller's thread without an event loop; there i
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from toolscout.client.selection import Reason, Selection
 from toolscout.client.selector import AsyncSelector, Selector
-from toolscout.discovery.exchange import (
-    AsyncForward,
-    AsyncOpen,
-    Body,
-    Forward,
-    Open,
-    PassedOnError,
-    ProviderError,
-    outputs,
-)
+from toolscout.discovery.exchange import PassedOnError, ProviderError, outputs
 from toolscout.discovery.left_out import Upstream
 from toolscout.discovery.pieces import Blocking, close, drained, result_of, run
 from toolscout.discovery.preparation import Preparation
@@ -37,6 +28,14 @@ from toolscout.discovery.providers.stream import Stream
 from toolscout.discovery.refusals import may_be_ours
 from toolscout.discovery.shown import Found
 from toolscout.discovery.turn import Turn
+
+Body = TypeVar("Body")
+"""What a forward returns: a response body as a dict, or the SDK's own object."""
+
+Forward = Callable[[Json], Body]
+AsyncForward = Callable[[Json], Awaitable[Body]]
+Open = Callable[[Json], Iterator[bytes]]
+AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
 
 NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
 """The result of a search that says not for what."""

@@ -19,7 +19,7 @@ from time import monotonic
 import msgspec
 
 from toolscout.client.call import Channel
-from toolscout.client.connections import Reply
+from toolscout.client.connections import Post, Reply
 from toolscout.client.endpoint import feedback_path
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.discovery.lessons import Lessons, Observation
@@ -144,7 +144,8 @@ class Reporter:
         try:
             body = msgspec.json.encode({"events": observations})
             deadline = monotonic() + self._selector.timeout
-            reply = await self._channel.connections.post(headers, body, deadline, self._path)
+            post = Post(headers, body, deadline, self._path)
+            reply = await self._channel.connections.post(post)
         except Exception as error:
             logger.warning("observations cannot be sent (%s)", type(error).__name__)
         finally:

@@ -6,14 +6,8 @@ from typing import Any
 
 from toolscout.discovery.providers.calls import call_in
 from toolscout.discovery.providers.fields import Json, add, arguments_of, mapping
-from toolscout.discovery.providers.provider import (
-    LAST_IDS,
-    Provider,
-    ProviderName,
-    Results,
-    SearchResult,
-)
-from toolscout.discovery.providers.stream import Event, PartStream, Stream, write
+from toolscout.discovery.providers.provider import Provider, ProviderName, Results, SearchResult
+from toolscout.discovery.providers.stream import LAST_IDS, Event, PartStream, Stream, write
 
 
 class Blocks(Provider):
@@ -22,20 +16,13 @@ class Blocks(Provider):
     reason_key: str
     """Where a response says why it ended."""
 
-    @abstractmethod
-    def result(self, answered: SearchResult) -> Json:
-        """Return the block with the result of a call."""
-
     def results(self, results: Results) -> list[Json]:
-        """Return the blocks with the results of calls."""
-        return list(map(self.result, results))
+        """Return a message with the blocks of the results."""
+        return [{"role": "user", "content": super().results(results)}]
 
-    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
-        """Return the whole turn (thinking must come back unchanged), then the results."""
-        return [
-            {"role": "assistant", "content": self.answered(response, results)},
-            {"role": "user", "content": self.results(results)},
-        ]
+    def turn_with(self, request: Json, response: Json, parts: list[Json]) -> list[Json]:
+        """Return the whole turn: thinking must come back unchanged."""
+        return [{"role": "assistant", "content": parts}]
 
     def ended(self, response: Json) -> Json:
         """Return a response that ends with `end_turn` where no call is left."""
@@ -244,15 +231,14 @@ class Anthropic(Blocks):
         name = self.stored_as(response)
         if not self.keeps_tools(request) or not name:  # a response of ours has no name
             return super().continued(request, response, results)
-        told = self.with_history(request, self.added(request, response, results)[-1:])
-        return self.going_on_from(told, name)
+        return self.going_on_from(self.with_history(request, self.results(results)), name)
 
     def with_results(self, request: Json, results: list[Json]) -> Json:
         """Return the request with blocks before those of its first message."""
-        first, *others = self.history(request)
+        (told,), (first, *others) = results, self.history(request)
         content = first["content"]
         own = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        return self.with_history(request, [{**first, "content": [*results, *own]}, *others])
+        return self.with_history(request, [{**first, "content": [*told["content"], *own]}, *others])
 
     def going_on_from(self, request: Json, name: str) -> Json:
         """Return the request as one that continues a thread."""

@@ -69,14 +69,6 @@ def write_frame(headers: bytes, data: dict[str, Any]) -> bytes:
     return whole + _CRC.pack(crc32(whole))
 
 
-def write_exception(status: int, error: dict[str, Any]) -> bytes:
-    """Return an exception, which ends a stream, as bytes."""
-    kind = _EXCEPTIONS.get(status, "internalServerException")
-    texts = {":exception-type": kind, ":content-type": "application/json"}
-    headers = b"".join(map(_header, *zip(*(texts | _MESSAGE).items(), strict=True)))
-    return write_frame(headers, {"message": error.get("message")})
-
-
 def _header(name: str, value: str) -> bytes:
     head = bytes([len(name)]) + name.encode() + bytes([_TEXT])
     return head + struct.pack(">H", len(value)) + value.encode()
@@ -138,8 +130,11 @@ class BedrockStream(BlockStream):
         return super().finish(is_last=is_last) + (self.rest() if is_last else b"")
 
     def fail(self, status: int, error: Json) -> bytes:
-        """Return an exception in a frame."""
-        return write_exception(status, error)
+        """Return an exception in a frame, which ends a stream."""
+        kind = _EXCEPTIONS.get(status, "internalServerException")
+        texts = {":exception-type": kind, ":content-type": "application/json"}
+        headers = b"".join(map(_header, *zip(*(texts | _MESSAGE).items(), strict=True)))
+        return write_frame(headers, {"message": error.get("message")})
 
     def _end(self, event: Event) -> bytes:
         return self._with_data(event, self._ended(self._with_usage(event.data or {})))

@@ -4,7 +4,7 @@ from typing import Any
 
 from toolscout.discovery.providers.calls import Remover, call_in
 from toolscout.discovery.providers.fields import Json, mapping, mappings
-from toolscout.discovery.providers.provider import Provider, ProviderName, Results
+from toolscout.discovery.providers.provider import Provider, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import DONE, Event, Stream, write
 
 UNCOUNTED = 1 << 20
@@ -281,27 +281,18 @@ class OpenAIChat(Provider):
             if call_in(call) is not None
         ]
 
-    def results(self, results: Results) -> list[Json]:
-        """Return a `tool` message for each."""
-        return [
-            {"role": "tool", "tool_call_id": call.id, "content": text} for call, text, _ in results
-        ]
+    def result(self, answered: SearchResult) -> Json:
+        """Return a `tool` message."""
+        return {"role": "tool", "tool_call_id": answered.call.id, "content": answered.text}
 
-    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
-        """Return the assistant's message with the answered calls, then their results.
-
-        The message keeps its other fields, because some models need their reasoning.
-        """
+    def turn_with(self, request: Json, response: Json, parts: list[Json]) -> list[Json]:
+        """Return the message with these calls, and its other fields: some models need reasoning."""
         message = self.turn_of(response)
-        turn = {
-            **{key: value for key, value in message.items() if value is not None},
-            "role": "assistant",
-            "content": message.get("content"),
-            "tool_calls": self.answered(response, results),
-        }
+        turn = {key: value for key, value in message.items() if value is not None}
+        turn |= {"role": "assistant", "content": message.get("content"), "tool_calls": parts}
         if isinstance(turn.get("audio"), dict):
             turn["audio"] = {"id": turn["audio"].get("id")}  # the only key that requests accept
-        return [turn, *self.results(results)]
+        return [turn]
 
     def ended(self, response: Json) -> Json:
         """Return a response whose choices end with `stop` where no call is left."""

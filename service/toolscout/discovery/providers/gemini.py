@@ -5,7 +5,7 @@ from typing import Any
 
 from toolscout.discovery.providers.calls import Remover
 from toolscout.discovery.providers.fields import Json, add, mapping, mappings, names_once
-from toolscout.discovery.providers.provider import Choice, Provider, ProviderName, Results
+from toolscout.discovery.providers.provider import Choice, Provider, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import Event, Stream, write
 from toolscout.tools.shapes import declared
 
@@ -138,19 +138,21 @@ class Gemini(Provider):
         """Return a function declaration; its types are spelled in capitals."""
         return {"name": name, "description": description, "parameters": _capitals(schema)}
 
-    def results(self, results: Results) -> list[Json]:
-        """Return the responses of functions, with ids where the model gives its calls some."""
-        parts = []
-        for call, text, _ in results:
-            answer = {"name": call.name, "response": {"result": text}}
-            named = {"id": call.id} if call.has_own_id else {}
-            parts.append({"functionResponse": answer | named})
-        return [{"role": "user", "parts": parts}]
+    def results(self, results: Sequence[SearchResult]) -> list[Json]:
+        """Return a content with the responses of functions."""
+        return [{"role": "user", "parts": super().results(results)}]
 
-    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
-        """Return the content (thought signatures must come back unchanged), then the responses."""
-        turn = {**self.turn_of(response), "parts": self.answered(response, results)}
-        return [turn, *self.results(results)]
+    def result(self, answered: SearchResult) -> Json:
+        """Return the response of a function, with an id where the model gives its calls some."""
+        call = answered.call
+        named = {"id": call.id} if call.has_own_id else {}
+        return {
+            "functionResponse": {"name": call.name, "response": {"result": answered.text}, **named}
+        }
+
+    def turn_with(self, request: Json, response: Json, parts: list[Json]) -> list[Json]:
+        """Return the content: thought signatures must come back unchanged."""
+        return [{**self.turn_of(response), "parts": parts}]
 
 
 def _capitals(schema: Json) -> Json:

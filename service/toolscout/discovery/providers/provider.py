@@ -19,10 +19,7 @@ from toolscout.discovery.providers.fields import (
     names_once,
     text_of,
 )
-from toolscout.discovery.providers.stream import Stream
-
-LAST_IDS: Lru[str, str] = Lru(10_000)
-"""Ids of the responses behind those that a stream showed, by the id that the client got."""
+from toolscout.discovery.providers.stream import LAST_IDS, Stream
 
 OPEN_RESULTS: Lru[str, list[Json]] = Lru(32 * 1024 * 1024)
 """Search results by caller and response id, bounded by their bytes as JSON.
@@ -255,20 +252,25 @@ class Provider:
 
     def continued(self, request: Json, response: Json, results: Results) -> Json:
         """Return the request with the model's turn and the results of its calls appended."""
-        added = self.added(request, response, results)
-        return self.with_history(request, [*self.turns(request), *added])
+        turn = self.turn_with(request, response, self.answered(response, results))
+        history = [*self.turns(request), *turn, *self.results(results)]
+        return self.with_history(request, history)
 
-    @abstractmethod
     def results(self, results: Results) -> list[Json]:
         """Return the results of searches as a request has them."""
+        return list(map(self.result, results))
+
+    @abstractmethod
+    def result(self, answered: SearchResult) -> Json:
+        """Return the result of one search."""
 
     def with_results(self, request: Json, results: list[Json]) -> Json:
         """Return a request with results before what it has."""
         return self.with_history(request, [*results, *self.history(request)])
 
     @abstractmethod
-    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
-        """Return what a request goes on with: the model's turn and the results of its calls."""
+    def turn_with(self, request: Json, response: Json, parts: list[Json]) -> list[Json]:
+        """Return the model's turn with these of its parts, as a later request has it."""
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Return the response without calls of one tool, as if they had never been made."""

@@ -12,8 +12,8 @@ from typing import Any
 from toolscout.discovery.providers.calls import Call, without_dispatch
 from toolscout.discovery.providers.chat import MAX_TOOLS
 from toolscout.discovery.providers.fields import Json, mapping, mappings
-from toolscout.discovery.providers.provider import LAST_IDS, Provider, ProviderName, Results
-from toolscout.discovery.providers.stream import Event, PartStream, Stream
+from toolscout.discovery.providers.provider import Provider, ProviderName, SearchResult
+from toolscout.discovery.providers.stream import LAST_IDS, Event, PartStream, Stream
 
 _SPACE = "namespace_description"
 
@@ -271,22 +271,19 @@ class OpenAIResponses(Provider):
         tool = {"type": "function", "name": name, "description": description}
         return {**tool, "parameters": schema}
 
-    def results(self, results: Results) -> list[Json]:
-        """Return the items with the results of searches."""
-        return [
-            {"type": "function_call_output", "call_id": call.id, "output": text}
-            for call, text, _ in results
-        ]
+    def result(self, answered: SearchResult) -> Json:
+        """Return the item with the result of a search."""
+        call, text, _ = answered
+        return {"type": "function_call_output", "call_id": call.id, "output": text}
 
-    def added(self, request: Json, response: Json, results: Results) -> list[Json]:
-        """Every item of the turn (calls need the reasoning before them), then the results.
+    def turn_with(self, request: Json, response: Json, parts: list[Json]) -> list[Json]:
+        """Return every item of the turn: calls need the reasoning before them.
 
         With `store: false` the provider knows reasoning by its encrypted content alone.
         """
-        items = self.answered(response, results)
-        if request.get("store") is False:
-            items = [i for i in items if i.get("type") != "reasoning" or i.get("encrypted_content")]
-        return [*items, *self.results(results)]
+        if request.get("store") is not False:
+            return parts
+        return [i for i in parts if i.get("type") != "reasoning" or i.get("encrypted_content")]
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Remove these items, and the tool from the tools that the response repeats."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from toolscout.common.lru import Lru
 from toolscout.discovery.providers.calls import call_in, called_through, is_other, with_calls
 from toolscout.discovery.providers.fields import Json, add, encode, mapping, object_of
 
@@ -17,6 +18,9 @@ LONGEST_END = 4
 
 DONE = "[DONE]"
 """The last event of OpenAI's chat completions, which is no JSON."""
+
+LAST_IDS: Lru[str, str] = Lru(10_000)
+"""Ids of the responses behind those that a stream showed, by the id that the client got."""
 
 logger = logging.getLogger("toolscout.client")
 
