@@ -48,7 +48,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("reporter",),
         ("lessons",),
         ("meta", "turn"),
-        ("dispatch", "exchange", "history", "references"),
+        ("dispatch", "exchange", "history"),
         ("settings", "shown"),
         ("left_out",),
         ("pieces", "refusals"),
@@ -105,7 +105,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_690,
+        4_660,
     ),
     "gateways": Product(
         "hosts and servers",

@@ -19,8 +19,7 @@ from toolscout.discovery.left_out import Upstream
 from toolscout.discovery.pieces import Places
 from toolscout.discovery.providers import Json, Provider, provider_named
 from toolscout.discovery.providers.fields import mapping
-from toolscout.discovery.providers.native import is_deferring
-from toolscout.discovery.references import written_out
+from toolscout.discovery.providers.native import is_deferring, written_out
 from toolscout.discovery.reporter import reporter_of
 from toolscout.discovery.session import SessionStore, canonical, hashed
 from toolscout.discovery.settings import MAX_ROUNDS, Order, TurnSettings

@@ -19,12 +19,11 @@ MAX_TOOLS = 50
 
 
 class Use(msgspec.Struct):
-    """How often a tool worked and failed, and when it was called last."""
+    """How often a tool worked and failed."""
 
     name: str
     successes: int = 0
     failures: int = 0
-    turn: int = 0
 
 
 class SessionTracker:
@@ -36,11 +35,10 @@ class SessionTracker:
 
     def record(self, name: str, success: bool = True) -> None:
         """Record a call of a tool in this turn."""
-        use = self._uses.get(name) or Use(name)
+        use, _ = self._uses.get(name) or (Use(name), 0)
         use.successes += success
         use.failures += not success
-        use.turn = self._turn
-        self._uses.put(name, use)
+        self._uses.put(name, (use, self._turn))
 
     def advance_turn(self) -> None:
         """Begin a new turn: all recorded calls are one turn older."""
@@ -49,17 +47,13 @@ class SessionTracker:
     def reset(self) -> None:
         """Forget everything."""
         self._turn = 0
-        self._uses: Lru[str, Use] = Lru(self._limit)
+        self._uses: Lru[str, tuple[Use, int]] = Lru(self._limit)
+        """Each with the turn of its last call."""
 
     def fields(self) -> dict[str, Any]:
         """Return the `session` field of a search, latest use first; empty before the first call."""
         recent = [
-            {
-                "name": use.name,
-                "successes": use.successes,
-                "failures": use.failures,
-                "turns_ago": self._turn - use.turn,
-            }
-            for use in reversed(self._uses.values())
+            {**msgspec.structs.asdict(use), "turns_ago": self._turn - turn}
+            for use, turn in reversed(self._uses.values())
         ]
         return {"session": {"recent": recent}} if recent else {}

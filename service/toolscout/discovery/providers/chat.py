@@ -41,8 +41,6 @@ class OpenAIStream(Stream):
         """Calls by the model's index; a new id with the same index is another call."""
         self._waiting: dict[int, Json] = {}
         self._base: Json = {}
-        self._shown = 0
-        """Calls of this turn that go to the client."""
         self._said: dict[str, list[str]] = {}
         """Pieces of what the model says and thinks, by their field."""
         self._thinking: dict[str, list[Json]] = {}
@@ -65,8 +63,8 @@ class OpenAIStream(Stream):
         """Return calls that were held back until the end, and those through the dispatch tool."""
         calls = [self._begin_call(key, piece) for key, piece in [*self._waiting.items()]]
         calls += [
-            self._remover.signed({**self._dispatched(call), "index": self._next()})
-            for call in self._calls.values()
+            self._remover.signed({**self._dispatched(call), "index": self._place(key)})
+            for key, call in self._calls.items()
             if self._dispatch_name and _function(call) == self._dispatch_name
         ]
         choice = {"index": 0, "delta": {"tool_calls": calls}}
@@ -78,7 +76,7 @@ class OpenAIStream(Stream):
             return event.raw
         choices = [
             {**choice, "finish_reason": "stop"}
-            if choice.get("finish_reason") == "tool_calls" and not self._shown
+            if choice.get("finish_reason") == "tool_calls" and not self._places
             else choice
             for choice in mappings(event.data.get("choices"))
         ]
@@ -159,14 +157,8 @@ class OpenAIStream(Stream):
 
     def _begin_call(self, key: int, piece: Json) -> Json:
         """Return everything received of a call, as its first piece for the client."""
-        self._places[key] = self._next()
         whole = {} if self._waiting.pop(key, None) is None else self._calls[key]
-        return self._remover.signed({**piece, **whole, "index": self._places[key]})
-
-    def _next(self) -> int:
-        """Return the position of a new call."""
-        self._shown += 1
-        return self._shown - 1
+        return self._remover.signed({**piece, **whole, "index": self._place(key)})
 
     def _key_of(self, piece: Json) -> int:
         """Return the call of a piece: the one of its index, unless it has a new id."""

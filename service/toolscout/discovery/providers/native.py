@@ -7,6 +7,9 @@ start of the prompt in the provider's cache.
 Anthropic: the result of a custom search tool has a `tool_reference` for each tool.
 OpenAI: `{"type": "tool_search", "execution": "client"}` is declared beside the functions; the model
 asks with an item `tool_search_call`, and the `tool_search_output` has the definitions.
+A conversation that began with such a model may go on with another, which refuses the
+`tool_reference` blocks and the items of searches in its history. They are written out as text, what
+they name stays visible, and marked tools are searched here.
 Sources: Anthropic's documentation of tool search with a custom search tool, and OpenAI's of
 client-executed tool search.
 """
@@ -15,13 +18,14 @@ import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from toolscout.discovery.providers.anthropic import Anthropic
 from toolscout.discovery.providers.calls import Call
-from toolscout.discovery.providers.fields import Json, mapping, mappings
+from toolscout.discovery.providers.fields import Json, changed_at, mapping, mappings
 from toolscout.discovery.providers.provider import Provider, Results, SearchResult, Tools
 from toolscout.discovery.providers.responses import NATIVE, OpenAIResponses, grouped, is_search
+from toolscout.tools.shapes import name_of
 
 _VERSIONS = {
     "claude": re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"),
@@ -82,8 +86,6 @@ class Native(Provider):
 
     no_calls: ClassVar[Any]
     """The `tool_choice` that forbids calls."""
-    family: str
-    """The family whose models load deferred tools, from one version on."""
 
     @abstractmethod
     def can_defer(self, tool: Json) -> bool:
@@ -100,7 +102,7 @@ class Native(Provider):
 
     def defers(self, request: Json) -> bool:
         """Return whether the model is of a version that loads tools."""
-        return version_of(self.family, str(request.get("model"))) >= FIRST[self.family]
+        return loads_tools(self.name, str(request.get("model")))
 
     def can_load(self, request: Json) -> bool:
         """Return whether a search that we make ourselves may end the conversation of a request."""
@@ -144,7 +146,6 @@ class NativeResponses(Native, OpenAIResponses):
     search_name: str | None = NATIVE
     max_tools: int | None = None
     no_calls: ClassVar[Any] = "none"
-    family = "gpt"
 
     def can_defer(self, tool: Json) -> bool:
         """Return whether it is a function."""
@@ -202,7 +203,6 @@ class NativeAnthropic(Native, Anthropic):
     """`POST /v1/messages` with `defer_loading`."""
 
     no_calls: ClassVar[Any] = {"type": "none"}
-    family = "claude"
 
     def can_defer(self, tool: Json) -> bool:
         """Return whether it has a schema, and a name that a reference may have."""
@@ -247,3 +247,75 @@ class NativeAnthropic(Native, Anthropic):
             for inner in mappings(block.get("content"))
             if isinstance(name := inner.get("tool_name"), str)
         }
+
+
+REFERENCE = "tool_reference"
+
+_OWN_SEARCH, _OWN_RESULT = "tool_search_tool", "tool_search_tool_result"
+"""In the name of Anthropic's own search, and the `type` of what it found."""
+
+_PARTS = ("tool_search_call", "tool_search_output")
+"""Values of `type` of the items that a search leaves in OpenAI's conversations."""
+
+
+class WrittenOut(NamedTuple):
+    """A request without a trace of earlier searches, where its model could not read that."""
+
+    request: Json
+    tools: list[Any]
+    """Its tools, without marks."""
+    visible: Sequence[str] = ()
+    """Names of tools that stay visible: those that were found, and without a mark among marked."""
+
+
+def written_out(provider: Provider, request: Json, tools: list[Any]) -> WrittenOut:
+    """Write the references of a conversation out, if there are any and they cannot stay."""
+    if loads_tools(provider.name, request.get("model")):
+        return WrittenOut(request, tools)
+    history, found = provider.history(request), list[str]()
+    left = [_without_searches(message, found, provider) for message in history]
+    kept = [message for message in left if message is not None]
+    if kept == history:
+        return WrittenOut(request, tools)
+    plain = [_unmarked(tool) for tool in tools]
+    if plain != tools:
+        found += [name_of(mapping(tool)) for tool in tools if not is_deferring(tool)]
+    request = provider.with_tools(provider.with_history(request, kept), plain)
+    return WrittenOut(request, plain, found)
+
+
+def _unmarked(tool: Any) -> Any:
+    given = mapping(tool)
+    return {key: one for key, one in given.items() if key != MARK} if MARK in given else tool
+
+
+def _without_searches(message: Any, found: list[str], provider: Provider) -> Any:
+    """Return what is left of a message or an item, or None; what was found goes to `found`."""
+    given = mapping(message)
+    if given.get("type") in _PARTS:
+        found += [name_of(mapping(tool)) for tool in provider.tools(given)]
+        return None
+    left = changed_at(message, ("content",), lambda parts: _in_words(parts, found))
+    return None if left is not message and not left["content"] else left
+
+
+def _in_words(parts: list[Json], found: list[str]) -> list[Json]:
+    """Return the parts of a message whose results name tools as text, without a provider's own."""
+
+    def named(inner: list[Json]) -> list[Json]:
+        names = [str(one.get("tool_name")) for one in inner if one.get("type") == REFERENCE]
+        if not names:
+            return inner
+        found.extend(names)
+        text = {"type": "text", "text": f"These tools are available now: {', '.join(names)}"}
+        return [*(one for one in inner if one.get("type") != REFERENCE), text]
+
+    kept = []
+    for part in parts:
+        if part.get("type") == _OWN_RESULT:
+            content = mapping(part.get("content"))
+            found += [str(one.get("tool_name")) for one in mappings(content.get("tool_references"))]
+        elif not (part.get("type") == "server_tool_use" and _OWN_SEARCH in str(part.get("name"))):
+            is_result = part.get("type") == "tool_result"
+            kept.append(changed_at(part, ("content",), named) if is_result else part)
+    return kept

@@ -43,10 +43,9 @@ class ResponsesStream(PartStream):
 
     def __init__(self, search_name: str, dispatch_name: str = "") -> None:
         self._sequence: int | None = None
+        """The number of the next event, where the model numbers them."""
         self._earlier: list[Json] = []
         """Items of earlier turns of the model that went to the client."""
-        self._by_place: dict[int, Json] = {}
-        """Items that the model did not write, by their position."""
         self._done: dict[Key, Json] = {}
         self._opened = False
         super().__init__(search_name, dispatch_name)
@@ -145,21 +144,14 @@ class ResponsesStream(PartStream):
         data = dict(event.data)
         if "response" in data:
             data["response"] = self._seen(mapping(data["response"]), is_final)
-        if isinstance(data.get("output_index"), int):
-            data["output_index"] = self._place(_key(data))
-        elif (key := _key(data)) is not None:
-            self._place(key)
+        if (key := _key(data)) is not None:
+            place = self._place(key)
+            if isinstance(data.get("output_index"), int):
+                data["output_index"] = place
         if isinstance(number := data.get("sequence_number"), int):
-            self._sequence = number if self._sequence is None else self._sequence
-            data = self._numbered(data)
+            data["sequence_number"] = number if self._sequence is None else self._sequence
+            self._sequence = data["sequence_number"] + 1
         return self._with_data(event, data)
-
-    def _numbered(self, data: Json) -> Json:
-        """Return an event with the next number, unless the model numbers none."""
-        if self._sequence is None:
-            return data
-        self._sequence += 1
-        return {**data, "sequence_number": self._sequence - 1}
 
     def _seen(self, response: Json, is_final: bool) -> Json:
         """Return the response of an event as the client sees it."""
@@ -175,11 +167,8 @@ class ResponsesStream(PartStream):
             LAST_IDS.put(self._id, own)
         if self._dispatch_name:
             seen = without_dispatch(seen, self._dispatch_name)
-        if (self._earlier or self._by_place) and isinstance(seen.get("output"), list):
-            items = [*self._earlier, *seen["output"]]
-            for place, item in self._by_place.items():
-                items.insert(place, item)
-            seen = {**seen, "output": items}
+        if self._earlier and isinstance(seen.get("output"), list):
+            seen = {**seen, "output": [*self._earlier, *seen["output"]]}
         return self._with_usage(seen)
 
 

@@ -99,7 +99,7 @@ class Stream:
         self._search_name = search_name
         self._dispatch_name = dispatch_name
         self._count = 0
-        """Blocks or items that went to the client."""
+        """Blocks, items or calls that went to the client."""
         self._spent: Json | None = None
         self._usage: Json = {}
         self.next_turn()
