@@ -40,6 +40,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("call", "metrics"),
         ("connections", "encoding", "events"),
         ("answer", "breaker", "endpoint", "jsonl", "offer", "rollout", "selection"),
+        ("log",),
     ),
     "discovery": (
         ("transport",),
@@ -105,7 +106,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_660,
+        4_650,
     ),
     "gateways": Product(
         "hosts and servers",

@@ -10,7 +10,6 @@ coroutine (`Channel.send`), wherever its event loop runs.
 """
 
 import asyncio
-import logging
 import random
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -25,6 +24,7 @@ from toolscout.client.answer import AnswerError
 from toolscout.client.breaker import CircuitBreaker, RetryBudget
 from toolscout.client.connections import Connections, Post, Reply
 from toolscout.client.encoding import Digests, Encoder
+from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
 from toolscout.contract.bounds import MAX_PATTERN_CHARS
@@ -48,8 +48,6 @@ MAX_DIGEST_CHARS = 256
 MAX_ID_CHARS = 128
 MAX_RANKER_CHARS = 32
 _OUTCOMES = get_args(Outcome)
-
-logger = logging.getLogger("toolscout.client")
 
 
 class Call(msgspec.Struct):

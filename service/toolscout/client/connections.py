@@ -6,7 +6,6 @@ request runs as a separate task, which is abandoned when its time is up.
 """
 
 import asyncio
-import logging
 import ssl
 from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -18,6 +17,7 @@ import httpx2
 import msgspec
 
 from toolscout.client.answer import AnswerError
+from toolscout.client.log import logger
 from toolscout.common.addresses import is_loopback
 
 KEEPALIVE_S = 60.0
@@ -37,8 +37,6 @@ ENCODINGS = ("", "identity", "gzip")
 
 CLOSE_S = 0.5
 """Seconds that closing waits for abandoned requests."""
-
-logger = logging.getLogger("toolscout.client")
 
 
 class Reply(msgspec.Struct, frozen=True):

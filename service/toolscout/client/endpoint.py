@@ -1,11 +1,11 @@
 """Where requests go: the configured endpoint, read as the proxies read it."""
 
-import logging
 import re
 from ipaddress import ip_address
 
 import httpx2
 
+from toolscout.client.log import logger
 from toolscout.errors import InvalidArgument
 
 SEARCH_PATH = "/v1/tool-discovery/search"
@@ -18,8 +18,6 @@ _HOST = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}\.?")
 
 _PLACEHOLDER = re.compile(r"<[a-z][\w .-]{0,40}>|\{\{[\w .-]{1,40}\}\}", re.IGNORECASE)
 """What a sample of a configuration has in place of a value: `https://<backend>/…`."""
-
-logger = logging.getLogger("toolscout.client")
 
 
 def read(endpoint: str | None) -> httpx2.URL | None:

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from toolscout.client.log import logger
 from toolscout.client.selection import Reason, Selection
 from toolscout.errors import InvalidArgument
 
@@ -17,9 +18,6 @@ QueryLog = Literal["off", "hashed", "full"]
 
 MAX_LOGGED_NAMES = 20
 """Names in the message of a log record; its fields have all of them."""
-
-logger = logging.getLogger("toolscout.client")
-
 
 Status = Literal["selected", "no_match", "fell_open", "kept"]
 """How a search ended. `no_match`: the service found that nothing fits. `kept`: a rollout kept every

@@ -21,6 +21,7 @@ from typing import IO, Any, Self
 
 import msgspec
 
+from toolscout.client.log import logger
 from toolscout.errors import InvalidArgument, check_count
 
 MAX_WAITING = 1_000
@@ -34,8 +35,6 @@ MAX_FILE_BYTES = 100 * 1024 * 1024
 
 CLOSE_S = 1.0
 """Seconds that closing waits for queued events."""
-
-logger = logging.getLogger("toolscout.client")
 
 
 class JsonLines:

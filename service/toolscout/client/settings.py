@@ -1,6 +1,5 @@
 """The parts before and after a request that both selectors share."""
 
-import logging
 import os
 import ssl
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from toolscout.client.call import Call, Channel
 from toolscout.client.connections import Connections
 from toolscout.client.encoding import Definition, Encoder, Redact
 from toolscout.client.events import Observer, QueryLog, Telemetry, checked_observers, log_event
+from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout, overlap
 from toolscout.client.selection import Reason, Selection
@@ -25,8 +25,6 @@ from toolscout.errors import InvalidArgument, check_count, check_names, did_you_
 from toolscout.tools.shapes import texts
 
 Fallback = Literal["all", "relevance"]
-
-logger = logging.getLogger("toolscout.client")
 
 DEFAULT_TIMEOUT_S = 1.5
 

@@ -11,7 +11,6 @@ meaning here are ignored.
 `provider` is read and, as in the proxy, not used for the call.
 """
 
-import logging
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -23,6 +22,7 @@ from typing import Any
 import msgspec
 
 from toolscout.client.endpoint import without_secrets
+from toolscout.client.log import logger
 from toolscout.client.rollout import Rollout
 from toolscout.client.settings import DEFAULT_TIMEOUT_S
 from toolscout.contract.fields import DEFAULT_TOP_K
@@ -59,8 +59,6 @@ NO_STRATEGY = (
     "enabled is true, but no strategy is set: every request goes out as it came; "
     "hybrid-first and api ask the service"
 )
-
-logger = logging.getLogger("toolscout.client")
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")

@@ -11,11 +11,11 @@ The blocking class runs it in the caller's thread without an event loop; there i
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from functools import partial
 from typing import Any, TypeVar, cast
 
+from toolscout.client.log import logger
 from toolscout.client.selection import Reason, Selection
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.discovery.exchange import PassedOnError, ProviderError, outputs
@@ -41,8 +41,6 @@ NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
 """The result of a search that says not for what."""
 
 STARTS_OVER = "forwarding failed after a search; the request goes out as it came"
-
-logger = logging.getLogger("toolscout.client")
 
 
 class Flow(Preparation):

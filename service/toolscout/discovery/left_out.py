@@ -6,7 +6,6 @@ schema, if the provider then took the request without them. Such a lesson is its
 ends after an hour. A tool is told of once, in one line.
 """
 
-import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from hashlib import sha256
 from time import monotonic
 from typing import Any, NamedTuple
 
+from toolscout.client.log import logger
 from toolscout.client.offer import Offer, written
 from toolscout.common.lru import Lru
 from toolscout.discovery.providers import ProviderName
@@ -46,8 +46,6 @@ _HOSTS = {
 
 _MODELS = {"openai": r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d)", "anthropic": r"claude-"}
 """How the vendor names its models; nobody else speaks the interfaces of the others."""
-
-logger = logging.getLogger("toolscout.client")
 
 
 class Upstream(NamedTuple):

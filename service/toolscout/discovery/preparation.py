@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, get_args
 
 from toolscout.client import events
+from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout
 from toolscout.client.selection import Selection
@@ -44,8 +45,6 @@ KEPT_BY_THREADS = (
 SEARCHED_AT_ONCE = 8
 """Requests of one event loop that are prepared, or searched for, at a time. The time of a search
 begins with it: of 200 at once most had no connection before it was over."""
-
-logger = logging.getLogger("toolscout.client")
 
 
 class Preparation:

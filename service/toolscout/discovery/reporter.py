@@ -9,7 +9,6 @@ posts share the connections of the searches and never count for the breaker or t
 """
 
 import asyncio
-import logging
 import os
 from collections import deque
 from concurrent import futures
@@ -21,6 +20,7 @@ import msgspec
 from toolscout.client.call import Channel
 from toolscout.client.connections import Post, Reply
 from toolscout.client.endpoint import feedback_path
+from toolscout.client.log import logger
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.discovery.lessons import Lessons, Observation
 from toolscout.discovery.turn import Turn
@@ -44,8 +44,6 @@ CLOSE_S = 0.5
 """Seconds that closing waits for the queued observations."""
 
 Sender = asyncio.Task[None] | futures.Future[None]
-
-logger = logging.getLogger("toolscout.client")
 
 
 def reporter_of(selector: AsyncSelector | Selector) -> "Reporter | None":

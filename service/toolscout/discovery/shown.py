@@ -1,11 +1,11 @@
 """Which tools of a turn the model sees."""
 
-import logging
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from toolscout.client.log import logger
 from toolscout.client.offer import MARKER, Offer
 from toolscout.client.selection import Reason, Selection
 from toolscout.discovery import local
@@ -13,8 +13,6 @@ from toolscout.discovery.providers.calls import Call
 from toolscout.discovery.providers.provider import Tools
 from toolscout.tools.shapes import texts
 from toolscout.tools.summary import first_sentence, overview
-
-logger = logging.getLogger("toolscout.client")
 
 Found = tuple[Call, Selection[Any]]
 """A search of the model, and its result."""

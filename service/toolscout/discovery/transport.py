@@ -8,7 +8,6 @@ one that cannot be read.
 """
 
 import asyncio
-import logging
 import re
 from collections.abc import AsyncIterator, Collection
 from functools import partial
@@ -16,6 +15,7 @@ from typing import Any
 
 import httpx2
 
+from toolscout.client.log import logger
 from toolscout.discovery.config import DiscoveryConfig
 from toolscout.discovery.exchange import (
     LARGE_BYTES,
@@ -42,8 +42,6 @@ from toolscout.errors import InvalidArgument, check_names
 
 FEW_TOOLS = 10
 """Requests with at most this many tools are passed on: a model chooses well among so few."""
-
-logger = logging.getLogger("toolscout.client")
 
 LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
 

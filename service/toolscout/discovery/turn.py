@@ -10,10 +10,10 @@
 After five rounds of searches the model has every tool and no search; natively it is told instead.
 """
 
-import logging
 from collections.abc import Sequence
 from typing import Any, cast
 
+from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
 from toolscout.discovery.dispatch import NAME, Dispatch
@@ -27,8 +27,6 @@ from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
 from toolscout.discovery.refusals import names_native_form, refuses_form
 from toolscout.discovery.settings import TurnSettings
 from toolscout.discovery.shown import NO_MORE, Found, Shown, description, free_name, result_text
-
-logger = logging.getLogger("toolscout.client")
 
 
 class Turn:

@@ -172,12 +172,6 @@ class OpenAIStream(Stream):
         self._current[index] = key
         return key
 
-    def _as_one(self, data: Json) -> Json:
-        """Give a chunk the first one's id and the whole usage: the client sees one completion."""
-        if self._id is None:
-            self._id = data.get("id")
-        return self._with_usage({**data, "id": self._id} if "id" in data else data)
-
 
 def _end_of(choice: Json) -> Json:
     """Return a choice that ends the turn without what it says: only its end may have to wait."""

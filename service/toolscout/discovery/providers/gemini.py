@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolscout.discovery.providers.calls import Remover
-from toolscout.discovery.providers.fields import Json, add, mapping, mappings, names_once
+from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
 from toolscout.discovery.providers.provider import Choice, Provider, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import Event, Stream, write
 from toolscout.tools.shapes import declared
 
 _SIGNATURE = "thoughtSignature"
 _USAGE = "usageMetadata"
-_ID = "responseId"
 
 
 class GeminiStream(Stream):
@@ -19,6 +18,8 @@ class GeminiStream(Stream):
 
     After a search the end of the turn and its usage are held back, because more may follow.
     """
+
+    id_key, usage_key = "responseId", _USAGE
 
     def next_turn(self) -> None:
         """Reset, except for the id and the usage."""
@@ -72,16 +73,6 @@ class GeminiStream(Stream):
         self._parts += parts
         kept = self._dispatched(self._remover.kept(parts))
         return candidate if kept == parts else {**candidate, "content": {**content, "parts": kept}}
-
-    def _as_one(self, data: Json) -> Json:
-        """Give an event the first one's id and the usage of all forwards."""
-        changed = dict(data)
-        if _ID in data:
-            self._id = self._id or data[_ID]
-            changed[_ID] = self._id
-        if _USAGE in data and self._spent is not None:
-            changed[_USAGE] = add(self._spent, data[_USAGE])
-        return changed
 
 
 class Gemini(Provider):

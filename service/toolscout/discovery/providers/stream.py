@@ -1,12 +1,12 @@
 """The reader of a provider's stream: what is the same for all of them."""
 
-import logging
 import re
 from abc import abstractmethod
 from typing import Any
 
 import msgspec
 
+from toolscout.client.log import logger
 from toolscout.common.lru import Lru
 from toolscout.discovery.providers.calls import call_in, called_through, is_other, with_calls
 from toolscout.discovery.providers.fields import Json, add, encode, mapping, object_of
@@ -21,8 +21,6 @@ DONE = "[DONE]"
 
 LAST_IDS: Lru[str, str] = Lru(10_000)
 """Ids of the responses behind those that a stream showed, by the id that the client got."""
-
-logger = logging.getLogger("toolscout.client")
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -91,6 +89,9 @@ class Stream:
 
     _id: Any = None
     """The id that the client got, which stays the same for all turns of the model."""
+
+    id_key, usage_key = "id", "usage"
+    """Where an event has the id and the usage of the response."""
 
     splitter: type[Splitter] = Splitter
     """Cuts the bytes of the provider into events."""
@@ -170,11 +171,18 @@ class Stream:
         is_same = event.raw and data == (event.data or {})
         return event.raw if is_same else self._write(event, data)
 
+    def _as_one(self, data: Json) -> Json:
+        """Give an event the first one's id and the whole usage: the client sees one response."""
+        if self._id is None:
+            self._id = data.get(self.id_key)
+        return self._with_usage({**data, self.id_key: self._id} if self.id_key in data else data)
+
     def _with_usage(self, data: Json) -> Json:
         """Add the usage of the model's earlier turns to what has that of the current one."""
-        if self._spent is None or not mapping(data.get("usage")):
+        key = self.usage_key
+        if self._spent is None or not mapping(data.get(key)):
             return data
-        return {**data, "usage": add(self._spent, data["usage"])}
+        return {**data, key: add(self._spent, data[key])}
 
     def _place(self, key: Any) -> int:
         """Return the position of a block or an item in the client's turn."""

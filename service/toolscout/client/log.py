@@ -1,0 +1,5 @@
+"""The log of the client and of turns."""
+
+import logging
+
+logger = logging.getLogger("toolscout.client")
