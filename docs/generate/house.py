@@ -106,7 +106,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_650,
+        4_640,
     ),
     "gateways": Product(
         "hosts and servers",

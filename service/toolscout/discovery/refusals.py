@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import httpx2
 
 from toolscout.client.offer import Offer
-from toolscout.discovery.providers.fields import decode, mapping
+from toolscout.discovery.providers.fields import decode, mapping, text_at
 from toolscout.tools.shapes import name_of
 
 FORM = (400, 422)
@@ -129,8 +129,7 @@ def refusal_of(error: Exception) -> Refusal:
     if isinstance(body, list) and len(body) == 1:
         (body,) = body
     given = mapping(mapping(body).get("error")) or mapping(body)
-    told = [given.get(key) for key in ("message", "param", "code")]
-    message, param, code = (one if isinstance(one, str) else "" for one in told)
+    message, param, code = (text_at(given, key) for key in ("message", "param", "code"))
     return Refusal((message or text or str(error))[:MAX_ERROR_CHARS], param, code)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolscout.discovery.providers.calls import call_in
-from toolscout.discovery.providers.fields import Json, add, arguments_of, mapping
+from toolscout.discovery.providers.fields import Json, add, arguments_of, mapping, text_at
 from toolscout.discovery.providers.provider import Provider, ProviderName, Results, SearchResult
 from toolscout.discovery.providers.stream import LAST_IDS, Event, PartStream, Stream, write
 
@@ -217,8 +217,7 @@ class Anthropic(Blocks):
 
     def previous(self, request: Json) -> str:
         """`previous_message_id` of the thread."""
-        given = mapping(request.get("thread")).get("previous_message_id")
-        return given if isinstance(given, str) else ""
+        return text_at(mapping(request.get("thread")), "previous_message_id")
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
         """Return the request with other tools, or with none where a thread has them."""

@@ -13,6 +13,7 @@ from toolscout.discovery.providers.fields import (
     encode,
     mapping,
     mappings,
+    text_at,
     text_of,
 )
 
@@ -103,9 +104,8 @@ def call_in(part: Json) -> Call | None:
         return Call(str(given), "", None) if is_other(part) else None
     _, call, id_key, arguments_key = found
     id_ = call.get(id_key) if id_key else part.get("id")
-    name, space = call.get("name"), part.get("namespace")  # only items of Responses have the latter
-    name = name if isinstance(name, str) else ""
-    if name and isinstance(space, str) and space:
+    name, space = text_at(call, "name"), text_at(part, "namespace")  # which Responses alone have
+    if name and space:
         name = f"{space}.{name}"
     return Call(str(id_ or ""), name, call.get(arguments_key))
 

@@ -62,6 +62,12 @@ def as_dict(value: Any) -> Json | None:
     return found if isinstance(found, dict) else None
 
 
+def text_at(value: Mapping[str, Any], key: str) -> str:
+    """Return the text under a key; empty for anything else."""
+    text = value.get(key)
+    return text if isinstance(text, str) else ""
+
+
 def text_of(content: Any, kinds: Sequence[str] = ("text", "input_text")) -> str:
     """Return the text of a message's content: a text, or the text parts of a list."""
     if isinstance(content, str):

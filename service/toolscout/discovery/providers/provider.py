@@ -17,6 +17,7 @@ from toolscout.discovery.providers.fields import (
     mapping,
     mappings,
     names_once,
+    text_at,
     text_of,
 )
 from toolscout.discovery.providers.stream import LAST_IDS, Stream
@@ -137,8 +138,7 @@ class Provider:
 
     def previous(self, request: Json) -> str:
         """Return the id of the stored response that a request goes on from; empty without one."""
-        given = request.get(self.previous_key) if self.previous_key else None
-        return given if isinstance(given, str) else ""
+        return text_at(request, self.previous_key)
 
     def going_on_from(self, request: Json, name: str) -> Json:
         """Return a request that goes on from another response."""
@@ -146,8 +146,7 @@ class Provider:
 
     def stored_as(self, response: Json) -> str:
         """Return the id under which the provider has stored a response; empty if it has not."""
-        given = response.get("id") if self.previous_key else None
-        return given if isinstance(given, str) else ""
+        return text_at(response, "id") if self.previous_key else ""
 
     def keeps_tools(self, request: Json) -> bool:
         """Return whether the provider keeps the tools of a request for those that go on from it."""

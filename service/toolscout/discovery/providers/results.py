@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from toolscout.discovery.providers.calls import is_of_model, parts_in
-from toolscout.discovery.providers.fields import UNREADABLE, Json, mapping, mappings
+from toolscout.discovery.providers.fields import UNREADABLE, Json, mapping, mappings, text_at
 
 MAX_ERROR_CHARS = 1024 * 1024
 """Characters of a JSON text that is looked into for an error; a longer one is content."""
@@ -32,19 +32,11 @@ _TOLD = ("output", "result")
 """Where Gemini's callers put what a function has returned."""
 
 
-class _Result(msgspec.Struct):
-    """The keys of a result that say whether it is an error; others are skipped unread."""
+_KEYS = (*_ERRORS, "errors", "status", *_WORKED)
+_RESULT: Any = msgspec.defstruct("_Result", [(key, Any, None) for key in _KEYS])
+"""The keys of a result that say whether it is an error; others are skipped unread."""
 
-    error: Any = None
-    isError: Any = None  # noqa: N815  # MCP's name
-    is_error: Any = None
-    errors: Any = None
-    status: Any = None
-    success: Any = None
-    ok: Any = None
-
-
-_DECODER = msgspec.json.Decoder(_Result | list[_Result])
+_DECODER = msgspec.json.Decoder(_RESULT | list[_RESULT])
 
 
 def results_of(messages: Iterable[Json]) -> dict[str, bool]:
@@ -71,25 +63,20 @@ def _results_in(message: Json) -> Iterator[tuple[str, str, bool]]:
     """Yield the id of each call, the name of its tool where the result has it, and its failure."""
     for part in parts_in(message):
         if part.get("role") == "tool":
-            yield _text(part, "tool_call_id"), "", _is_error(part.get("content"))
+            yield text_at(part, "tool_call_id"), "", _is_error(part.get("content"))
         elif part.get("type") == "function_call_output":
-            yield _text(part, "call_id"), "", _is_error(part.get("output"))
+            yield text_at(part, "call_id"), "", _is_error(part.get("output"))
         elif part.get("type") == "tool_result":
             has_failed = part.get("is_error") is True or _is_error(part.get("content"))
-            yield _text(part, "tool_use_id"), "", has_failed
+            yield text_at(part, "tool_use_id"), "", has_failed
         elif of_bedrock := mapping(part.get("toolResult")):
             has_failed = of_bedrock.get("status") == "error" or _is_error(of_bedrock.get("content"))
-            yield _text(of_bedrock, "toolUseId"), "", has_failed
+            yield text_at(of_bedrock, "toolUseId"), "", has_failed
         elif of_gemini := mapping(part.get("functionResponse") or part.get("function_response")):
-            name = _text(of_gemini, "name")
+            name = text_at(of_gemini, "name")
             response = mapping(of_gemini.get("response"))
             told = (response, *(response.get(key) for key in _TOLD))
-            yield _text(of_gemini, "id"), name, any(map(_is_error, told))
-
-
-def _text(part: Json, key: str) -> str:
-    value = part.get(key)
-    return value if isinstance(value, str) else ""
+            yield text_at(of_gemini, "id"), name, any(map(_is_error, told))
 
 
 def _is_error(content: Any) -> bool:
