@@ -101,7 +101,7 @@ PRODUCTS = {
         ("core",),
         8_690,
     ),
-    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_600),
+    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_590),
     "turns": Product(
         "providers' bodies and streams",
         ("discovery", "integrations"),

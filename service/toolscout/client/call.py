@@ -163,13 +163,18 @@ class Channel:
         # A reply may contain any id; only a plausible one may go into logs.
         given = reply.headers.get("x-request-id", "")
         plausible = given.isprintable() and 0 < len(given) <= MAX_ID_CHARS
-        selection, failed = _selected(call, reply)
-        call.result = msgspec.structs.replace(
-            selection,
-            request_id=given if plausible else call.request_id,
-            attempts=call.attempts,
-            catalog=digest,
-        )
+        header = answer.selection_header(reply.headers.get("x-tool-selection", ""))
+        degraded, outcome = header.get("degraded", "no")[:MAX_RANKER_CHARS], header.get("outcome")
+        about = {
+            "request_id": given if plausible else call.request_id,
+            "attempts": call.attempts,
+            "catalog": digest,
+            "degraded": None if degraded == "no" else degraded,
+            "outcome": outcome if outcome in _OUTCOMES else None,
+        }
+        call.result = _selected(call, reply, about)
+        is_refused = not reply.is_success and 0 < reply.status < 500
+        failed = call.result.reason is Reason.API_ERROR and not is_refused
         if self.digests and digest and reply.is_success and not failed:
             self.digests.learn(call.key, digest)
         return failed
@@ -202,32 +207,23 @@ class Channel:
             await asyncio.sleep(pause)
 
 
-def _selected(call: Call, reply: Reply) -> tuple[Selection[Any], bool]:
-    """Return what an answer selects, and whether the service failed."""
-    header = answer.selection_header(reply.headers.get("x-tool-selection", ""))
-    degraded = header.get("degraded", "no")[:MAX_RANKER_CHARS]
-    known: dict[str, Any] = {
-        "degraded": None if degraded == "no" else degraded,
-        "outcome": header.get("outcome") if header.get("outcome") in _OUTCOMES else None,
-    }
+def _selected(call: Call, reply: Reply, about: dict[str, Any]) -> Selection[Any]:
+    """Return what an answer selects; `about` are further fields of it."""
 
     def none(reason: Reason, detail: str) -> Selection[Any]:
-        return Selection([], [], True, reason, detail, **known)
+        return Selection([], [], True, reason, detail, **about)
 
     if not reply.is_success:
-        detail = reply.detail or f"status {reply.status}"
-        return none(Reason.API_ERROR, detail), not reply.status or reply.status >= 500
+        return none(Reason.API_ERROR, reply.detail or f"status {reply.status}")
     try:
         names = answer.names_in(reply.body)
     except AnswerError as error:
-        return none(Reason.API_ERROR, str(error)), True
-    if not names or known["outcome"] == "no_match":
-        return none(Reason.EMPTY_SELECTION, "the service found nothing"), False
-    usable = answer.usable(names, call.offer.by_name, call.top_k, call.always_keep)
-    if not usable:
-        detail = f"{len(names)} names, none of them offered"
-        return none(Reason.UNKNOWN_SELECTION_NAMES, detail), False
-    return Selection(usable, [], **known), False
+        return none(Reason.API_ERROR, str(error))
+    if not names or about["outcome"] == "no_match":
+        return none(Reason.EMPTY_SELECTION, "the service found nothing")
+    if usable := answer.usable(names, call.offer.by_name, call.top_k, call.always_keep):
+        return Selection(usable, [], **about)
+    return none(Reason.UNKNOWN_SELECTION_NAMES, f"{len(names)} names, none of them offered")
 
 
 def unexpected(error: Exception) -> str:

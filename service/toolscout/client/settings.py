@@ -215,8 +215,7 @@ class SelectorBase:
             until=until,
             request_id=os.urandom(8).hex(),
         )
-        mode = self.rollout.mode
-        if mode == "off" or (mode == "percent" and not self.rollout.includes(call.side)):
+        if not self.rollout.includes(call.side) and self.rollout.mode not in ("dark", "shadow"):
             return call
         if wrong is not None:
             call.fall_open(*wrong)
@@ -231,7 +230,7 @@ class SelectorBase:
         mode, offer, result = self.rollout.mode, call.offer, call.result
         names = result.names
         changes: dict[str, Any] = {}
-        if mode != "on" and not (mode == "percent" and self.rollout.includes(call.side)):
+        if not self.rollout.includes(call.side):
             changes = {"rollout": mode, "fell_open": False}
             if mode in ("dark", "shadow"):
                 # Of so few that all of them are shown, all are chosen.

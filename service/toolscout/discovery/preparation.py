@@ -177,7 +177,7 @@ class Preparation:
         # so nobody knows which tools it has found.
         is_unknown = not name and bool(previous)
         side = name or os.urandom(8).hex()  # without a session each request has a side of its own
-        is_used = self._only_asks or self._rollout.mode == "on" or self._rollout.includes(side)
+        is_used = self._only_asks or self._rollout.includes(side)
         written = written_out(provider, request, tools)
         if not is_used or any(map(is_deferring, written.tools)):
             if is_used:
