@@ -106,7 +106,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_640,
+        4_630,
     ),
     "gateways": Product(
         "hosts and servers",

@@ -111,12 +111,10 @@ class LeftOut:
             # In Responses the namespace is no part of the name that is sent.
             space = mapping(tool).get("namespace")
             own = name.removeprefix(f"{space}.") if isinstance(space, str) else name
-            reasons: tuple[str, ...] = ()
             with suppress(Exception):  # no tool of any known shape
-                reasons = refusals(interface, own, schema_of(tool))
-            if reasons:
-                self._tell(interface, name, "; ".join(reasons))
-                yield name
+                if reasons := refusals(interface, own, schema_of(tool)):
+                    self._tell(interface, name, "; ".join(reasons))
+                    yield name
 
     def _refused_before(self, offer: Offer, upstream: Upstream) -> Iterator[str]:
         of_all, of_session = map(self._refused.get, (upstream._replace(session=""), upstream))

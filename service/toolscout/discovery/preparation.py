@@ -119,7 +119,6 @@ class Preparation:
         # A percentage is decided here, for the whole turn; the selector handles dark and shadow.
         asks = config.strategy in ASKING
         self._only_asks = asks and self._rollout.mode in ("dark", "shadow")
-        mode = self._rollout if self._only_asks else Rollout("on")
         if "permit" in selector_options:
             # The forward after the last search has every tool of the request again.
             raise InvalidArgument("permit: filter the tools of the request before the flow begins")
@@ -127,7 +126,7 @@ class Preparation:
             "endpoint": config.api.endpoint if asks else None,
             "api_key": config.api.api_key or None,
             "timeout": config.api.timeout,
-            "rollout": mode if asks else Rollout("off"),
+            "rollout": self._rollout if self._only_asks else Rollout("on" if asks else "off"),
         }
         self.selector = self._selector(**settings | selector_options)
         # A query that no event may hold is not reported either.
@@ -168,15 +167,16 @@ class Preparation:
         if strategy == "passthrough" or provider.passes(request):
             return request
         previous = provider.previous(request)
-        name = session if session is not None else self.store.session_of(previous, scope)
-        if session is None and not name:
-            name = session_of(request, provider, scope)
+        if session is None:
+            session = self.store.session_of(previous, scope) or session_of(request, provider, scope)
         if not tools and strategy != "relevance" and request.keys().isdisjoint(TOOL_KEYS):
-            tools = self.store.deferred_tools(name, provider.name)
+            tools = self.store.deferred_tools(session, provider.name)
         # A result that goes back into a conversation that only the provider has names no session,
         # so nobody knows which tools it has found.
-        is_unknown = not name and bool(previous)
-        side = name or os.urandom(8).hex()  # without a session each request has a side of its own
+        is_unknown = not session and bool(previous)
+        side = (
+            session or os.urandom(8).hex()
+        )  # without a session each request has a side of its own
         is_used = self._only_asks or self._rollout.includes(side)
         written = written_out(provider, request, tools)
         if not is_used or any(map(is_deferring, written.tools)):
@@ -188,7 +188,7 @@ class Preparation:
         if offer.odd:
             logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
             offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
-        upstream = upstream._replace(session=name)
+        upstream = upstream._replace(session=session)
         forced = provider.choice(request).names
         refused = self._turn_settings.left_out.leave_out(offer, upstream, forced)
         if refused and offer.names:  # else the refusal tells the caller more than no tool
@@ -197,7 +197,7 @@ class Preparation:
             return request
         if strategy == "relevance":
             is_kept = is_unknown or provider.keeps_tools(request)
-            return request if is_kept else self._filtered(request, provider, offer, name)
+            return request if is_kept else self._filtered(request, provider, offer, session)
         turn = Turn(request, offer, self._turn_settings, upstream, visible)
         if provider.keeps_tools(request) and not turn.is_native:
             self._tell_of_threads()
@@ -228,9 +228,8 @@ class Preparation:
         if not deferred:
             return request
         kept = dict.fromkeys((*filtered, *offer.endings(choice.must_call)))
-        names = list(kept)
-        if self._turn_settings.order != "rank":
-            names = [name for name in offer.names if name in kept]
+        in_order = kept if self._turn_settings.order == "rank" else offer.names
+        names = [name for name in in_order if name in kept]
         shown = [offer.by_name[name] for name in names]
         observing(self._report, "filtered", provider.name, session, offer, shown)
         return provider.with_tools(request, offer.pick(names))
@@ -239,15 +238,13 @@ class Preparation:
         observing(self._report_turn, stage, turn)
 
     def _report_turn(self, stage: events.Stage, turn: Turn) -> None:
-        called = [call.name for call in turn.calls]
-        if stage == "finished":
-            if self.config.keeps_most_called:
-                offered = [name for name in called if name in turn.offer.by_name]
-                self.store.count_calls(turn.scope, offered)
-            if self.reporter is not None:
-                self.reporter.observe(turn)
+        called, is_over = [call.name for call in turn.calls], stage == "finished"
+        if is_over and self.config.keeps_most_called:
+            offered = [name for name in called if name in turn.offer.by_name]
+            self.store.count_calls(turn.scope, offered)
+        if is_over and self.reporter is not None:
+            self.reporter.observe(turn)
         visible = _visible(turn)
-        is_over = stage == "finished"
         calls = turn.shown.places(called, Offer(visible).names) if is_over else (0, 0, 0)
         degraded = sum(found.degraded is not None for _, _, found in turn.searched)
         counts = (turn.search_count, turn.rounds, *calls, degraded)

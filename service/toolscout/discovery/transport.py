@@ -126,8 +126,8 @@ class _Exchanges:
             held.append(piece)
             size += len(piece)
             if size > MAX_SEARCHED_BYTES:
-                raise UnreadError(response, joined(held, raw))
-        content = decoded(response, b"".join(held))
+                break
+        content = decoded(response, b"".join(held)) if size <= MAX_SEARCHED_BYTES else None
         if content is None:
             raise UnreadError(response, joined(held, raw))
         return response_with(response, content)
