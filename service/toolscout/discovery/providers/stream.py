@@ -215,17 +215,19 @@ class PartStream(Stream):
 
     def _pass(self, key: Any, event: Event, *, is_end: bool) -> bytes:
         """Return what the client gets once an event of a part has come."""
-        name = self._name(self._parts[key])
+        part = self._parts[key]
+        name = self._name(part)
         if name == self._search_name:
             return b""
+        if not self._is_open(name) and not self._is_thinking(part):
+            return self._release() + self._show(event)
         self._waiting.append((key, event))
-        if is_end and name and name == self._dispatch_name:
-            own = [one for place, one in self._waiting if place == key]
-            others = [one for one in self._waiting if one[0] != key]
-            # What is called is known now, so these belong to no part that is held back.
-            self._waiting = [*others, *((None, made) for made in self._named(key, own))]
-        elif self._is_open(key) or self._is_thinking(self._parts[key]):
+        if not is_end or not name:
             return b""
+        own = [one for place, one in self._waiting if place == key]
+        others = [one for one in self._waiting if one[0] != key]
+        # What is called is known now, so these belong to no part that is held back.
+        self._waiting = [*others, *((None, made) for made in self._named(key, own))]
         return self._release()
 
     def _release(self) -> bytes:
@@ -233,15 +235,15 @@ class PartStream(Stream):
         held, self._waiting = self._waiting, []
         out = b""
         for key, event in held:
-            if self._is_open(key):
+            name = self._name(self._parts.get(key, {}))
+            if self._is_open(name):
                 self._waiting.append((key, event))
-            elif self._name(self._parts.get(key, {})) != self._search_name:
+            elif name != self._search_name:
                 out += self._show(event)
         return out
 
-    def _is_open(self, key: Any) -> bool:
+    def _is_open(self, name: str | None) -> bool:
         """Whether it is not known yet what a part calls; when the turn is over, nothing follows."""
-        name = self._name(self._parts.get(key, {}))
         return name == self._dispatch_name if name else name == "" and not self._held
 
     def _write(self, event: Event, data: Json) -> bytes:
@@ -249,8 +251,8 @@ class PartStream(Stream):
 
     def _name(self, part: Json) -> str | None:
         """Return the name of the function that a part calls, empty while it is unknown."""
-        call = None if is_other(part) else call_in(part)
-        return None if call is None else call.name
+        call = call_in(part)
+        return None if call is None or is_other(part) else call.name
 
     @abstractmethod
     def _is_thinking(self, part: Json) -> bool:
