@@ -111,7 +111,7 @@ LIKE, LONGEST_PATH = 0.7, 128
 @cache
 def routes() -> Sequence[HTTPRoute]:
     """Return the typed handlers by their whole paths."""
-    app = Litestar(typed(), request_class=Call, openapi_config=None)
+    app = Litestar(typed(), request_class=Call, openapi_config=None, logging_config=None)
     return [route for route in app.routes if isinstance(route, HTTPRoute)]
 
 
