@@ -26,6 +26,8 @@ class Question:
     id: str
     text: str
     gold: frozenset[str]
+    kind: str = ""
+    """Its language, in a set of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def load_set(folder: Path) -> ToolSet:
         if grade.isdigit() and int(grade) > 0 and tool in names:
             gold.setdefault(query, set()).add(names[tool])
     questions = tuple(
-        Question(entry["_id"], entry["text"], frozenset(gold[entry["_id"]]))
+        Question(entry["_id"], entry["text"], frozenset(gold[entry["_id"]]), entry.get("kind", ""))
         for entry in _lines(folder / "queries.jsonl")
         if entry["_id"] in gold and entry["text"].strip()
     )

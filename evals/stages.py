@@ -2,7 +2,7 @@
 
 Every row switches one thing off, without a switch in the service: it replaces attributes of the
 service's modules, in this process and for as long as it is measured. An attribute that no longer
-exists is an error, and so is a row that changes no answer of any set.
+exists is an error.
 """
 
 import sys
@@ -33,9 +33,9 @@ ENGLISH = (
 OTHERS = ("dev/asked-languages", "dev/zh-functions", "dev/functionchat-ko")
 MEASURES = ("nDCG@5", "P@1", "R@5")
 PER_SET = 100
-"""Questions of a set; of the languages of `OTHERS` together twice as many."""
-TIMED, ROUNDS = 200, 5
-"""Questions that are timed, and how often; the quickest round counts."""
+"""Questions of a set, and of a language."""
+ROUNDS = 5
+"""How often the questions of the first set are timed; the quickest round counts."""
 NEVER = 10**9
 """A length that no word has."""
 
@@ -111,16 +111,29 @@ class Difference(NamedTuple):
 def report_of(folder: Path, model: str, limit: int | None) -> tuple[str, Any]:
     """Return the table as Markdown, and every figure."""
     ours = Ours("hybrid", model)
-    groups = [
+    english, others = (
         [load_set(folder / "toolsets" / name) for name in names] for names in (ENGLISH, OTHERS)
-    ]
+    )
+    groups = english, [part for one in others for part in by_language(one)]
     asked = [[_Asked(ours, one, limit or PER_SET) for one in group] for group in groups]
     rows = []
     for switch in tqdm(SWITCHES, desc="stages", unit="stage", disable=None):
         with switch.off():
-            english, others = ([one.difference() for one in group] for group in asked)
-        rows.append(Row(switch.title, _cost(switch, asked[0][0]), english, others))
-    return _table(asked, rows), [row._asdict() for row in rows]
+            differences = [[one.difference() for one in group] for group in asked]
+        rows.append(Row(switch.title, _cost(switch, asked[0][0]), *differences))
+    languages = _by_language([one.name for one in groups[1]], rows)
+    return f"{_table(asked, rows)}\n\n{languages}", [row._asdict() for row in rows]
+
+
+def by_language(asked: ToolSet) -> list[ToolSet]:
+    """Return a set for each language that has questions in one."""
+    kinds = sorted({question.kind for question in asked.questions})
+    if len(kinds) < 2:
+        return [asked]
+    return [
+        ToolSet(kind, asked.tools, tuple(one for one in asked.questions if one.kind == kind))
+        for kind in kinds
+    ]
 
 
 class _Asked:
@@ -156,7 +169,7 @@ class _Asked:
 
 def _cost(switch: Switch, asked: _Asked) -> float:
     """Return the microseconds that a decision takes less with a switch off, in turns with it on."""
-    questions = asked.questions[:TIMED]
+    questions = asked.questions
     asked.seconds(questions)
     on, off = [], []
     for _ in range(ROUNDS):
@@ -179,6 +192,13 @@ def _table(asked: Sequence[Sequence[_Asked]], rows: Sequence[Row]) -> str:
         for row in rows
     ]
     return report.table(header, cells, markdown=True)
+
+
+def _by_language(names: Sequence[str], rows: Sequence[Row]) -> str:
+    """Write what each switch changes in nDCG@5, language by language."""
+    changed = [row for row in rows if any(one.changed for one in row.others)]
+    cells = [[row.title, *(str(one.measures[0]) for one in row.others)] for row in changed]
+    return report.table(["nDCG@5, by language", *names], cells, markdown=True)
 
 
 def _of_group(found: Sequence[Difference]) -> Iterator[str]:

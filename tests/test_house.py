@@ -75,7 +75,10 @@ def test_no_modules_import_each_other_in_a_circle():
 
 
 def test_a_field_of_a_question_is_named_in_few_modules():
-    """A question is defined once; whoever adds a field touches what uses it, and no carrier."""
+    """A question is defined once; whoever adds a field touches what uses it, and no carrier.
+
+    The level of detail of tools that are read by name, as of `tool_info`, is another one.
+    """
     names = re.compile(r'\bask\.detail\b|^    detail: Detail \||"detail": get_args', re.MULTILINE)
     named = [name for name, path in modules().items() if names.search(path.read_text("utf-8"))]
     assert "ranking.selecting" in named

@@ -99,7 +99,7 @@ PRODUCTS = {
             "playground",
         ),
         ("core",),
-        8_690,
+        8_720,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_590),
     "turns": Product(
@@ -112,7 +112,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_440,
+        3_450,
     ),
     "commands": Product(
         "questions, logs, flags",
@@ -218,7 +218,7 @@ def products() -> str:
     ]
     for name, product in PRODUCTS.items():
         rooms = ", ".join(f"`{one}`" for one in product.rooms)
-        size, below = _hundreds(size_of(product)), ", ".join(product.below)
+        size, below = f"{size_of(product) // 100 * 100:,}", ", ".join(product.below)
         rows.append(
             f"| **{name}** | {rooms} | {product.knows} | {below} | {size} | {product.ceiling:,} |"
         )

@@ -190,7 +190,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchOptions(TypedDict, total=False):
-    """The same as arguments of `Engine.search`, but those of answers over a network."""
+    """The same as keyword arguments of `Engine.search`, without what only the wire has."""
 
     always_keep: Sequence[str]
     ranker: RankerName | None

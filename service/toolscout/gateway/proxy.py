@@ -173,7 +173,7 @@ class Proxy:
             raise Refused(405, "method_not_allowed", f"{scope['method']} is not passed on")
         headers = dict(scope["headers"])
         foreign = self.guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=self.key is None
+            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=not self.key
         )
         if foreign is not None:
             code, detail = foreign

@@ -1,35 +1,31 @@
 """Build the ASGI application from the settings."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from litestar import Litestar, Response
 from litestar.connection import ASGIConnection
 from litestar.enums import ScopeType
-from litestar.exceptions import (
-    HTTPException,
-    MethodNotAllowedException,
-    NotFoundException,
-    ValidationException,
-)
+from litestar.exceptions import ClientException, ValidationException
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Receive, Scope, Send
 
 from toolscout import playground
 from toolscout.common.optional import needed
-from toolscout.errors import FieldError, InvalidRequest, in_words
 from toolscout.server.background import Background
 from toolscout.server.calls import lookup
-from toolscout.server.calls.typed import Call
+from toolscout.server.calls.envelope import decode
+from toolscout.server.calls.typed import Call, refused_argument
 from toolscout.server.endpoint import admit, serve
 from toolscout.server.http.answer import Answer, answer_of
 from toolscout.server.http.problems import CODES, Refused
 from toolscout.server.http.request import Request, Route
 from toolscout.server.observe.record import Trace
 from toolscout.server.openapi import pages
-from toolscout.server.routes.table import RAW, RawCall, near_paths, shown_path, typed
+from toolscout.server.routes.table import METHODS, RAW, RawCall, near_paths, patterns, typed
 from toolscout.server.service import Service
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
@@ -72,6 +68,7 @@ class Application:
             logging_config=None,
             request_max_body_size=None,
         )
+        self._paths = patterns(self._litestar)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's lifespan."""
@@ -87,23 +84,43 @@ class Application:
         Raises:
             Refused, InvalidRequest: there is no such path, or the request is at fault.
         """
+        request.route, request.parts = self._find(request)
         state: dict[str, Any] = {"service": service, "request": request, "trace": trace}
         answered: list[Any] = []
 
         async def receive() -> Any:
             body = await request.json_body(service.settings)
             if not body:
-                raise Refused("invalid_json", "the body is not valid JSON: it is empty")
+                decode(body, msgspec.json.decode)
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def keep(message: Any) -> None:
             answered.append(message)
 
         scope: Any = {**request.scope, "state": {**request.scope.get("state", {}), **state}}
+        scope["headers"] = list(dict(request.headers).items())  # of a repeated one the last counts
         await self._litestar(scope, receive, keep)
         if "error" in scope["state"]:
-            raise _explained(scope["state"]["error"], request)
+            raise scope["state"]["error"]
         return answer_of(*answered)
+
+    def _find(self, request: Request) -> tuple[Route, Mapping[str, str]]:
+        """Return the route of a request, and the variable parts of its path as they are written.
+
+        Litestar would merge slashes, and with them catalogs and tools of other names.
+
+        Raises:
+            Refused: there is no such path, or it does not answer the method.
+        """
+        for pattern, by_method in self._paths:
+            if (path := pattern.fullmatch(request.path)) is not None:
+                route = by_method.get(request.method)
+                if route is None:
+                    request.route = next(iter(by_method.values()))
+                    raise _not_allowed(by_method)
+                return route, path.groupdict()
+        near = near_paths(request.path)
+        raise Refused("not_found", CODES["not_found"].title, suggestions=near)
 
     @asynccontextmanager
     async def _lifespan(self, _: Litestar) -> AsyncIterator[None]:
@@ -122,54 +139,35 @@ async def _answer_raw(call: RawCall, service: Service, request: Request, trace: 
     Raises:
         Refused: the method is another one.
     """
+    request.route = call.route
     if request.method != call.method:
-        request.route = call.route
         raise _not_allowed([call.method])
-    admit(service, request, trace, call.route)
+    admit(service, request, trace)
     return await call.handler(service, request, trace)
 
 
-def _admit(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+def _admit(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
     """Check the head of a request that Litestar has found a handler for."""
-    state, opt = connection.scope["state"], handler.opt
-    path = shown_path(connection.scope["path_template"])
-    name = connection.path_params.get("id")
+    state = connection.scope["state"]
     request: Request = state["request"]
-    request.catalog = name or ""
-    if "call" not in opt:  # what Litestar would answer to OPTIONS
-        routes = connection.app.routes
-        raise _not_allowed(*(one.methods for one in routes if shown_path(one.path) == path))
-    route = Route(path, opt["call"], opt.get("scope", "search"), opt.get("is_open", False))
-    admit(state["service"], request, state["trace"], route)
-    if name is not None:
-        lookup.check_name(name)
+    connection.scope["path_params"].update(request.parts)
+    admit(state["service"], request, state["trace"])
+    if "id" in request.parts:
+        lookup.check_name(request.parts["id"])
 
 
 def _kept(request: Any, error: Exception) -> Response[None]:
-    """Keep an error for who answers it."""
+    """Keep an error for `endpoint`, which answers it; of the caller it is one of ours."""
+    if isinstance(error, ValidationException):
+        error = refused_argument(request.route_handler, error)
+    elif isinstance(error, ClientException):
+        error = Refused("bad_request", "Host is not a name")
     request.scope["state"]["error"] = error
     return Response(None)
 
 
-def _explained(error: Exception, request: Request) -> Exception:
-    """Return an error as ours."""
-    if isinstance(error, NotFoundException):
-        near = near_paths(request.path)
-        return Refused("not_found", CODES["not_found"].title, suggestions=near)
-    if isinstance(error, MethodNotAllowedException):
-        allow = (error.headers or {}).get("allow", "").split(", ")
-        return _not_allowed(allow)
-    if isinstance(error, ValidationException):
-        wrong: Any = error.extra
-        field, message = wrong[0]["key"], in_words(wrong[0]["message"])
-        return InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
-    if isinstance(error, HTTPException):
-        return Refused("bad_request", "Host is not a name")
-    return error
-
-
 def _not_allowed(methods: Iterable[str]) -> Refused:
-    allowed = [method for method in methods if method != "OPTIONS"]
+    allowed = [method for method in METHODS if method in methods]
     headers = [(b"allow", ", ".join(allowed).encode())]
     return Refused("method_not_allowed", f"send a {' or '.join(allowed)} request", headers=headers)
 

@@ -99,14 +99,14 @@ async def _answer(service: Service, handle: Handle, request: Request, trace: Tra
     return refused.code, answer_refused(refused, request.request_id, newer_contract=newer)
 
 
-def admit(service: Service, request: Request, trace: Trace, route: Route) -> None:
-    """Check the head of a request, and give it a slot.
+def admit(service: Service, request: Request, trace: Trace) -> None:
+    """Check the head of a request whose route is known, and give it a slot.
 
     Raises:
         Refused: it must not be answered, or not now. Its body is not awaited.
     """
-    request.route = route
-    if not route.is_open:
+    route = request.route
+    if route is not None and not route.is_open:
         _admit(service, request, trace, route)
     request.is_admitted = True
 
@@ -151,7 +151,7 @@ def _admit(service: Service, request: Request, trace: Trace, route: Route) -> No
 
 def _audit(service: Service, route: Route, request: Request, trace: Trace, status: int) -> None:
     """Log who tried to change what, and whether it came about; whatever `log` says."""
-    name = request.catalog
+    name = request.parts.get("id", "")
     service.log.info(
         "change",
         request_id=request.request_id,

@@ -1,5 +1,6 @@
 """The gateway over streamable HTTP: many sessions, a key, and no page of a browser."""
 
+import asyncio
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from fastmcp.client.transports import StreamableHttpTransport
 from tests.gateway.mcp.hosts import Host, connected, listening, stdio_server, text_of, write
 from tests.support import until
 from toolscout.gateway.mcp import web
+from toolscout.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -177,3 +179,14 @@ async def test_sessions_are_bounded_and_the_one_used_longest_ago_ends_first(
         assert deleted.status_code == 200
         fifth = await opened()
         assert [await ping(one) for one in (third, fourth, fifth)] == [200, 200, 200]
+
+
+def test_a_signal_that_comes_before_anything_is_served_ends_it():
+    async def stopped() -> None:
+        stop = asyncio.Event()
+        stop.set()
+        listener = socket.create_server(("127.0.0.1", 0))
+        serving = web.serve_http(FastMCP("empty"), None, listener, Settings(), stop)
+        await asyncio.wait_for(serving, 30)
+
+    asyncio.run(stopped())

@@ -62,8 +62,8 @@ async def _serve(
     async with gateway.running():
         server = server_of(gateway.view)
         if listener is not None:
-            # It takes the signals over meanwhile, and raises here again what has ended it.
-            await serve_http(server, key, listener, settings)
+            # It takes the signals over when it serves, and raises here again what has ended it.
+            await serve_http(server, key, listener, settings, stop)
             return 0
         main = asyncio.ensure_future(server.run_stdio_async(show_banner=False))
         stopped = asyncio.ensure_future(stop.wait())

@@ -1,5 +1,6 @@
 """The gateway over streamable HTTP: its address, its key, its sessions."""
 
+import asyncio
 import logging
 import socket
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Callers:
         """Handle one request of ASGI."""
         headers = dict(scope["headers"])
         foreign = self.guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=self.key is None
+            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=not self.key
         )
         if foreign is not None:
             code, detail = foreign
@@ -146,9 +147,16 @@ def read_address(text: str) -> tuple[str, int]:
 
 
 async def serve_http(
-    server: "FastMCP[None]", key: str | None, listener: socket.socket, settings: Settings
+    server: "FastMCP[None]",
+    key: str | None,
+    listener: socket.socket,
+    settings: Settings,
+    stop: asyncio.Event,
 ) -> None:
-    """Serve until a signal, and then until open calls are over."""
+    """Serve until a signal, and then until open calls are over.
+
+    `stop` is set by a signal that comes before.
+    """
     guard = CallerGuard(listener.getsockname()[0], settings.allowed_hosts)
     served = server.http_app(
         PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
@@ -156,4 +164,12 @@ async def serve_http(
     callers = Callers(Sessions(served), key, guard, Bodies(settings.caller_timeout_s))
     logger = logging.getLogger("toolscout.mcp")
     async with served.router.lifespan_context(served):
-        await LimitedServer(callers, settings, logger, GRACE_S, lifespan="off").serve([listener])
+        limited = LimitedServer(callers, settings, logger, GRACE_S, lifespan="off")
+        ending = asyncio.ensure_future(_end(limited, stop))
+        await limited.serve([listener])
+        ending.cancel()
+
+
+async def _end(server: LimitedServer, stop: asyncio.Event) -> None:
+    await stop.wait()
+    server.should_exit = True

@@ -79,8 +79,6 @@ async def get_tool(
 
     By its name in any spelling; 404 has the nearest names.
     """
-    # Litestar merges slashes, and a name may have several.
-    tool = request.head.path.split("/tools/", 1)[1]
     if len(tool) > MAX_NAME_CHARS:
         raise invalid("tool", f"at most {MAX_NAME_CHARS} characters, got {len(tool)}")
     catalog = await _with_tools(request, id, [tool])

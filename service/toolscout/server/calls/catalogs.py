@@ -98,7 +98,11 @@ async def put_catalog(
 
 @patch(call="catalog", scope="write")
 async def patch_catalog(
-    request: Call, id: CatalogId, data: JSONBody[CatalogPatch], if_match: IfMatch = None
+    request: Call,
+    id: CatalogId,
+    data: JSONBody[CatalogPatch],
+    if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> Response[CatalogInfo]:
     """Change a registered catalog.
 
@@ -108,7 +112,7 @@ async def patch_catalog(
     service, trace = request.service, request.trace
 
     async def change() -> Record:
-        known = await _registered(request, id, if_match)
+        known = await _registered(request, id, if_match, if_none_match)
         if known.external:
             if data.ttl_s is not None:
                 raise invalid("ttl_s", _NO_TTL)
@@ -150,7 +154,9 @@ async def get_catalog(
 
 
 @delete(call="catalog", scope="write")
-async def delete_catalog(request: Call, id: CatalogId, if_match: IfMatch = None) -> None:
+async def delete_catalog(
+    request: Call, id: CatalogId, if_match: IfMatch = None, if_none_match: IfNoneMatch = None
+) -> None:
     """Delete a registered catalog.
 
     Its name is free at once. `If-Match` is honoured (412).
@@ -158,7 +164,7 @@ async def delete_catalog(request: Call, id: CatalogId, if_match: IfMatch = None)
     service, tenant = request.service, request.trace.tenant
 
     async def change() -> None:
-        known = await _registered(request, id, if_match)
+        known = await _registered(request, id, if_match, if_none_match)
         await service.registry.delete(tenant, id, known)
         service.named.put((tenant, id), lookup.NOWHERE, 1)
 
@@ -175,12 +181,14 @@ async def _alone(change: Callable[[], Awaitable[T]]) -> T:
     raise Refused("overloaded", "others kept changing the catalog")
 
 
-async def _registered(request: Call, name: str, if_match: str | None) -> Record:
+async def _registered(
+    request: Call, name: str, if_match: str | None, if_none_match: str | None
+) -> Record:
     """Return the record to change, if it is the version that the caller means."""
     known = await request.service.registry.record(request.trace.tenant, name)
     if known is None:
         raise CatalogUnknown("no catalog is registered under this name")
-    _check_conditions(known, if_match)
+    _check_conditions(known, if_match, if_none_match)
     return known
 
 
@@ -219,7 +227,7 @@ def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
 
 
 def _check_conditions(
-    known: Record | None, if_match: str | None, if_none_match: str | None = None
+    known: Record | None, if_match: str | None, if_none_match: str | None
 ) -> None:
     digest = None if known is None else known.digest
     if if_match and (digest is None or not names_tag(if_match, digest)):

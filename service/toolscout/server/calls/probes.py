@@ -12,15 +12,15 @@ from toolscout.server.service import Service
 
 
 async def healthz(service: Service, request: Request, trace: Trace) -> Answer:
-    """Report that the process is alive.
-
-    It answers.
-    """
+    """Report that the process is alive."""
     return answer_json({"status": "ok"})
 
 
 async def readyz(service: Service, request: Request, trace: Trace) -> Answer:
-    """Report readiness: model loaded, self-test passed, not draining. The store does not count."""
+    """Report readiness.
+
+    Model loaded, self-test ranked, not draining. The store does not count.
+    """
     components = service.components()
     ready = all(components.values())
     body = {"status": "ready" if ready else "not_ready", "components": components}
@@ -30,8 +30,7 @@ async def readyz(service: Service, request: Request, trace: Trace) -> Answer:
 async def metrics(service: Service, request: Request, trace: Trace) -> Answer:
     """Return the metrics, as Prometheus text or OpenMetrics.
 
-    Raises:
-        Refused: a key is required and missing.
+    Needs a key only with `metrics_auth = on`.
     """
     if service.settings.metrics_auth:
         key = service.keyring.find(request.headers)

@@ -5,17 +5,21 @@ document of the API is made from the same signatures.
 """
 
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 import msgspec
 from litestar import Request as LitestarRequest
 from litestar import Response
 from litestar.dto import AbstractDTO
-from litestar.params import HeaderParameter, PathParameter
+from litestar.exceptions import ValidationException
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import HeaderParameter, ParameterKwarg, PathParameter
 
 from toolscout.contract.bounds import CATALOG_NAME
+from toolscout.errors import InvalidRequest, in_words
 from toolscout.server.calls.envelope import Decoder, decode_checked
 from toolscout.server.http.answer import names_tag, tag_headers
+from toolscout.server.http.problems import invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
@@ -100,3 +104,16 @@ def not_modified(if_none_match: str | None, digest: str) -> Response[Any] | None
     if not if_none_match or not names_tag(if_none_match, digest):
         return None
     return tagged(None, digest, 304)
+
+
+def refused_argument(handler: HTTPRouteHandler, error: ValidationException) -> InvalidRequest:
+    """Return the error of an argument that a handler's signature does not take."""
+    wrong: Any = error.extra
+    name, message = wrong[0]["key"], in_words(wrong[0]["message"])
+    field = handler.parsed_fn_signature.parameters[name]
+    bounds = field.kwarg_definition
+    if choices := get_args(field.annotation):
+        message = f"expected one of {', '.join(map(str, choices))}"
+    elif isinstance(bounds, ParameterKwarg) and bounds.ge is not None:
+        message = f"expected a whole number from {bounds.ge} to {bounds.le}"
+    return invalid(name, message)

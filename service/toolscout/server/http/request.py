@@ -4,6 +4,7 @@ A framework's request object costs more than the ranking.
 """
 
 import asyncio
+from collections.abc import Mapping
 from random import getrandbits
 from time import perf_counter
 from typing import NamedTuple
@@ -58,8 +59,8 @@ class Request:
         self.bytes_in = 0
         self.slot: Slot | None = None
         """The admitted request's slot, which counts the body."""
-        self.catalog = ""
-        """The name of the catalog in the path."""
+        self.parts: Mapping[str, str] = {}
+        """The variable parts of its path."""
         self.is_admitted = False
         """Whether its body may be read."""
         self._drained = False

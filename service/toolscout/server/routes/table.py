@@ -5,7 +5,7 @@ search by digest 8 %. Everything else is a typed handler.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -106,6 +106,33 @@ def typed() -> list[Router | HTTPRouteHandler]:
 
 LIKE, LONGEST_PATH = 0.7, 128
 """Share of letters in common from which a path may have been meant, and letters compared."""
+
+
+METHODS = ("GET", "PUT", "POST", "PATCH", "DELETE")
+"""In the order of `Allow`."""
+
+Patterns = Sequence[tuple[re.Pattern[str], Mapping[str, Route]]]
+"""What whole paths match, and the route of each method there."""
+
+
+def patterns(app: Litestar) -> Patterns:
+    """Return the paths that an application routes; fixed ones may end in a slash."""
+    found: dict[str, dict[str, Route]] = {}
+    for route in app.routes:
+        for handler in route.route_handlers if isinstance(route, HTTPRoute) else ():
+            opt, path = handler.opt, shown_path(route.path)
+            if "call" in opt:  # no answer of Litestar's own to OPTIONS
+                scope, is_open = opt.get("scope", "search"), opt.get("is_open", False)
+                to = Route(path, opt["call"], scope, is_open)
+                by_method = found.setdefault(route.path, {})
+                by_method.update(dict.fromkeys(map(str, handler.http_methods), to))
+    return [(re.compile(_pattern(path)), by_method) for path, by_method in found.items()]
+
+
+def _pattern(path: str) -> str:
+    written = path.replace("{tool:path}", "(?P<tool>.+)")
+    written = re.sub(r"\{(\w+):str\}", r"(?P<\1>[^/]+)", written)
+    return written if written != path else f"{path.rstrip('/')}/?"
 
 
 @cache
