@@ -38,7 +38,7 @@ quick: lint ## the fast way while a line is changed: style, and the tests of con
 
 # The tests of one product of docs/architecture.md.
 OF_core := index learning metatools ranking text tools test_engine.py
-OF_service := contract server state deploy test_settings.py
+OF_service := contract server state external deploy test_settings.py
 OF_client := client
 OF_turns := turns
 OF_gateways := gateway

@@ -12,7 +12,9 @@ from docs.generate.house import (
     ROOMS,
     arrows,
     imports,
+    lines_of_code,
     modules,
+    room,
     size_of,
 )
 
@@ -72,6 +74,14 @@ def test_no_modules_import_each_other_in_a_circle():
         for name in leaves:
             del below[name]
     assert sorted(below) == []
+
+
+def test_catalogs_in_postgresql_are_a_small_room_that_few_know():
+    """Hardly anybody has them, so nobody who reads the service has to know how they work."""
+    files = [path for name, path in modules().items() if room(name) == "external"]
+    assert sum(map(lines_of_code, files)) <= 450
+    naming = {source for source, target in imports() if room(target) == "external"}
+    assert len([name for name in naming if room(name) != "external"]) <= 6
 
 
 def test_a_field_of_a_question_is_named_in_few_modules():

@@ -17,7 +17,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("searching",),
     ("terminal",),
     ("discovery", "server"),
-    ("client", "playground"),
+    ("client", "external", "playground"),
     ("engine",),
     ("learning",),
     ("state",),
@@ -56,6 +56,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("providers",),
         ("config", "local", "session", "tracker"),
     ),
+    "external": (("catalogs",), ("changes",), ("packed_tools", "tables")),
     "server": (
         ("serve",),
         ("app",),
@@ -95,11 +96,11 @@ PRODUCTS = {
     "service": Product(
         "tenants, limits, processes",
         (
-            *("settings", "settings_sources", "serving", "state", "learning", "server"),
-            "playground",
+            *("settings", "settings_sources", "serving", "state", "learning", "external"),
+            *("server", "playground"),
         ),
         ("core",),
-        8_720,
+        8_755,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_590),
     "turns": Product(

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from toolscout.common.lru import Lru
 from toolscout.common.optional import needed
 from toolscout.common.threads import use_one_arena
+from toolscout.external.catalogs import ExternalCatalogs
+from toolscout.external.packed_tools import build
+from toolscout.external.tables import Tables
 from toolscout.index.cache import CatalogCache
-from toolscout.index.kept_tools import build
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.learning.log import DAY_S
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.queue import CompileQueue
+from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.compiling.worker import engine_of
 from toolscout.server.http.admission import Admission, RateLimit
 from toolscout.server.http.answer import refusal_on_wire
@@ -88,8 +91,6 @@ class Service:
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
         model = model_digest(settings.model or BUNDLED_MODEL)
-        self.build = build(model, settings.domains)
-        """What decides how tools are compiled here."""
         self.compiles = CompileQueue(
             self.engine, self.cache, settings, self.costs, self.log, self.shared
         )
@@ -100,7 +101,16 @@ class Service:
         and that of the tools that the key sees of it; empty where there was none."""
         self.slow_patterns: Lru[tuple[str, bytes], float] = Lru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
-        self.registry = Registry(self.guard, self.engine.embedder.dimension)
+        tables = Tables(store, self.engine.embedder.dimension, build(model, settings.domains))
+        self.registry = Registry(self.guard, tables)
+        self.external = ExternalCatalogs(
+            tables,
+            self.registry,
+            self.engine,
+            self.cache,
+            run_in_thread,
+            self.compiles.run,
+        )
         self.learner = self._make_learner(model) if settings.learning_days else None
         self.key_file: KeyFile | None = None
         if file := secret_file(settings, "api_keys"):

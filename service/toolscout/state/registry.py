@@ -9,17 +9,19 @@ is unknown, and the caller sends its tools.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from secrets import token_hex
 from time import time
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
-from toolscout.state.candidates import Candidates, Row, Swap
+from toolscout.contract.catalogs import CatalogPatch
+from toolscout.contract.tools import Tool
+from toolscout.errors import FieldError, ToolscoutError
 from toolscout.state.guarded import Guard
-from toolscout.state.postgres import PostgresStore
 from toolscout.state.store import CATALOG, Changed, StoreUnavailable, key, last_name
 
 READ_S, WRITE_S = 2.0, 5.0
@@ -46,7 +48,50 @@ class Record(msgspec.Struct, frozen=True):
     """Whether the tools are in tables of their own instead."""
 
 
+class Swap(NamedTuple):
+    """A record that changes with the tools of its catalog."""
+
+    key: str
+    expected: bytes | None
+    """Its value before; None where there is none."""
+    value: Callable[[int], bytes]
+    """Returns its value for a number of tools."""
+
+
+class ToolTables(Protocol):
+    """Tables that have the tools of external catalogs."""
+
+    async def drop(
+        self, tenant: str, catalog: str, key: str | None = None, expected: bytes | None = None
+    ) -> None:
+        """Remove a catalog's tools, and the record with a key if it is as expected."""
+
+
 _decode = msgspec.json.Decoder(Record).decode
+
+
+class ToolUnknown(ToolscoutError):  # noqa: N818 - an answer, not a failure
+    """The status of a tool that is not there is to be set."""
+
+    code = "not_found"
+
+
+def patched(tools: Iterable[Tool], change: CatalogPatch) -> dict[str, Tool]:
+    """Return tools, of equal names the last, by their names after some are removed or set.
+
+    Raises:
+        ToolUnknown: the status of a tool that is not there is to be set.
+    """
+    by_name = {tool.name: tool for tool in tools}
+    for name in change.remove or ():
+        by_name.pop(name, None)
+    for name, status in (change.status or {}).items():
+        if name not in by_name:
+            what = FieldError("status", "the catalog has no tool of one of these names")
+            raise ToolUnknown("status: the catalog has no tool of that name", (what,))
+        kept = None if status == "available" else status
+        by_name[name] = replace(by_name[name], status=kept)
+    return by_name
 
 
 class Registry:
@@ -58,14 +103,12 @@ class Registry:
     def __init__(
         self,
         guard: Guard,
-        dimension: int = 0,
+        tables: ToolTables | None = None,
         clock: Callable[[], float] = time,
     ) -> None:
-        """`dimension` is that of the vectors of tools that PostgreSQL keeps one by one."""
+        """`tables` has the tools of external catalogs, where the store can keep these."""
         self._guard = guard
-        store = guard.store
-        self.candidates = Candidates(store, dimension) if isinstance(store, PostgresStore) else None
-        """Those tools, where that is the store."""
+        self._tables = tables
         self._clock = clock
 
     async def record(self, tenant: str, name: str) -> Record | None:
@@ -140,27 +183,23 @@ class Registry:
         tenant: str,
         name: str,
         known: Record | None,
-        rows: Sequence[Row],
-        remove: Sequence[str] = (),
-        *,
-        anew: bool = False,
+        write: Callable[[Swap], Awaitable[bytes | None]],
     ) -> Record:
-        """Change an external catalog and its record together, or replace all of its tools.
+        """Change an external catalog and its record together.
 
-        Where nothing changes, the version stays.
+        `write` does both, and returns the new record as it is stored; None where nothing changes,
+        and so the version stays.
 
         Raises:
             Changed: the record has changed since it was read.
         """
-        assert self.candidates is not None
 
         def changed(tools: int) -> bytes:
             # Nobody has seen all tools at once, so the digest is none of theirs.
             return _encode(self._next(known, token_hex(32), tools, external=True))
 
         expected = await self._expected(tenant, name, known)
-        swap = Swap(key("registered", tenant, name), expected, changed)
-        fresh = await self.candidates.write(tenant, name, rows, remove, swap, anew=anew)
+        fresh = await write(Swap(key("registered", tenant, name), expected, changed))
         if known is not None and not known.external:
             await self._drop(tenant, name, known)
         return known if fresh is None and known is not None else _decode(fresh or b"")
@@ -172,9 +211,9 @@ class Registry:
             Changed: the record has changed since.
         """
         expected = await self._expected(tenant, name, known)
-        if known.external and self.candidates is not None:
+        if known.external and self._tables is not None:
             place = key("registered", tenant, name)
-            await self.candidates.drop(tenant, name, place, expected)
+            await self._tables.drop(tenant, name, place, expected)
         else:
             await self._swap(tenant, name, expected, None, None)
             await self._drop(tenant, name, known)
@@ -219,8 +258,8 @@ class Registry:
     async def _drop(self, tenant: str, name: str, record: Record) -> None:
         """Try to remove tools that no record refers to any more."""
         with suppress(StoreUnavailable):
-            if record.external and self.candidates is not None:
-                await self.candidates.drop(tenant, name)
+            if record.external and self._tables is not None:
+                await self._tables.drop(tenant, name)
                 return
             deleting = self._guard.store.delete(_content(tenant, name, record.content))
             await self._guard.run("delete", deleting, WRITE_S)

@@ -16,7 +16,7 @@ from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.requests import BatchRequest, FilterRequest, ResolveRequest
 from toolscout.contract.tools import Tool
 from toolscout.ranking.resolve import Resolver
-from toolscout.server.calls import answers, envelope, external
+from toolscout.server.calls import answers, envelope
 from toolscout.server.calls.envelope import Read
 from toolscout.server.calls.lookup import with_shared
 from toolscout.server.calls.search import (
@@ -52,9 +52,7 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     read = await read_call(service, request, trace, _batch)
     sent = read.request
     envelope.need_tools(sent)
-    asks = envelope.to_asks(sent, service.settings)
-    if read.external is not None:
-        asks = list(map(external.asked, asks))
+    asks = [read.answerable(ask) for ask in envelope.to_asks(sent, service.settings)]
     deadline = deadline_of(service, request.arrived, sent.latency_budget_ms, cold=read.is_cold)
     trace.top_k = asks[0].top_k
     questions = [(ask, trace.part(ask.pattern)) for ask in asks]
@@ -103,7 +101,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     envelope.need_tools(sent)
     read = await with_shared(service, trace.space, Read(sent, None, b""))
     if read.external is not None:
-        raise external.too_large_for("a filter by shared words")
+        raise read.external.refusal("a filter by shared words")
     sent, raw = read.request, read.request.tools
     envelope.whole("min_tools", sent.min_tools)
     envelope.whole("max_tools", sent.max_tools)

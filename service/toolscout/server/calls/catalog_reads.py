@@ -1,6 +1,6 @@
 """Read a catalog: pages, single tools, batches, completion, index, overview."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Annotated, Literal, TypeVar
 
 from litestar import Response, get, post
@@ -23,7 +23,7 @@ from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
 from toolscout.ranking.resolve import Resolver
-from toolscout.server.calls import external, lookup
+from toolscout.server.calls import lookup
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.calls.typed import Call, CatalogId, IfNoneMatch, not_modified, tagged
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
@@ -81,7 +81,7 @@ async def get_tool(
     """
     if len(tool) > MAX_NAME_CHARS:
         raise invalid("tool", f"at most {MAX_NAME_CHARS} characters, got {len(tool)}")
-    catalog = await _with_tools(request, id, [tool])
+    catalog = await lookup.find(request.service, request.trace, id, names=[tool])
     resolve = Resolver(catalog).resolve
     found = await run_inline_or_in_thread(len(catalog), READ_AT_ONCE, resolve, tool)
     if found.name is None:
@@ -104,7 +104,7 @@ async def tool_schemas(
 
     With their definitions; unknown names come with the nearest known ones.
     """
-    catalog = await _with_tools(request, id, data.names)
+    catalog = await lookup.find(request.service, request.trace, id, names=data.names)
     size = len(data.names) * len(catalog)
     found = await run_inline_or_in_thread(size, READ_AT_ONCE, found_schemas, catalog, data.names)
     return tagged(found, catalog.digest)
@@ -171,15 +171,6 @@ def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
         elif answer.name not in found:
             found[answer.name] = _shown(catalog, answer.name, "full")
     return SchemasAnswer(list(found.values()), errors, len(found))
-
-
-async def _with_tools(request: Call, name: str, names: Sequence[str]) -> Catalog:
-    """Return the catalog of a path; of one that is not held here only the tools of these names."""
-    service, trace = request.service, request.trace
-    try:
-        return await lookup.find(service, trace, name)
-    except lookup.IsExternal as found:
-        return await external.near(service, trace, name, found.record, names=names)
 
 
 async def _read(

@@ -22,7 +22,7 @@ from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, FieldError, TooManyTools
 from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import RAISE, ToolList
-from toolscout.server.calls import external, lookup
+from toolscout.server.calls import lookup
 from toolscout.server.calls.typed import (
     Call,
     CatalogId,
@@ -36,7 +36,7 @@ from toolscout.server.http.answer import names_tag
 from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.state.registry import Record
+from toolscout.state.registry import Record, patched
 from toolscout.state.store import Changed
 from toolscout.tools.conversion import check_whole
 
@@ -87,7 +87,7 @@ async def put_catalog(
             raise invalid("id", message)
         if catalog is None:
             tools = CatalogPatch(upsert=data.tools)
-            record = await external.change(service, trace, id, known, tools, anew=True)
+            record = await service.external.change(trace.tenant, id, known, tools, anew=True)
         else:
             record = await _write(service, trace, id, known, catalog, data.ttl_s)
         return 201 if known is None else 200, record
@@ -116,7 +116,7 @@ async def patch_catalog(
         if known.external:
             if data.ttl_s is not None:
                 raise invalid("ttl_s", _NO_TTL)
-            return await external.change(service, trace, id, known, data)
+            return await service.external.change(trace.tenant, id, known, data)
         raw = await service.registry.tools(trace.tenant, id, known)
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
@@ -219,7 +219,7 @@ def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
         if is_absent(changed)
         else ToolList.decode(changed, most, "upsert").checked("upsert").tools
     )
-    by_name = external.patched((*present, *sent), request)
+    by_name = patched((*present, *sent), request)
     if len(by_name) > most:
         message = f"makes it {len(by_name)} tools; the limit is {most}: {RAISE}"
         raise TooManyTools(f"upsert {message}", (FieldError("upsert", message),))

@@ -29,6 +29,7 @@ from toolscout.contract.requests import (
     SearchRequest,
 )
 from toolscout.errors import NOT_JSON
+from toolscout.external.catalogs import ExternalCatalog
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.values import count_values, count_values_outside_texts
@@ -37,7 +38,6 @@ from toolscout.server.calls.unknown_fields import check_spelling, unknown_fields
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.problems import Refused, blank, decode_error, invalid
 from toolscout.settings import BY_NAME, Settings
-from toolscout.state.registry import Record
 from toolscout.text import conversation
 from toolscout.tools.conversion import Skipped
 
@@ -82,14 +82,21 @@ class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
     raw_hash: bytes
     unknown: tuple[str, ...] = ()
     """The fields of the envelope that are none of ours."""
-    external: Record | None = None
-    """The record of a catalog whose tools are not held here."""
+    external: ExternalCatalog | None = None
+    """The catalog, if its tools are not held here."""
 
     @property
     def is_cold(self) -> bool:
         """Whether the tools have to be compiled first."""
-        is_held = self.known is not None or self.external is not None
-        return not is_held and not is_absent(self.request.tools)
+        return self.known is None and not is_absent(self.request.tools)
+
+    def answerable(self, ask: Ask) -> Ask:
+        """Return a question as the catalog can answer it.
+
+        Raises:
+            NeedsAllTools: it cannot.
+        """
+        return ask if self.external is None else self.external.answerable(ask)
 
 
 async def read(decoder: "Decoder[R]", body: bytes, cache: CatalogCache, tenant: str) -> Read[R]:

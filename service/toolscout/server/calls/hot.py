@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 
-import msgspec
-
 from toolscout.contract.answers import HotAnswer, Tiers, TierTokens
 from toolscout.contract.fields import Detail
 from toolscout.contract.requests import HotRequest
@@ -111,14 +109,9 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
     if service.learner is not None and not (sent.message or "").strip():
         successes = _successes(service.learner.experience(trace.tenant))
     size = max(len(catalog), int(catalog.tokens.sum()) // TOKENS_PER_TOOL)
-    degraded = trace.degraded or "no"
     found = await run_inline_or_in_thread(
-        size, TIERED_AT_ONCE, _tiers, catalog, sent, budget, rows, degraded, successes
+        size, TIERED_AT_ONCE, _tiers, catalog, sent, budget, rows, trace, successes
     )
-    if read.external is not None:
-        others = found.tiers.deferred_count + trace.unique - len(catalog)
-        tiers = msgspec.structs.replace(found.tiers, deferred_count=others)
-        found = msgspec.structs.replace(found, tiers=tiers)
     trace.phases["rank"] = perf_counter() - began
     trace.tiers = found.tokens
     return answer_json(found, answers.common_headers(trace))
@@ -151,7 +144,7 @@ def _tiers(
     sent: HotRequest,
     budget: int,
     rows: Sequence[int],
-    degraded: str,
+    trace: Trace,
     successes: Mapping[str, int],
 ) -> HotAnswer:
     def whole(row: int) -> int:
@@ -174,9 +167,9 @@ def _tiers(
     tier1 = details(catalog, [row for row, _ in second], "brief")
     offered, total = int(catalog.tokens.sum()), tokens0 + tokens1
     return HotAnswer(
-        Tiers(tier0, tier1, len(catalog) - len(tier0) - len(tier1)),
+        Tiers(tier0, tier1, trace.unique - len(tier0) - len(tier1)),
         TierTokens(tokens0, tokens1, total, budget, offered, max(offered - total, 0)),
-        degraded,
+        trace.degraded or "no",
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 from time import perf_counter
@@ -12,7 +13,9 @@ import msgspec
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import is_absent
 from toolscout.errors import CatalogUnknown, Overloaded, TooLargeToKeep, TooMuchWork
+from toolscout.external.catalogs import ExternalCatalog, NeedsAllTools
 from toolscout.index.catalog import Catalog
+from toolscout.ranking.ask import Ask
 from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.queue import CompileJob
@@ -22,7 +25,6 @@ from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.state.registry import Record
 from toolscout.state.store import StoreUnavailable
 from toolscout.tools.filters import tenant_of
 
@@ -40,12 +42,16 @@ NOWHERE = "", ""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class IsExternal(Refused):
+EXTERNAL = "external"
+"""What traces tell in place of a hit or a miss where PostgreSQL keeps the tools one by one."""
+
+
+class IsExternal(NeedsAllTools):
     """The tools of a registered catalog are not held here, and all of them are needed."""
 
-    def __init__(self, record: Record) -> None:
-        super().__init__("catalog_too_large_for", "this needs all tools of a catalog together")
-        self.record = record
+    def __init__(self, catalog: ExternalCatalog) -> None:
+        super().__init__("this needs all tools of a catalog together")
+        self.catalog = catalog
 
 
 def is_digest(name: str) -> bool:
@@ -76,6 +82,26 @@ def by_digest(service: Service, space: str, digest: str | None) -> Catalog:
             if is_digest(digest or "")
             else "nothing is registered under this name; a list without one is named by its digest"
         )
+    return catalog
+
+
+async def near(
+    service: Service,
+    trace: Trace,
+    external: ExternalCatalog,
+    asks: Sequence[Ask] = (),
+    names: Sequence[str] = (),
+    within_s: float | None = None,
+) -> Catalog:
+    """Return the candidates of an external catalog, by default within the latency budget.
+
+    Raises:
+        DatabaseUnavailable: there is no answer in time.
+    """
+    if within_s is None:
+        within_s = service.settings.latency_budget_ms / 1_000
+    catalog, trace.unique = await service.external.near(external, asks, names, max(0.0, within_s))
+    trace.cache, trace.catalog, trace.offered = EXTERNAL, catalog.digest, trace.unique
     return catalog
 
 
@@ -119,7 +145,7 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     wait_s = (given or usual_ms) / 1_000 if compiled_here is None else WAIT_S
     await asyncio.wait([loading], timeout=wait_s)
     if loading.done() and isinstance(external := loading.exception(), IsExternal):
-        return Read(read.request, None, b"", external=external.record)
+        return Read(read.request, None, b"", external=external.catalog)
     # What takes longer goes on; the next request may find what this one could not wait for.
     must_know = is_name and compiled_here is None  # of a digest, callers send the tools instead
     if must_know and (not loading.done() or loading.exception() is not None):
@@ -135,19 +161,29 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
 
 
 async def find(
-    service: Service, trace: Trace, name: str, complete_by: float | None = None
+    service: Service,
+    trace: Trace,
+    name: str,
+    complete_by: float | None = None,
+    names: Sequence[str] | None = None,
 ) -> Catalog:
     """Return the catalog of a name or digest, compiled first where only the store has it.
 
-    It is waited for as `compiled` does.
+    It is waited for as `compiled` does. Of an external one, only the tools of `names`.
 
     Raises:
         CatalogUnknown: there is none.
         StoreUnavailable: the store could not be read.
+        IsExternal: the catalog is external, and no names were given.
     """
     catalog = service.cache.by_digest(trace.space, name)
     if catalog is None:
-        digest, raw = await _look_up(service, trace.space, name)
+        try:
+            digest, raw = await _look_up(service, trace.space, name)
+        except IsExternal as external:
+            if names is None:
+                raise
+            return await near(service, trace, external.catalog, names=names)
         if raw is not None:
             raw_hash = sha256(raw).digest()
             known = service.cache.by_alias(trace.space, raw_hash)
@@ -244,7 +280,7 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
         return None, None
     if record.external:
         service.named.pop((space, name))
-        raise IsExternal(record)
+        raise IsExternal(ExternalCatalog(space, name, record))
     if space == tenant and service.cache.by_digest(space, record.digest) is not None:
         service.named.put((space, name), (record.digest, record.digest), 1)
     whole, seen = service.named.get((space, name)) or NOWHERE

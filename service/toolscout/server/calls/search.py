@@ -22,15 +22,17 @@ from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, Prior
 from toolscout.ranking.choose import Chain
 from toolscout.ranking.pipeline import regex_of
-from toolscout.server.calls import envelope, external
+from toolscout.server.calls import envelope
 from toolscout.server.calls.answers import Showing, encode, headers
 from toolscout.server.calls.envelope import Decoder, R, Read
 from toolscout.server.calls.expressions import scan
 from toolscout.server.calls.lookup import (
+    EXTERNAL,
     best_by,
     compiled,
     finished,
     held,
+    near,
     soon,
     stage_for,
     with_shared,
@@ -89,9 +91,7 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     read = await read_call(service, request, trace, _decode)
     sent = read.request
     request.newer_contract = request.newer_contract or envelope.is_newer(sent)
-    ask = envelope.to_ask(sent, service.settings)
-    if read.external is not None:
-        ask = external.asked(ask)
+    ask = read.answerable(envelope.to_ask(sent, service.settings))
     deadline = deadline_of(service, request.arrived, sent.latency_budget_ms, cold=read.is_cold)
     trace.pattern, trace.top_k = ask.pattern, ask.top_k
     source = await find(service, request, read, trace, deadline, [(ask, trace)])
@@ -162,11 +162,11 @@ async def find(
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
             Overloaded: the process is busy with other tools for longer than the budget.
     """
-    if read.external is not None and read.request.catalog is not None:
+    if read.external is not None:
         asks = [ask for ask, _ in questions]
         trace.phases["decode"] = perf_counter() - request.arrived
-        named, left = read.request.catalog, deadline - perf_counter()
-        return await external.near(service, trace, named, read.external, asks, within_s=left)
+        left_s = deadline - perf_counter()
+        return await near(service, trace, read.external, asks, within_s=left_s)
     if read.known is not None or is_absent(read.request.tools):
         return held(service, request, read, trace)
     trace.cache = "miss"
@@ -194,9 +194,8 @@ async def find_compiled(
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
     """
-    if read.external is not None and read.request.catalog is not None:
-        named = read.request.catalog
-        return await external.near(service, trace, named, read.external, asks, names)
+    if read.external is not None:
+        return await near(service, trace, read.external, asks, names)
     if read.known is not None or is_absent(read.request.tools):
         return held(service, request, read, trace)
     trace.cache = "miss"
@@ -254,7 +253,7 @@ async def decide(
         spent_ms = (perf_counter() - ranking) * 1_000
         service.costs.learn(f"{ran}:{ladder.bucket(size)}", spent_ms)
     trace.decision = decision
-    if trace.cache != external.EXTERNAL:  # of those the tokens of all tools are not known
+    if trace.cache != EXTERNAL:  # else the tokens of all tools are not known
         trace.source = catalog
     trace.phases["rank"] = perf_counter() - began
     return decision
@@ -264,7 +263,7 @@ def _experience(
     service: Service, trace: Trace, catalog: Catalog, ask: Ask, *, chained: bool
 ) -> tuple[Prior | None, Chain | None]:
     """Return what was learned of a catalog's tools, and the chain for a question if asked for."""
-    if trace.cache == external.EXTERNAL:
+    if trace.cache == EXTERNAL:
         return None, None  # it is looked up by whole catalogs
     learner = service.learner
     if learner is None:

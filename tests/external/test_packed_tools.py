@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import ENGINE, TOOLS, crowd, select
+from toolscout.external.packed_tools import build, pack_tool, unpack_tools
 from toolscout.index.cache import CatalogCache
 from toolscout.index.compile import CompiledTool
-from toolscout.index.kept_tools import build, pack_tool, unpack_tools
 from toolscout.index.tool_list import ToolList
 
 LIST = ToolList.decode(

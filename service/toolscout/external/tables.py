@@ -1,7 +1,7 @@
-"""Catalogs that are kept tool by tool in PostgreSQL, because no process could hold them.
+"""The tables of catalogs that are kept tool by tool, and which tools a question brings from them.
 
-A question brings those few that can be its answer: the nearest by meaning, those with its rarest
-words, and those that it names. What they are ranked by stays elsewhere.
+The few that can be its answer: the nearest by meaning, those with its rarest words, and those that
+it names. What they are ranked by stays elsewhere.
 """
 
 import asyncio
@@ -12,8 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from toolscout import data
 from toolscout.contract.requests import Filters
+from toolscout.errors import FieldError, InvalidRequest
 from toolscout.state.postgres import CONNECTIONS, PostgresStore, swap
-from toolscout.state.store import Changed
+from toolscout.state.registry import Swap
+from toolscout.state.store import Changed, StateStore
 from toolscout.tools.filters import labels_of
 
 T = TypeVar("T")
@@ -40,10 +42,15 @@ IN_NAME = "="
 NAME_WORTH = 1.5
 """What a word counts in a name, beside its hit anywhere."""
 
+_LIMITS = {"depth": DEPTH, "hits": MOST_HITS, "of_form": OF_FORM}
 _QUERY: dict[str, str] = data.load("candidates")
 _OF_CATALOG = "tenant = %(tenant)s AND catalog = %(catalog)s"
-_USABLE = "NOT labels && ARRAY['unavailable']"
-_FOUND_IN_CATALOG = "tenant || '' = %(tenant)s AND catalog || '' = %(catalog)s"
+_OF_CATALOG_BY_WORD = "tenant || '' = %(tenant)s AND catalog || '' = %(catalog)s"
+
+
+def invalid(field: str, message: str) -> InvalidRequest:
+    """Return the error of a field that is wrong."""
+    return InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
 
 
 class Row(NamedTuple):
@@ -65,44 +72,47 @@ class Row(NamedTuple):
     """What filters look at."""
 
 
-class Wish(NamedTuple):
+class CandidateQuery(NamedTuple):
     """What a question looks for."""
 
-    vector: Callable[[Collection[str]], Sequence[float] | None]
+    vector: Callable[[Collection[str]], Sequence[float] | None] = lambda _: None
     """Returns what is near to it in meaning, for those of its terms that any tool has."""
-    terms: Mapping[str, float]
+    terms: Mapping[str, float] = {}
     """Terms with their weights."""
-    related: Iterable[str]
+    related: Iterable[str] = ()
     """Further terms that the ranking wants the frequencies of."""
-    forms: Sequence[str]
+    forms: Sequence[str] = ()
     """What a tool may be called by in it."""
     names: Sequence[str] = ()
     """Tools that are wanted in any case."""
-    filters: Sequence[Filters] = ()
+    filters: Sequence[Filters | None] = ()
 
 
-class Swap(NamedTuple):
-    """A record that changes with the tools of its catalog."""
-
-    key: str
-    expected: bytes | None
-    """Its value before; None where there is none."""
-    value: Callable[[int], bytes]
-    """Returns its value for a number of tools."""
-
-
-class Candidates:
+class Tables:
     """The tools of such catalogs.
 
     Every method raises `StoreUnavailable` when the database cannot serve it.
     """
 
-    def __init__(self, store: PostgresStore, dimension: int) -> None:
+    def __init__(self, store: StateStore, dimension: int, build: str) -> None:
         """Keep vectors of one dimension."""
-        self._store = store
+        self.build = build
+        """What compiles tools here; those of another are compiled anew until written again."""
+        self._state = store
         self._dimension = dimension
         self._is_made = False
         self._searches = asyncio.Semaphore(CONNECTIONS)
+
+    @property
+    def _store(self) -> PostgresStore:
+        """The store, if it is in PostgreSQL.
+
+        Raises:
+            InvalidRequest: it is elsewhere, so that such a catalog cannot be made.
+        """
+        if not isinstance(self._state, PostgresStore):
+            raise invalid("keep", "postgres needs store = postgres://… with the extension vector")
+        return self._state
 
     async def make(self) -> None:
         """Make the tables, unless they are there.
@@ -111,14 +121,13 @@ class Candidates:
             StoreUnavailable: the database has no extension `vector`, or the user no right to it.
         """
 
-        async def make(connection: Any) -> None:
-            async with connection.transaction():
-                await connection.execute(_QUERY["lock_making"])
-                await connection.execute(_QUERY["make"])
-                await connection.execute(_QUERY["make_index"].format(dimension=self._dimension))
+        async def make(cursor: Any) -> None:
+            for query in ("lock_making", "make"):
+                await cursor.execute(_QUERY[query])
+            await cursor.execute(_QUERY["make_index"].format(dimension=self._dimension))
 
         if not self._is_made:
-            await self._store.run(make, within_s=WRITE_S)
+            await self._together(make)
             self._is_made = True
 
     async def write(
@@ -200,49 +209,42 @@ class Candidates:
         return await self._store.run(run, within_s=WRITE_S)
 
     async def near(
-        self, tenant: str, catalog: str, wish: Wish
+        self, tenant: str, catalog: str, query: CandidateQuery
     ) -> tuple[dict[str, bytes], dict[str, int]]:
         """Return the candidates for a question, by name their digests, and frequencies of terms.
 
         The frequency of `ANY` is the number of tools.
         """
         place: dict[str, Any] = {"tenant": tenant, "catalog": catalog}
-        counting = place | {"terms": [ANY, *wish.terms, *wish.related]}
-        where, filtering = _where(wish.filters)
-        query = _QUERY["near"].format(
-            where=where,
-            found=where.replace(_OF_CATALOG, _FOUND_IN_CATALOG),
-            usable=_USABLE,
-            dimension=self._dimension,
-        )
-        values = {
+        counting = place | {"terms": [ANY, *query.terms, *query.related]}
+        where, filtering = _where(query.filters)
+        by_word = where.replace(_OF_CATALOG, _OF_CATALOG_BY_WORD)
+        near_by = _QUERY["near"].format(where=where, by_word=by_word, dimension=self._dimension)
+        fixed = {
             **place,
             **filtering,
-            "forms": sorted(without_nul(dict.fromkeys(wish.forms)), key=len, reverse=True),
-            "names": without_nul(wish.names),
-            "depth": DEPTH,
-            "hits": MOST_HITS,
-            "of_form": OF_FORM,
-            "named": NAMED + OF_FORM * len(wish.names),
+            **_LIMITS,
+            "forms": sorted(without_nul(dict.fromkeys(query.forms)), key=len, reverse=True),
+            "names": without_nul(query.names),
+            "named": NAMED + OF_FORM * len(query.names),
         }
 
         async def near(connection: Any) -> tuple[dict[str, bytes], dict[str, int]]:
             async with connection.transaction():
                 counted = await connection.execute(_QUERY["frequencies"], counting, binary=True)
                 frequencies: dict[str, int] = dict(await counted.fetchall())
-                rare = _rarest(wish.terms, frequencies, frequencies.get(ANY, 0))
-                vector = wish.vector(frequencies.keys())
-                found_by = {
+                rare = _rarest(query.terms, frequencies)
+                vector = query.vector(frequencies.keys())
+                further = {
                     "vector": _text(vector or [0.0] * self._dimension),
                     "similar": DEPTH if vector else 0,
                     "rare": list(rare),
                     "worths": list(rare.values()),
                 }
                 await connection.execute(_QUERY["scan_further"].format(depth=DEPTH))
-                found = await connection.execute(
-                    query, values | found_by, prepare=False, binary=True
-                )
-                return dict(await found.fetchall()), frequencies
+                values = fixed | further
+                asked = await connection.execute(near_by, values, prepare=False, binary=True)
+                return dict(await asked.fetchall()), frequencies
 
         async with self._searches:  # those that are given up while they wait have asked nothing
             return await self._store.run(near)
@@ -261,28 +263,23 @@ def without_nul(texts: Iterable[str]) -> list[str]:
     return [text for text in texts if "\0" not in text]
 
 
-def _rarest(
-    terms: Mapping[str, float], frequencies: Mapping[str, int], size: int
-) -> dict[str, float]:
+def _rarest(terms: Mapping[str, float], frequencies: Mapping[str, int]) -> dict[str, float]:
     """Return the rarest terms with what a hit is worth; in names more."""
-    found: dict[str, float] = {}
-    hits = 0
-    for term in sorted(terms, key=lambda term: frequencies.get(term, 0)):
-        count = frequencies.get(term, 0)
-        if not count:
-            continue
+    rarest, hits, size = dict[str, float](), 0, frequencies.get(ANY, 0)
+    for term in sorted(filter(frequencies.get, terms), key=frequencies.__getitem__):
+        count = frequencies[term]
         hits += count
-        if hits > MOST_HITS and found:
+        if hits > MOST_HITS and rarest:
             break
         worth = terms[term] * log((size - count + 0.5) / (count + 0.5) + 1.0)
-        found |= {term: worth, IN_NAME + term: NAME_WORTH * worth}
-    return found
+        rarest |= {term: worth, IN_NAME + term: NAME_WORTH * worth}
+    return rarest
 
 
-def _where(filters: Sequence[Filters]) -> tuple[str, dict[str, Any]]:
+def _where(filters: Sequence[Filters | None]) -> tuple[str, dict[str, Any]]:
     """Return the condition that tools pass, and its values."""
     parts, values = [_OF_CATALOG], dict[str, Any]()
-    for number, each in enumerate(filters):
+    for number, each in enumerate(filter(None, filters)):
         for place, labels in enumerate(labels_of(each)):
             parts.append(f"labels && %(labels{number}_{place})s")
             values[f"labels{number}_{place}"] = without_nul(labels)

@@ -21,12 +21,12 @@ from toolscout.index.compile import CompiledTool
 from toolscout.index.embedder import Embedder
 from toolscout.tools.traits import unpack_clues
 
-_MOST = 1 << 31
+_MAX_NUMBER = 1 << 31
 
 _NEARLY = 0.01
 """How far the square of a vector's length may be from 1, unless it means nothing and is 0."""
 
-_MADE_BY = ("common", "contract", "data", "index", "text", "tools")
+_MADE_BY = ("common", "contract", "data", "external", "index", "text", "tools")
 """Rooms that decide what becomes of a tool."""
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -35,7 +35,7 @@ _decode_one = msgspec.msgpack.Decoder(CompiledTool).decode
 
 def pack_tool(tool: CompiledTool) -> bytes:
     """Pack one embedded tool for a database, without what was sent of it."""
-    return _encode(_bare(tool))
+    return _encode(replace(tool, wire=b"", counts=replace(tool.counts, hashes=b"")))
 
 
 def unpack_tools(
@@ -44,28 +44,14 @@ def unpack_tools(
     """Return tools, each given as it was packed and as it was sent in JSON.
 
     Raises:
-        ValueError, msgspec.MsgspecError: one is nothing that `pack_tool` returns.
+        ValueError, msgspec.MsgspecError: one is nothing that `pack_tool` returns; a part has
+            another length or range than compiling would give it.
     """
-    return _checked(list(map(_decode_one, packed)), wires, embedder)
-
-
-def _bare(tool: CompiledTool) -> CompiledTool:
-    return replace(tool, wire=b"", counts=replace(tool.counts, hashes=b""))
-
-
-def _checked(
-    found: Sequence[CompiledTool], wires: Sequence[bytes], embedder: Embedder
-) -> list[CompiledTool]:
-    """Return tools with what was left out of them.
-
-    Raises:
-        ValueError: a part has another length or range than compiling would give it.
-    """
-    size = 4 * embedder.dimension
-    fits = all(map(_fits, found)) and all(len(tool.vector or b"") == size for tool in found)
-    if not fits or not _are_usable(found, embedder):
+    tools, size = list(map(_decode_one, packed)), 4 * embedder.dimension
+    fits = all(map(_fits, tools)) and all(len(tool.vector or b"") == size for tool in tools)
+    if not fits or not _are_usable(tools, embedder):
         raise ValueError("a compiled tool has a part of another length or range")
-    return [_completed(tool, wire) for tool, wire in zip(found, wires, strict=True)]
+    return [_completed(tool, wire) for tool, wire in zip(tools, wires, strict=True)]
 
 
 def _fits(tool: CompiledTool) -> bool:
@@ -75,14 +61,14 @@ def _fits(tool: CompiledTool) -> bool:
         and all(counts.terms)
         and len(set(counts.terms)) == len(counts.terms)
         and len(counts.counts) == 8 * len(counts.terms)
-        and all(0 <= number < _MOST for number in (tool.tokens, *counts.lengths))
+        and all(0 <= number < _MAX_NUMBER for number in (tool.tokens, *counts.lengths))
         and all(tool.spellings)
     )
 
 
-def _are_usable(found: Sequence[CompiledTool], embedder: Embedder) -> bool:
+def _are_usable(tools: Sequence[CompiledTool], embedder: Embedder) -> bool:
     """Whether all vectors have the length 1 or 0."""
-    packed = b"".join([tool.vector or b"" for tool in found])
+    packed = b"".join([tool.vector or b"" for tool in tools])
     vectors = np.frombuffer(packed, np.float32).reshape(-1, embedder.dimension)
     squares = np.einsum("td,td->t", vectors, vectors)
     return bool(((np.abs(squares - 1.0) < _NEARLY) | (squares == 0)).all())
@@ -104,14 +90,14 @@ def build(model: str, domains: str | None) -> str:
         model: digest of the model.
         domains: file with further domains.
     """
-    found = sha256(f"{model} {version_info[:2]} {version('PyStemmer')}".encode())
+    hashed = sha256(f"{model} {version_info[:2]} {version('PyStemmer')}".encode())
     home = Path(toolscout.__file__).parent
     files = [path for room in _MADE_BY for path in (home / room).rglob("*.*") if _is_text(path)]
     for path in sorted(files):
-        found.update(f"{path.relative_to(home)}\0".encode() + path.read_bytes())
+        hashed.update(f"{path.relative_to(home)}\0".encode() + path.read_bytes())
     if domains is not None:
-        found.update(Path(domains).read_bytes())
-    return found.hexdigest()[:16]
+        hashed.update(Path(domains).read_bytes())
+    return hashed.hexdigest()[:16]
 
 
 def _is_text(path: Path) -> bool:

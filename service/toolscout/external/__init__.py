@@ -1,0 +1,1 @@
+"""Catalogs that PostgreSQL keeps tool by tool, because no process could hold them."""

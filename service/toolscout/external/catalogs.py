@@ -1,0 +1,215 @@
+"""Answer questions from catalogs that no process holds whole, and change them.
+
+A question brings its candidates from the database; they become a catalog of their own, which the
+usual pipeline ranks. What would need all tools is refused by name.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from toolscout.common.spelling import key
+from toolscout.contract.catalogs import CatalogPatch
+from toolscout.engine import Engine
+from toolscout.errors import ToolscoutError
+from toolscout.external.changes import MAX_WRITTEN, compiled, rows_of
+from toolscout.external.packed_tools import unpack_tools
+from toolscout.external.tables import ANY, CandidateQuery, Row, Tables, invalid
+from toolscout.index.cache import CatalogCache
+from toolscout.index.catalog import Catalog
+from toolscout.index.compile import CompiledTool
+from toolscout.index.counts import Corpus
+from toolscout.index.embedder import Embedder
+from toolscout.index.expand import synonym_terms
+from toolscout.index.names import possible_forms
+from toolscout.index.tool_list import ToolList, catalog_digest
+from toolscout.ranking.ask import Ask
+from toolscout.state.registry import Record, Registry
+from toolscout.state.store import StoreUnavailable
+from toolscout.text.query import analyse, is_strange
+from toolscout.tools.documents import decode_tool
+from toolscout.tools.filters import filters_of, tenant_of
+
+COMPILED_WITHIN_S = 30.0
+"""Seconds that a change waits for its tools to be compiled."""
+
+
+class NeedsAllTools(ToolscoutError):  # noqa: N818 - an answer, not a failure
+    """What was asked for needs all tools of a catalog together, and no process holds them."""
+
+    code = "catalog_too_large_for"
+
+
+class DatabaseUnavailable(ToolscoutError):  # noqa: N818 - a state, not a bug
+    """The database of a catalog cannot be used."""
+
+    code = "store_unavailable"
+
+
+class ExternalCatalog(NamedTuple):
+    """One of the catalogs, and the part of it that a key sees."""
+
+    space: str
+    name: str
+    record: Record
+
+    def answerable(self, ask: Ask) -> Ask:
+        """Return a question as candidates can answer it.
+
+        Raises:
+            NeedsAllTools: it is a regular expression.
+        """
+        if ask.ranker == "regex":
+            raise self.refusal("ranker: a regular expression")
+        return replace(ask, ranker="hybrid") if ask.ranker == "auto" else ask
+
+    def refusal(self, what: str) -> NeedsAllTools:
+        """Return the refusal of what needs all tools."""
+        return NeedsAllTools(f"{what} needs all tools of the catalog together")
+
+
+@dataclass(frozen=True)
+class ExternalCatalogs:
+    """The catalogs in the tables of one database."""
+
+    tables: Tables
+    registry: Registry
+    """Has the records of the catalogs."""
+    engine: Engine
+    """Compiles and embeds as the service does."""
+    cache: CatalogCache
+    """Keeps compiled tools between questions."""
+    run_in_thread: Callable[..., Awaitable[Any]]
+    """Runs a function beside the event loop."""
+    run_in_worker: Callable[..., Awaitable[Any]]
+    """Has the worker call a function: takes tenant, function, arguments, `pool` and `seconds`."""
+
+    async def near(
+        self, external: ExternalCatalog, asks: Iterable[Ask], names: Sequence[str], within_s: float
+    ) -> tuple[Catalog, int]:
+        """Return a catalog of the candidates for some questions, and of the tools of some names.
+
+        Also returns the number of all tools, as far as the key may know it.
+
+        Raises:
+            DatabaseUnavailable: the database does not answer within so many seconds.
+        """
+        try:
+            async with asyncio.timeout(within_s):
+                return await self._near(external, asks, names)
+        except (StoreUnavailable, TimeoutError):
+            detail = "the database of this catalog did not answer in time"
+            raise DatabaseUnavailable(detail) from None
+
+    async def _near(
+        self, external: ExternalCatalog, asks: Iterable[Ask], names: Sequence[str]
+    ) -> tuple[Catalog, int]:
+        space, name, record = external
+        tenant, cached = tenant_of(space), self.cache.tools(space)
+        digests, frequencies = dict[str, bytes](), dict[str, int]()
+        queries = [self._query(space, ask) for ask in asks]
+        if names:
+            forms = list(map(key, names))
+            queries.append(CandidateQuery(forms=forms, names=names, filters=[filters_of(space)]))
+        for query in queries:
+            candidates, counted = await self.tables.near(tenant, name, query)
+            digests |= candidates
+            frequencies |= counted
+        tools = {each: tool for each, digest in digests.items() if (tool := cached.get(digest))}
+        missing = [each for each in digests if each not in tools]
+        rows = await self.tables.read(tenant, name, missing) if missing else []
+        size, is_whole = frequencies.get(ANY, 0), space == tenant
+        # A key that sees a part is not told how much there is beside it, nor when that changes;
+        # nor do its scores count how many other tools have a word.
+        corpus = Corpus(size, frequencies) if is_whole else None
+        catalog, new = await self.run_in_thread(self._assembled, tools, rows, corpus)
+        for row in rows:
+            if row.name in new:
+                cached.put(row.digest, new[row.name])
+        digest = record.digest if is_whole else catalog_digest(digests.values())
+        return replace(catalog, digest=digest), size if is_whole else len(catalog)
+
+    def _assembled(
+        self, tools: Mapping[str, CompiledTool], rows: Sequence[Row], corpus: Corpus | None
+    ) -> tuple[Catalog, dict[str, CompiledTool]]:
+        """Return a catalog of compiled tools and of rows, and what the rows became."""
+        built = [row for row in rows if row.build == self.tables.build]
+        new = _unpacked(built, self.engine.embedder)
+        stale = [decode_tool(row.wire) for row in rows if row.name not in new]
+        if stale:  # damaged, or written by another release, until they are written again
+            new |= compiled(self.engine.compiler, ToolList.of(stale))
+        return self.engine.compiler.of_corpus({**tools, **new}, corpus), new
+
+    def _query(self, space: str, ask: Ask) -> CandidateQuery:
+        query = analyse(ask.ranking_part, ask.earlier)
+        terms = {term.term: term.weight for term in query.terms}
+        others = self.engine.compiler.synonyms or synonym_terms()
+        meant = chain.from_iterable(query.meanings.values())
+        related = chain(chain.from_iterable(others.get(term, ()) for term in terms), meant)
+
+        def vector(present: Collection[str]) -> Sequence[float] | None:
+            strange = is_strange(query, present.__contains__)
+            words = query.embedding_words
+            vectors = self.engine.embedder.query(words, query.earlier, is_strange=strange)
+            return None if vectors is None else vectors.vectors[0].tolist()
+
+        return CandidateQuery(
+            vector,
+            terms,
+            related=dict.fromkeys(related),
+            forms=possible_forms(query.text),
+            names=[ask.pattern.strip(), *ask.always_keep],
+            filters=[ask.filters, filters_of(space)],
+        )
+
+    async def change(
+        self,
+        tenant: str,
+        name: str,
+        known: Record | None,
+        sent: CatalogPatch,
+        *,
+        anew: bool = False,
+    ) -> Record:
+        """Change tools of a catalog, or replace all of them; return its new record.
+
+        Raises:
+            ToolscoutError: the request is at fault, or the database cannot be used.
+            Changed: somebody else has changed the catalog since it was read.
+        """
+        if len(sent.status or ()) > MAX_WRITTEN:
+            raise invalid("status", f"at most {MAX_WRITTEN} tools at a time")
+        tables = self.tables
+        if anew:
+            try:
+                await tables.make()
+            except StoreUnavailable as error:
+                detail = f"{error}; have an administrator CREATE EXTENSION vector"
+                raise DatabaseUnavailable(detail) from None
+        present = await tables.read(tenant, name, list(sent.status)) if sent.status else []
+        wires = [row.wire for row in present]
+        compiling = partial(self.run_in_worker, pool="compile", seconds=COMPILED_WITHIN_S)
+        rows: list[Row] = await compiling(tenant, rows_of, sent, wires, tables.build)
+        return await self.registry.change(
+            tenant,
+            name,
+            known,
+            lambda record: tables.write(tenant, name, rows, sent.remove or (), record, anew=anew),
+        )
+
+
+def _unpacked(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool]:
+    """Return the tools of rows, by their names, without those that are damaged."""
+    packed, wires = [row.compiled for row in rows], [row.wire for row in rows]
+    try:
+        tools = unpack_tools(packed, wires, embedder)
+    except (ValueError, msgspec.MsgspecError):
+        each = [_unpacked([row], embedder) for row in rows] if len(rows) > 1 else []
+        return {name: tool for one in each for name, tool in one.items()}
+    return dict(zip((row.name for row in rows), tools, strict=True))
