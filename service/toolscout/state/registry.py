@@ -113,7 +113,7 @@ class Registry:
 
     async def record(self, tenant: str, name: str) -> Record | None:
         """Return the record of a name; None if there is none or it is malformed."""
-        return _read(await self._stored(tenant, name))
+        return _read(await self._get(_place(tenant, name)))
 
     async def names(self, tenant: str) -> list[str]:
         """Return the registered names, sorted."""
@@ -128,8 +128,7 @@ class Registry:
 
     async def tools(self, tenant: str, name: str, record: Record) -> bytes | None:
         """Return the tools of a record as a JSON array; None if it was replaced meanwhile."""
-        reading = self._guard.store.get(_content(tenant, name, record.content))
-        return await self._guard.run("get", reading, READ_S)
+        return await self._get(_content(tenant, name, record.content))
 
     async def find(
         self, tenant: str, name: str, record: Record | None = None
@@ -199,7 +198,7 @@ class Registry:
             return _encode(self._next(known, token_hex(32), tools, external=True))
 
         expected = await self._expected(tenant, name, known)
-        fresh = await write(Swap(key("registered", tenant, name), expected, changed))
+        fresh = await write(Swap(_place(tenant, name), expected, changed))
         if known is not None and not known.external:
             await self._drop(tenant, name, known)
         return known if fresh is None and known is not None else _decode(fresh or b"")
@@ -212,8 +211,7 @@ class Registry:
         """
         expected = await self._expected(tenant, name, known)
         if known.external and self._tables is not None:
-            place = key("registered", tenant, name)
-            await self._tables.drop(tenant, name, place, expected)
+            await self._tables.drop(tenant, name, _place(tenant, name), expected)
         else:
             await self._swap(tenant, name, expected, None, None)
             await self._drop(tenant, name, known)
@@ -236,13 +234,12 @@ class Registry:
         lasts_s: float | None,
     ) -> None:
         new = None if fresh is None else _encode(fresh)
-        swapping = self._guard.store.swap(key("registered", tenant, name), expected, new, lasts_s)
+        swapping = self._guard.store.swap(_place(tenant, name), expected, new, lasts_s)
         if not await self._guard.run("swap", swapping, WRITE_S):
             raise Changed
 
-    async def _stored(self, tenant: str, name: str) -> bytes | None:
-        reading = self._guard.store.get(key("registered", tenant, name))
-        return await self._guard.run("get", reading, READ_S)
+    async def _get(self, place: str) -> bytes | None:
+        return await self._guard.run("get", self._guard.store.get(place), READ_S)
 
     async def _expected(self, tenant: str, name: str, known: Record | None) -> bytes | None:
         """Return a record that was read as it is stored: another release has other fields in it.
@@ -250,7 +247,7 @@ class Registry:
         Raises:
             Changed: it is another one by now.
         """
-        stored = await self._stored(tenant, name)
+        stored = await self._get(_place(tenant, name))
         if _read(stored) != known:
             raise Changed
         return stored
@@ -272,6 +269,10 @@ def _read(stored: bytes | None) -> Record | None:
         return None
 
 
+def _place(tenant: str, name: str) -> str:
+    return key("registered", tenant, name)
+
+
 def _content(tenant: str, name: str, content: str) -> str:
     return key("registered-tools", tenant, name, content)
 
@@ -291,12 +292,12 @@ class SharedCatalogs:
         self._writes: set[asyncio.Task[None]] = set()
 
     def keep(self, tenant: str, name: str, value: bytes) -> None:
-        """Write a list, or what was compiled of it, in the background; a failure is only counted.
+        """Write a list in the background; a failure is only counted.
 
         Args:
             tenant: whose list it is; nobody else can read it.
-            name: the digest of the list, with a suffix for anything but its tools.
-            value: the JSON array of its tools, or other bytes.
+            name: the digest of the list.
+            value: the JSON array of its tools.
         """
         if len(self._writes) < MAX_WRITES and not self._guard.is_open("put"):
             writing = asyncio.create_task(self._write(tenant, name, value))

@@ -60,6 +60,8 @@ WITH RECURSIVE found(log) AS (
 SELECT log FROM found WHERE log IS NOT NULL
 """
 
+_DELETE = "DELETE FROM kept WHERE key = ?"
+
 MAX_BYTES = 1 << 30
 """Size of the file from which unregistered lists are evicted."""
 
@@ -118,7 +120,7 @@ class SqliteStore:
             if self._value(db, key) != expected:
                 return False
             if value is None:
-                db.execute("DELETE FROM kept WHERE key = ?", (key,))
+                db.execute(_DELETE, (key,))
             else:
                 self._set(db, key, value, ttl_s)
             return True
@@ -127,8 +129,7 @@ class SqliteStore:
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
-        query = "DELETE FROM kept WHERE key = ?"
-        await self._write(lambda db: db.execute(query, (key,)), is_overwritten=False)
+        await self._write(lambda db: db.execute(_DELETE, (key,)), is_overwritten=False)
 
     async def now(self) -> float:
         """Return the time of this machine."""
@@ -152,7 +153,17 @@ class SqliteStore:
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries."""
         size = sum(map(len, values))
-        await self._write(lambda db: self._append(db, log, values, keep), size)
+
+        def appended(db: sqlite3.Connection) -> None:
+            self._make_room(db, size)
+            rows = [(log, value) for value in values]
+            db.executemany("INSERT INTO entries (log, value) VALUES (?, ?)", rows)
+            newest_first = "SELECT position FROM entries WHERE log = ? ORDER BY position DESC"
+            oldest = db.execute(f"{newest_first} LIMIT 1 OFFSET ?", (log, keep)).fetchone()
+            if oldest is not None:
+                db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
+
+        await self._write(appended, size)
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position."""
@@ -209,15 +220,6 @@ class SqliteStore:
         if self._connection is not None:
             self._thread.submit(self._connection.close)
         self._thread.shutdown(wait=True)
-
-    def _append(self, db: sqlite3.Connection, log: str, values: Sequence[bytes], keep: int) -> None:
-        self._make_room(db, sum(map(len, values)))
-        rows = [(log, value) for value in values]
-        db.executemany("INSERT INTO entries (log, value) VALUES (?, ?)", rows)
-        newest_first = "SELECT position FROM entries WHERE log = ? ORDER BY position DESC"
-        oldest = db.execute(f"{newest_first} LIMIT 1 OFFSET ?", (log, keep)).fetchone()
-        if oldest is not None:
-            db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
 
     async def _write(
         self,
@@ -328,13 +330,12 @@ class SqliteStore:
         Raises:
             StoreFull: there is none left to evict.
         """
-        for _ in range(EVICTED_AT_ONCE):
+        for _ in range(EVICTED_AT_ONCE + 1):
             if used_bytes(db) + size <= self._max_bytes:
                 return
             if not _evict(db):
                 break
-        if used_bytes(db) + size > self._max_bytes:
-            raise StoreFull(f"sqlite: full, {self._max_bytes} bytes")
+        raise StoreFull(f"sqlite: full, {self._max_bytes} bytes")
 
 
 def _evict(db: sqlite3.Connection) -> bool:

@@ -182,14 +182,14 @@ def check(db: sqlite3.Connection, path: Path) -> int:
     Raises:
         sqlite3.DatabaseError: the file is of a newer release, or damaged.
     """
-    (version,) = db.execute("PRAGMA user_version").fetchone()
+    version = _pragma(db, "user_version")
     if version > SCHEMA:
         raise sqlite3.DatabaseError(f"its schema is version {version}, newer than {SCHEMA}")
     if path.stat().st_size <= CHECKED_BYTES:
         (state,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if state != "ok":
             raise sqlite3.DatabaseError(f"it is damaged: {' '.join(state.split())}")
-    return int(version)
+    return version
 
 
 def back_up(source: Path, target: Path) -> None:
@@ -227,16 +227,17 @@ def in_transaction(db: sqlite3.Connection, action: Callable[[sqlite3.Connection]
 
 def used_bytes(db: sqlite3.Connection) -> int:
     """Return the bytes of a file that hold something."""
-    (pages,) = db.execute("PRAGMA page_count").fetchone()
-    (size,) = db.execute("PRAGMA page_size").fetchone()
-    return int(pages * size) - free_bytes(db)
+    return _pragma(db, "page_count") * _pragma(db, "page_size") - free_bytes(db)
 
 
 def free_bytes(db: sqlite3.Connection) -> int:
     """Return the bytes of a file that hold nothing."""
-    (free,) = db.execute("PRAGMA freelist_count").fetchone()
-    (size,) = db.execute("PRAGMA page_size").fetchone()
-    return int(free * size)
+    return _pragma(db, "freelist_count") * _pragma(db, "page_size")
+
+
+def _pragma(db: sqlite3.Connection, name: str) -> int:
+    (value,) = db.execute(f"PRAGMA {name}").fetchone()
+    return int(value)
 
 
 def write_ahead(db: sqlite3.Connection) -> None:
