@@ -4,16 +4,12 @@ import pytest
 
 from tests.learning.test_experience import point, used
 from toolscout.learning import tenants as bounds
-from toolscout.learning.tenants import Contents, Tenants
-
-
-def made() -> Tenants:
-    return Tenants(Contents(lambda *_: None))
+from toolscout.learning.tenants import Tenants
 
 
 def test_the_tenants_used_longest_ago_are_forgotten_first(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(bounds, "MAX_TENANTS", 3)
-    tenants = made()
+    tenants = Tenants()
     for name in ("one", "two", "three", "one", "four"):
         tenants.get(name)
     assert tenants.names() == ["three", "one", "four"]
@@ -21,7 +17,7 @@ def test_the_tenants_used_longest_ago_are_forgotten_first(monkeypatch: pytest.Mo
 
 def test_tenants_share_the_room_for_tools(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(bounds, "ALL_TOOLS", 12)
-    tenants = made()
+    tenants = Tenants()
     for name in ("one", "two", "three"):
         for number in range(20):
             tenants.get(name).experience.learn(used(f"tool{number}"), point(0))

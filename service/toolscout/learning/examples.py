@@ -9,7 +9,7 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.compile import example_texts
 from toolscout.index.embedder import Embedder
 from toolscout.index.pattern_vectors import read_pattern
-from toolscout.learning.experience import Experience
+from toolscout.learning.indexes import index_of_examples
 from toolscout.learning.prior import LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Prior
 from toolscout.ranking.pipeline import rank
@@ -34,7 +34,7 @@ class ExamplePriors:
             return None
         index = self._indexes.get((tenant, catalog.digest))
         if index is None:
-            index = _index(catalog)
+            index = index_of_examples(catalog)
             self._indexes.put((tenant, catalog.digest), index)
         return prior_of(index)
 
@@ -46,7 +46,7 @@ def judged(catalog: Catalog, embedder: Embedder | None) -> Catalog:
     """
     if not catalog.examples or embedder is None:
         return catalog
-    index, gained = _index(catalog), 0.0
+    index, gained = index_of_examples(catalog), 0.0
     without = Prior(lambda query, vectors: index.prior(read_pattern(query, vectors), left_out=True))
     places: list[tuple[int, int]] = []
     of_tool: Counter[int] = Counter()
@@ -59,8 +59,3 @@ def judged(catalog: Catalog, embedder: Embedder | None) -> Catalog:
         ranking = rank(catalog, Ask(pattern=text), embedder, prior=without)
         gained += learning_gains(ranking).get(catalog.names[row], 0.0)
     return replace(catalog, examples_gain=gained)
-
-
-def _index(catalog: Catalog) -> LearnedIndex:
-    keys = [(name, "") for name in catalog.names]
-    return LearnedIndex(keys, Experience(), 0.0, catalog)

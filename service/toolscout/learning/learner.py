@@ -19,10 +19,11 @@ from toolscout.index.pattern_vectors import LAYOUT, pack_text, read_pattern, unp
 from toolscout.learning.chains import Insight
 from toolscout.learning.examples import ExamplePriors
 from toolscout.learning.experience import Experience, Observation, Use
-from toolscout.learning.log import DAY_S, KEPT_S, Erasure, Log, Report, Seen, Slices, unfinished
+from toolscout.learning.indexes import content_digest
+from toolscout.learning.log import DAY_S, KEPT_S, Erasure, Report, Seen, Slices, unfinished
 from toolscout.learning.prior import HALF_LIFE_S, prior_of
-from toolscout.learning.retention import Retention
-from toolscout.learning.tenants import Contents, Tenant, Tenants, content_digest
+from toolscout.learning.retention import AgingLog
+from toolscout.learning.tenants import Tenant, Tenants
 from toolscout.learning.turns import Turn, digest, report_of, source_of
 from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.choose import Chain
@@ -72,23 +73,20 @@ class Learner:
         self._embedder = embedder
         self._clock = clock
         self._model = f"{model}/{LAYOUT}"
-        self._contents = Contents(catalog)
-        self._tenants = Tenants(self._contents)
+        self._catalog = catalog
+        self._tenants = Tenants()
         self._examples = ExamplePriors()
-        self._log = Log(guard, self._model) if lasting else None
+        self._log = AgingLog(guard, self._model, kept_s, suspected, steady) if lasting else None
         self._kept_s, self._steady = kept_s, steady
         self._began = clock() - steady()  # the time at which `steady` was 0
         self._aged = -inf
         """When what is too old was looked for."""
         self._reached = True
-        self._retention = (
-            None if self._log is None else Retention(self._log, kept_s, suspected, steady)
-        )
 
     @property
     def held_logs(self) -> int:
         """Number of logs of which most would be too old at once, and which are kept for now."""
-        return 0 if self._retention is None else self._retention.held
+        return 0 if self._log is None else self._log.held
 
     def experience(self, tenant: str) -> Experience:
         """Return the experience of a tenant."""
@@ -103,9 +101,7 @@ class Learner:
         """Return a function that scores tools by experience and examples; None without any."""
         known = self._tenants.get(tenant)
         known.note(catalog.digest)
-        if not len(known.experience) and not catalog.examples:
-            return None
-        index = known.index(catalog, self._clock())
+        index = known.indexes.of(catalog, self._clock()) if len(known.experience) else None
         # While a thread makes the index of a large catalog, its examples count all the same.
         return self._examples.of(catalog, tenant) if index is None else prior_of(index)
 
@@ -154,8 +150,10 @@ class Learner:
             StoreUnavailable: they could not be stored; nothing was learned.
         """
         known, slices = self._tenants.get(tenant), Slices()
-        if any(self._is_elsewhere(known, seen) for seen in observations):
-            await self._read_turns(tenant, known)
+        if self._log is not None and any(self._is_elsewhere(known, seen) for seen in observations):
+            turns = await self._log.read_turns(tenant, known.positions)
+            for name, turn in turns.items():
+                known.turns.remember(name, turn, write=False)
         complete, batch = list[Seen](), Counter[str]()
         for seen in observations:
             found = await self._completed(space or tenant, known, seen, key)
@@ -205,7 +203,7 @@ class Learner:
     async def catch_up(self, report: Report) -> None:
         """Read what other processes have added, and forget what is too old."""
         is_daily = self._steady() - self._aged >= DAY_S
-        if self._log is None or self._retention is None:
+        if self._log is None:
             if self._steady() - self._aged >= DAY_S / 24:
                 self._aged = self._steady()
                 # However the clock is set meanwhile.
@@ -213,7 +211,6 @@ class Learner:
             return
         for tenant in self._tenants.names():
             try:
-                await self._write_turns(self._log, tenant)
                 await self._catch_up(self._log, tenant, report)
                 self._reached = True
             except StoreUnavailable as error:
@@ -222,10 +219,14 @@ class Learner:
                 self._reached = False
         if self._reached and is_daily:
             self._aged = self._steady()
-            await self._retention.tidy_others(self._tenants.names(), report)
+            await self._log.tidy_others(self._tenants.names(), report)
 
-    async def _catch_up(self, log: Log, tenant: str, report: Report) -> None:
-        """Learn the logs' new entries, except those that were learned when they were recorded."""
+    async def _catch_up(self, log: AgingLog, tenant: str, report: Report) -> None:
+        """Write the latest turns, and learn what others have added to the logs since."""
+        known = self._tenants.peek(tenant)
+        # Where writing them fails, only this process knows them.
+        if known is not None and (turns := known.turns.take_unwritten()):
+            await log.append_turns(tenant, turns)
         epoch = await log.epoch(tenant)
         known = self._tenants.peek(tenant)
         if known is None:
@@ -237,11 +238,11 @@ class Learner:
             known = self._tenants.renew(tenant)
             known.epoch = epoch
         await self._read(log, tenant, known, report)
-        if self._retention is not None and self._retention.is_due(tenant):
+        if log.is_due(tenant):
             # After reading, for a full store can still be read.
-            await self._retention.tidy(tenant)
+            await log.tidy(tenant)
 
-    async def _read(self, log: Log, tenant: str, known: Tenant, report: Report) -> None:
+    async def _read(self, log: AgingLog, tenant: str, known: Tenant, report: Report) -> None:
         skipped = 0
         while True:
             seen, count = await log.read(tenant, known.positions, report)
@@ -253,20 +254,6 @@ class Learner:
         if skipped and not known.foreign:
             report(f"learning: {skipped} observations of another model were skipped")
         known.foreign += skipped
-
-    async def _write_turns(self, log: Log, tenant: str) -> None:
-        """Write the latest turns; where that fails, only this process knows them."""
-        known = self._tenants.peek(tenant)
-        turns = {} if known is None else known.turns.take_unwritten()
-        if turns:
-            await log.append_turns(tenant, turns)
-
-    async def _read_turns(self, tenant: str, known: Tenant) -> None:
-        """Read the turns that other processes wrote."""
-        if self._log is not None:
-            read = await self._log.read_turns(tenant, known.positions)
-            for name, turn in read.items():
-                known.turns.remember(name, turn, write=False)
 
     async def _learn(self, known: Tenant, observations: Sequence[Seen]) -> list[Observation]:
         """Learn from observations; return those that were not known yet."""
@@ -305,7 +292,8 @@ class Learner:
         catalogs = [seen.catalog] if seen.catalog else known.recent
         if turn is not None and not seen.catalog:
             catalogs = [turn.catalog, *catalogs]
-        catalog = self._contents.find(space, seen.tool, catalogs)
+        cached = (self._catalog(space, name) for name in catalogs)
+        catalog = next((one for one in cached if one is not None and seen.tool in one.rows), None)
         if catalog is None and space != tenant_of(space):
             return None
         gain = 0.0

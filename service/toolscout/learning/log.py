@@ -60,18 +60,10 @@ class _TurnEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 _decode_turn = msgspec.json.Decoder(_TurnEntry).decode
 
 
-def _searched(entry: Entry) -> float:
-    """Return when the turn of an entry was searched; 0 if the entry is damaged."""
+def _time_of(entry: Entry, decode: Callable[[bytes], Observation | _TurnEntry] = _decode) -> float:
+    """Return when an observation was made, or a turn searched; 0 if the entry is damaged."""
     try:
-        return _decode_turn(entry.value).time
-    except _UNREADABLE:
-        return 0.0
-
-
-def _time_of(entry: Entry) -> float:
-    """Return when an observation was made; 0 if the entry is damaged."""
-    try:
-        return _decode(entry.value).time
+        return decode(entry.value).time
     except _UNREADABLE:
         return 0.0
 
@@ -215,11 +207,13 @@ class Log:
         Raises:
             StoreUnavailable: some of them may remain.
         """
+
+        def is_old(entry: Entry) -> bool:
+            return _time_of(entry, _decode_turn) < before
+
         log = key(TURNS, tenant)
-        # The oldest come first.
-        while any(_searched(entry) < before for entry in await self._read(log, START, 1)):
-            read = await self._read(log, START)
-            old = [entry.position for entry in read if _searched(entry) < before]
+        while any(map(is_old, await self._read(log, START, 1))):  # the oldest come first
+            old = [entry.position for entry in await self._read(log, START) if is_old(entry)]
             await self._guard.run("remove", self._guard.store.remove(log, old), READ_S)
 
     async def tenants(self) -> list[str]:

@@ -11,6 +11,7 @@ from math import inf
 
 from toolscout.learning.log import DAY_S, Erasure, Log, Report, unfinished
 from toolscout.learning.turns import TURN_S
+from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreUnavailable
 
 TIDY_S = 60.0
@@ -24,11 +25,12 @@ MOST, PORTION = 0.5, 0.25
 """Share of a log that is not removed at once, and share that goes in a day instead."""
 
 
-class Retention:
-    """Decides what of the logs is too old.
+class AgingLog(Log):
+    """The logs, and what of them is too old.
 
     Args:
-        log: the logs.
+        guard: the store.
+        model: names the model and layout of the vectors that this process makes.
         kept_s: seconds after which reports are deleted.
         suspected: is told what is suspicious, once for each tenant.
         steady: counts seconds, whatever the time is set to.
@@ -36,12 +38,13 @@ class Retention:
 
     def __init__(
         self,
-        log: Log,
+        guard: Guard,
+        model: str,
         kept_s: float,
         suspected: Callable[[str], object],
         steady: Callable[[], float],
     ) -> None:
-        self._log = log
+        super().__init__(guard, model)
         self._kept_s = kept_s
         self._suspected = suspected
         self._steady = steady
@@ -66,13 +69,13 @@ class Retention:
             StoreUnavailable: some of them may remain.
         """
         self._tidied[tenant] = self._steady()
-        now = await self._log.now()
-        await self._log.forget_turns(tenant, now - TURN_S)
-        oldest, before = await self._log.oldest(tenant), now - self._kept_s
+        now = await self.now()
+        await self.forget_turns(tenant, now - TURN_S)
+        oldest, before = await self.oldest(tenant), now - self._kept_s
         if oldest is None or oldest >= before - min(DAY_S, SLACK * self._kept_s):
             self._held.pop(tenant, None)
             return
-        times = await self._log.times(tenant)
+        times = await self.times(tenant)
         old = sorted(time for time in times if time < before)
         if len(old) > MOST * len(times):
             since = self._held.get(tenant)
@@ -90,15 +93,15 @@ class Retention:
             before = min(next((time for time in old if time > before), inf), now - self._kept_s)
         else:
             self._held.pop(tenant, None)
-        await self._log.erase(tenant, Erasure(before=before))
+        await self.erase(tenant, Erasure(before=before))
 
     async def tidy_others(self, known: Collection[str], report: Report) -> None:
         """Tidy the logs of tenants that are unknown here, such as those whose keys were removed."""
         try:
-            for tenant in await self._log.tenants():
+            for tenant in await self.tenants():
                 if tenant not in known:
-                    if begun := unfinished(await self._log.epoch(tenant)):
-                        await self._log.finish(tenant, begun)
+                    if begun := unfinished(await self.epoch(tenant)):
+                        await self.finish(tenant, begun)
                     await self.tidy(tenant)
         except StoreUnavailable as error:
             report(f"learning: the logs of other tenants were not tidied: {error}")

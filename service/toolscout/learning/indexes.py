@@ -1,0 +1,84 @@
+"""The indexes of catalogs, made when a search first needs them: large ones in a thread.
+
+A tool is known by its name and a digest of its content that every process computes alike.
+"""
+
+import asyncio
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from toolscout.common.lru import Lru
+from toolscout.errors import NOT_JSON
+from toolscout.index.catalog import Catalog
+from toolscout.learning.experience import Experience
+from toolscout.learning.prior import INDEXES, LearnedIndex
+
+CATALOGS = 64
+"""Maximum number of catalogs of which the digests of the tools are kept, or that a tenant is known
+to search."""
+
+INLINE_TOOLS, INLINE_USED = 1_000, 300
+"""Tools of a catalog, and tools with experience, up to which an index is made while a search waits:
+some 10 and 25 ms.
+"""
+
+_decode_tool = msgspec.json.Decoder(dict[str, Any]).decode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+_digests: Lru[str, tuple[str, ...]] = Lru(CATALOGS)
+"""The content digests of tools, by the digest of their catalog."""
+
+
+class Indexes:
+    """The indexes of the catalogs that one tenant searches."""
+
+    def __init__(self, experience: Experience) -> None:
+        self._experience = experience
+        self._made: Lru[str, LearnedIndex] = Lru(INDEXES)
+        self._making: dict[str, asyncio.Task[LearnedIndex]] = {}
+
+    def of(self, catalog: Catalog, now: float) -> LearnedIndex | None:
+        """Return the index of a catalog; while a thread makes a large one, the last or None."""
+        digest = catalog.digest
+        index = self._made.get(digest)
+        if index is not None and index.is_current(self._experience, now):
+            return index
+        used = len(self._experience) + len(catalog.examples) // 8
+        if len(catalog) <= INLINE_TOOLS and used <= INLINE_USED:
+            return self._make(catalog, now)
+        if digest not in self._making:
+            making = asyncio.create_task(asyncio.to_thread(self._make, catalog, now))
+            self._making[digest] = making
+            making.add_done_callback(lambda _: self._making.pop(digest))
+        return index
+
+    def _make(self, catalog: Catalog, now: float) -> LearnedIndex:
+        keys = list(zip(catalog.names, _digests_of(catalog), strict=True))
+        index = LearnedIndex(keys, self._experience, now, catalog)
+        self._made.put(catalog.digest, index)
+        return index
+
+
+def index_of_examples(catalog: Catalog) -> LearnedIndex:
+    """Return an index of what a catalog's tools say by examples alone."""
+    return LearnedIndex([(name, "") for name in catalog.names], Experience(), 0.0, catalog)
+
+
+def content_digest(wire: bytes) -> str:
+    """Return a digest of a tool that ignores its status, and spaces and order of its JSON."""
+    with suppress(*NOT_JSON):  # invalid annotations are compared as they were sent
+        tool = _decode_tool(wire)
+        tool.pop("status", None)
+        wire = _encode_sorted(tool)
+    return sha256(wire).hexdigest()[:16]
+
+
+def _digests_of(catalog: Catalog) -> tuple[str, ...]:
+    """Return the content digests of a catalog's tools."""
+    digests = _digests.get(catalog.digest)
+    if digests is None:
+        digests = tuple(map(content_digest, catalog.wires))
+        _digests.put(catalog.digest, digests)
+    return digests
