@@ -314,7 +314,5 @@ class SharedCatalogs:
 
     async def _write(self, tenant: str, name: str, value: bytes) -> None:
         writing = self._guard.store.put(key(CATALOG, tenant, name), value, KEPT_S)
-        try:
+        with suppress(StoreUnavailable):
             await self._guard.run("put", writing, WRITE_S)
-        except StoreUnavailable:
-            return

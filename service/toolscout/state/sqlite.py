@@ -104,12 +104,8 @@ class SqliteStore:
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
-        is_mark = key.startswith(f"{EPOCH}/")
-        await self._write(
-            lambda db: self._set(db, key, value, ttl_s),
-            0 if is_mark else len(value),
-            is_overwritten=False,
-        )
+        size = 0 if key.startswith(f"{EPOCH}/") else len(value)
+        await self._write(lambda db: self._set(db, key, value, ttl_s), size)
 
     async def swap(
         self, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None = None
@@ -125,11 +121,11 @@ class SqliteStore:
                 self._set(db, key, value, ttl_s)
             return True
 
-        return await self._write(swapped, len(value or b""), is_overwritten=False)
+        return await self._write(swapped, len(value or b""))
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
-        await self._write(lambda db: db.execute(_DELETE, (key,)), is_overwritten=False)
+        await self._write(lambda db: db.execute(_DELETE, (key,)))
 
     async def now(self) -> float:
         """Return the time of this machine."""
@@ -180,7 +176,8 @@ class SqliteStore:
         """Remove entries, which are overwritten in the file."""
         query = "DELETE FROM entries WHERE log = ? AND position = ?"
         removed = await self._write(
-            lambda db: sum(db.execute(query, (log, int(one))).rowcount for one in positions)
+            lambda db: sum(db.execute(query, (log, int(one))).rowcount for one in positions),
+            is_overwritten=True,
         )
         await self._run(self._reserve.empty_log)
         return removed
@@ -226,7 +223,7 @@ class SqliteStore:
         action: Callable[[sqlite3.Connection], T],
         size: int = 0,
         *,
-        is_overwritten: bool = True,
+        is_overwritten: bool = False,
     ) -> T:
         """Run a transaction.
 
