@@ -172,7 +172,7 @@ class ExternalCatalogs:
         self,
         tenant: str,
         name: str,
-        known: Record | None,
+        current: Record | None,
         sent: CatalogPatch,
         *,
         anew: bool = False,
@@ -199,7 +199,7 @@ class ExternalCatalogs:
         return await self.registry.change(
             tenant,
             name,
-            known,
+            current,
             lambda record: tables.write(tenant, name, rows, sent.remove or (), record, anew=anew),
         )
 

@@ -157,10 +157,10 @@ class Tables:
             await cursor.execute(_QUERY["lock"], place)
             for query in ("drop", "drop_counts") if anew else ():
                 await cursor.execute(_QUERY[query], place)
-            await cursor.execute(_QUERY["known"], place | {"names": names})
-            known = {name: (digest, build) for name, digest, build in await cursor.fetchall()}
-            new = [row for row in rows if known.get(row.name) != (row.digest, row.build)]
-            gone = known.keys() & {*remove, *(row.name for row in new)}
+            await cursor.execute(_QUERY["present"], place | {"names": names})
+            present = {name: (digest, build) for name, digest, build in await cursor.fetchall()}
+            new = [row for row in rows if present.get(row.name) != (row.digest, row.build)]
+            gone = present.keys() & {*remove, *(row.name for row in new)}
             await cursor.execute(_QUERY["remove"], place | {"names": list(gone)})
             if new:
                 inserted = [place | row._asdict() | {"vector": _text(row.vector)} for row in new]

@@ -64,10 +64,10 @@ class Chains:
 
         `familiarity` is the share of the pattern that the embedding model knows, 0 to 1.
         """
-        found = self._current(now).prior(pattern) if len(self._experience) else None
-        if found is None:
+        learned = self._current(now).prior(pattern) if len(self._experience) else None
+        if learned is None:
             return None
-        votes, closest = found.added, found.likeness
+        votes, closest = learned.added, learned.likeness
         sureness = min(1.0, closest / SURE)
         for row in (-votes).argsort(kind="stable").tolist():
             if votes[row] <= 0:

@@ -101,9 +101,8 @@ class ToolExperience:
         self.gain += observation.gain
         self.seen = max(self.seen, observation.time)
         if worked and observation.duration_ms is not None:
-            known = self.duration_ms
-            spent = observation.duration_ms
-            self.duration_ms = spent if known is None else 0.8 * known + 0.2 * spent
+            usual, spent = self.duration_ms, observation.duration_ms
+            self.duration_ms = spent if usual is None else 0.8 * usual + 0.2 * spent
         nearest, cosine = self._nearest(vector)
         if nearest is None or (cosine < ALIKE and len(self.slots) < SLOTS):
             time, success = observation.time, float(worked)
@@ -197,8 +196,7 @@ class Experience:
 
     def use(self, name: str, digest: str) -> Use | None:
         """Return the results of a tool's calls, including those reported by name alone."""
-        found = [self._tools.get((name, each)) for each in (digest, "")]
-        tools = [tool for tool in found if tool is not None]
+        tools = [tool for each in (digest, "") if (tool := self._tools.get((name, each)))]
         if not tools:
             return None
         durations = [tool.duration_ms for tool in tools if tool.duration_ms is not None]

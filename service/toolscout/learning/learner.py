@@ -99,9 +99,9 @@ class Learner:
 
     def prior(self, tenant: str, catalog: Catalog) -> Prior | None:
         """Return a function that scores tools by experience and examples; None without any."""
-        known = self._tenants.get(tenant)
-        known.note(catalog.digest)
-        index = known.indexes.of(catalog, self._clock()) if len(known.experience) else None
+        learned = self._tenants.get(tenant)
+        learned.note(catalog.digest)
+        index = learned.indexes.of(catalog, self._clock()) if len(learned.experience) else None
         # While a thread makes the index of a large catalog, its examples count all the same.
         return self._examples.of(catalog, tenant) if index is None else prior_of(index)
 
@@ -109,19 +109,21 @@ class Learner:
         self, tenant: str, pattern: str, fits: Callable[[str], bool] = lambda _: True
     ) -> Insight | None:
         """Return the chain for a pattern, with only allowed tools; None if none is near."""
-        known = self._tenants.get(tenant)
-        if not len(known.chains):
+        learned = self._tenants.get(tenant)
+        if not len(learned.chains):
             return None
         query = analyse(pattern)
         vectors = self._embedder.query(query.embedding_words)
         familiarity = 0.0 if vectors is None else vectors.familiarity
-        found = read_pattern(query, vectors)
-        return known.chains.insight(found, familiarity, self._clock(), fits)
+        read = read_pattern(query, vectors)
+        return learned.chains.insight(read, familiarity, self._clock(), fits)
 
     def chain(self, tenant: str, pattern: str, catalog: Catalog) -> Chain | None:
         """Return the chain of a catalog's tools to follow for a pattern; None if none is near."""
-        found = self.insight(tenant, pattern, catalog.rows.__contains__)
-        return None if found is None else Chain(found.chain, found.confidence, found.proof)
+        insight = self.insight(tenant, pattern, catalog.rows.__contains__)
+        if insight is None:
+            return None
+        return Chain(insight.chain, insight.confidence, insight.proof)
 
     async def remember(self, tenant: str, turn: str, decision: Decision) -> None:
         """Remember the pattern of a turn, so that feedback may name the turn instead."""
@@ -129,12 +131,12 @@ class Learner:
         ask, catalog = ranking.ask, ranking.source.digest
         if ranking.ranker == "hybrid":
             pattern = read_pattern(ranking.query, ranking.vectors)
-            found = Turn.of_pattern(now, catalog, pattern, learning_gains(ranking))
+            searched = Turn.of_pattern(now, catalog, pattern, learning_gains(ranking))
         else:
-            text = "\n".join([*(said.text for said in reversed(ask.earlier)), ask.ranking_part])
-            found = Turn(now, catalog, vector=await self._packed(text))
+            texts = [*(message.text for message in reversed(ask.earlier)), ask.ranking_part]
+            searched = Turn(now, catalog, vector=await self._packed("\n".join(texts)))
         turns = self._tenants.get(tenant).turns
-        turns.remember(digest(turn), found, write=self._log is not None)
+        turns.remember(digest(turn), searched, write=self._log is not None)
 
     async def record(
         self, tenant: str, observations: Sequence[Observation], key: str = "", space: str = ""
@@ -149,21 +151,22 @@ class Learner:
         Raises:
             StoreUnavailable: they could not be stored; nothing was learned.
         """
-        known, slices = self._tenants.get(tenant), Slices()
-        if self._log is not None and any(self._is_elsewhere(known, seen) for seen in observations):
-            turns = await self._log.read_turns(tenant, known.positions)
+        learned, slices = self._tenants.get(tenant), Slices()
+        elsewhere = any(self._is_elsewhere(learned, seen) for seen in observations)
+        if self._log is not None and elsewhere:
+            turns = await self._log.read_turns(tenant, learned.positions)
             for name, turn in turns.items():
-                known.turns.remember(name, turn, write=False)
+                learned.turns.remember(name, turn, write=False)
         complete, batch = list[Seen](), Counter[str]()
         for seen in observations:
-            found = await self._completed(space or tenant, known, seen, key)
+            completed = await self._completed(space or tenant, learned, seen, key)
             # What does not count is not stored either, where it would push out what does.
-            if found is not None and known.turns.joins(found[0], batch):
-                complete.append(found)
+            if completed is not None and learned.turns.joins(completed[0], batch):
+                complete.append(completed)
             await slices.pause()
         if self._log is not None and complete:
             await self._log.append(tenant, [seen for seen, _ in complete])
-        return await self._learn(known, complete)
+        return await self._learn(learned, complete)
 
     async def reset(self, tenant: str) -> None:
         """Forget everything of a tenant, in every process.
@@ -223,73 +226,73 @@ class Learner:
 
     async def _catch_up(self, log: AgingLog, tenant: str, report: Report) -> None:
         """Write the latest turns, and learn what others have added to the logs since."""
-        known = self._tenants.peek(tenant)
+        learned = self._tenants.peek(tenant)
         # Where writing them fails, only this process knows them.
-        if known is not None and (turns := known.turns.take_unwritten()):
+        if learned is not None and (turns := learned.turns.take_unwritten()):
             await log.append_turns(tenant, turns)
         epoch = await log.epoch(tenant)
-        known = self._tenants.peek(tenant)
-        if known is None:
+        learned = self._tenants.peek(tenant)
+        if learned is None:
             return
-        begun = unfinished(epoch) if epoch == known.epoch else None
+        begun = unfinished(epoch) if epoch == learned.epoch else None
         if begun is not None:  # whoever began it has had a second
             epoch = await log.finish(tenant, begun)
-        if epoch != known.epoch:
-            known = self._tenants.renew(tenant)
-            known.epoch = epoch
-        await self._read(log, tenant, known, report)
+        if epoch != learned.epoch:
+            learned = self._tenants.renew(tenant)
+            learned.epoch = epoch
+        await self._read(log, tenant, learned, report)
         if log.is_due(tenant):
             # After reading, for a full store can still be read.
             await log.tidy(tenant)
 
-    async def _read(self, log: AgingLog, tenant: str, known: Tenant, report: Report) -> None:
+    async def _read(self, log: AgingLog, tenant: str, learned: Tenant, report: Report) -> None:
         skipped = 0
         while True:
-            seen, count = await log.read(tenant, known.positions, report)
-            if not count or self._tenants.peek(tenant) is not known:
+            seen, count = await log.read(tenant, learned.positions, report)
+            if not count or self._tenants.peek(tenant) is not learned:
                 break
             fitting = [one for one in seen if not log.is_foreign(one[0])]
             skipped += len(seen) - len(fitting)
-            await self._learn(known, [one for one in fitting if one[0].origin != known.origin])
-        if skipped and not known.foreign:
+            await self._learn(learned, [one for one in fitting if one[0].origin != learned.origin])
+        if skipped and not learned.foreign:
             report(f"learning: {skipped} observations of another model were skipped")
-        known.foreign += skipped
+        learned.foreign += skipped
 
-    async def _learn(self, known: Tenant, observations: Sequence[Seen]) -> list[Observation]:
+    async def _learn(self, learned: Tenant, observations: Sequence[Seen]) -> list[Observation]:
         """Learn from observations; return those that were not known yet."""
         slices, counted = Slices(), []
         for observation, vector in observations:
-            if not known.turns.count(observation):
+            if not learned.turns.count(observation):
                 continue
             if observation.chain:
-                known.chains.learn(observation.chain, observation, vector)
+                learned.chains.learn(observation.chain, observation, vector)
             else:
-                known.experience.learn(observation, vector)
-            known.note_subjects(observation.subjects)
+                learned.experience.learn(observation, vector)
+            learned.note_subjects(observation.subjects)
             counted.append(observation)
             await slices.pause()
         return counted
 
-    def _is_elsewhere(self, known: Tenant, seen: Observation) -> bool:
+    def _is_elsewhere(self, learned: Tenant, seen: Observation) -> bool:
         """Whether only another process may know the turn of an observation."""
-        return not seen.pattern and known.turns.find(digest(seen.turn), self._clock()) is None
+        return not seen.pattern and learned.turns.find(digest(seen.turn), self._clock()) is None
 
     async def _completed(
-        self, space: str, known: Tenant, seen: Observation, key: str
+        self, space: str, learned: Tenant, seen: Observation, key: str
     ) -> Seen | None:
         """Add what the process knows of an observation, and replace its text by a vector.
 
         None if it was counted before, its turn is unknown, or its tool not in the space.
         """
         report = report_of(seen)
-        if known.turns.is_counted(report):
+        if learned.turns.is_counted(report):
             return None
-        turn = known.turns.find(digest(seen.turn), self._clock()) if seen.turn else None
+        turn = learned.turns.find(digest(seen.turn), self._clock()) if seen.turn else None
         if not seen.pattern:
             if turn is None:
                 return None
             seen = replace(seen, vector=turn.packed())
-        catalogs = [seen.catalog] if seen.catalog else known.recent
+        catalogs = [seen.catalog] if seen.catalog else learned.recent
         if turn is not None and not seen.catalog:
             catalogs = [turn.catalog, *catalogs]
         cached = (self._catalog(space, name) for name in catalogs)
@@ -307,7 +310,7 @@ class Learner:
             catalog="",
             digest=content_digest(catalog.wires[catalog.rows[seen.tool]]) if catalog else "",
             time=now,
-            origin=known.origin,
+            origin=learned.origin,
             turn="",
             report=report,
             gain=gain if seen.success else 0.0,

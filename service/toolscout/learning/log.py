@@ -222,10 +222,10 @@ class Log:
         Raises:
             StoreUnavailable: they could not be read.
         """
-        found: list[str] = []
+        logs: list[str] = []
         for kind in (TURNS, OBSERVATIONS):
-            found += await self._guard.run("logs", self._guard.store.logs(f"{kind}/"), READ_S)
-        return sorted(set(map(last_name, found)))
+            logs += await self._guard.run("logs", self._guard.store.logs(f"{kind}/"), READ_S)
+        return sorted(set(map(last_name, logs)))
 
     async def read(
         self, tenant: str, positions: dict[str, str], report: Report
@@ -238,8 +238,8 @@ class Log:
         entries = await self._read(log, positions.get(OBSERVATIONS, START))
         if entries:
             positions[OBSERVATIONS] = entries[-1].position
-        found = [self._decoded(entry, report) for entry in entries]
-        return [seen for seen in found if seen is not None], len(entries)
+        read = [self._decoded(entry, report) for entry in entries]
+        return [seen for seen in read if seen is not None], len(entries)
 
     def is_foreign(self, seen: Observation) -> bool:
         """Whether an observation has the vector of another model."""
@@ -267,7 +267,7 @@ class Log:
         Raises:
             StoreUnavailable: they could not be read.
         """
-        found: dict[str, Turn] = {}
+        turns: dict[str, Turn] = {}
         log = key(TURNS, tenant)
         while entries := await self._read(log, positions.get(TURNS, START)):
             positions[TURNS] = entries[-1].position
@@ -275,8 +275,8 @@ class Log:
                 with suppress(*_UNREADABLE):
                     read = _decode_turn(entry.value)
                     if read.model == self._model and len(unpack(read.vector)):
-                        found[read.turn] = Turn(read.time, read.catalog, read.vector, read.gains)
-        return found
+                        turns[read.turn] = Turn(read.time, read.catalog, read.vector, read.gains)
+        return turns
 
     async def _pages(self, log: str) -> AsyncIterator[list[Entry]]:
         position = START

@@ -158,7 +158,7 @@ class LearnedIndex:
         self._size = len(keys)
         self._made = now
         self._seen, self.version = experience.changes, next(_VERSIONS)
-        known = [key for key in self._row_of if experience.of(key) is not None]
+        used = [key for key in self._row_of if experience.of(key) is not None]
         self._place: dict[Key, int] = {}
         self._used = 0
         self._leading = np.zeros((0, LEADING), np.float32)
@@ -176,12 +176,12 @@ class LearnedIndex:
         self._told = np.array((gained, 0, 0))
         """By how much experience raised 1/rank of the tools that worked, reports, and failures."""
         self._told_of: dict[Key, NDArray[np.float64]] = {}
-        self._reserve(len(examples) + len(known) * self._slots)
+        self._reserve(len(examples) + len(used) * self._slots)
         for row, packed in examples:
             place = self._rows_for(row, 1)
             self._write(place, keep(unpack(packed)), EXAMPLE_USES, EXAMPLE_USES, ALWAYS)
         self._examples = self._used
-        for key in known:
+        for key in used:
             self._take(key, now)
 
     def is_current(self, experience: Experience, now: float) -> bool:
@@ -240,12 +240,12 @@ class LearnedIndex:
                 raised.add(row)
                 if place < self._examples:
                     exemplary.add(row)
-        whole = STRENGTH * _trust(closest, pattern) / (uses + THIN)
+        strength = STRENGTH * _trust(closest, pattern) / (uses + THIN)
         # Where everything fails, a failure says nothing of its tool.
         blamed = 1 - float(self._told[2] / (self._told[1] + USUAL_USES))
         added = np.zeros(self._size, np.float32)
         for row, gain in gains.items():
-            more = whole * gain if gain > 0 else whole * gain * blamed
+            more = strength * gain if gain > 0 else strength * gain * blamed
             if abs(more) >= LEAST and (more < 0 or row in raised):
                 added[row] = max(-CAP, min(CAP, more))
         return Learned(added, closest, proven, self.helps(closest), exemplary)

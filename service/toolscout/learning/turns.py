@@ -60,7 +60,7 @@ class Turns:
     """The turns and reports of one tenant."""
 
     def __init__(self) -> None:
-        self._known: Lru[str, Turn] = Lru(TURNS)
+        self._turns: Lru[str, Turn] = Lru(TURNS)
         self._reports: Lru[str, bool] = Lru(REPORTS)
         self._sources: Lru[str, int] = Lru(REPORTS)
         self._unwritten: deque[str] = deque(maxlen=TURNS)
@@ -70,24 +70,23 @@ class Turns:
 
         `name` is the digest of the caller's identifier.
         """
-        before = self._known.get(name)
+        before = self._turns.get(name)
         if before is not None and before.time > turn.time:
             return  # read from the store, and searched again since it was written
-        self._known.put(name, turn)
+        self._turns.put(name, turn)
         if write:
             self._unwritten.append(name)
 
     def find(self, name: str, now: float) -> Turn | None:
         """Return a turn, unless it is unknown or too old."""
-        found = self._known.get(name)
-        return None if found is None or now - found.time > TURN_S else found
+        turn = self._turns.get(name)
+        return None if turn is None or now - turn.time > TURN_S else turn
 
     def take_unwritten(self) -> dict[str, Turn]:
         """Return the turns that were remembered since the last call."""
         names = dict.fromkeys(self._unwritten)
         self._unwritten.clear()
-        known = {name: self._known.get(name) for name in names}
-        return {name: turn for name, turn in known.items() if turn is not None}
+        return {name: turn for name in names if (turn := self._turns.get(name))}
 
     def is_counted(self, report: str) -> bool:
         """Whether a report was counted."""

@@ -69,13 +69,13 @@ class MemoryStore:
 
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
-        found = sorted(key for key in self._values if key.startswith(prefix))
-        return [key for key in found if await self.get(key) is not None]
+        keys = sorted(key for key in self._values if key.startswith(prefix))
+        return [key for key in keys if await self.get(key) is not None]
 
     async def share(self, prefix: str) -> float:
         """Return the share of the limit that the values of these keys take."""
-        found = (value for key, (value, _) in self._values.items() if key.startswith(prefix))
-        return _size(found) / self._max_bytes
+        values = (value for key, (value, _) in self._values.items() if key.startswith(prefix))
+        return _size(values) / self._max_bytes
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries; without room, remove the log's oldest ones."""

@@ -87,8 +87,8 @@ class PostgresStore:
 
     async def now(self) -> float:
         """Return the server's time."""
-        (found,) = await (await self._ask("now")).fetchone()
-        return float(found)
+        (seconds,) = await (await self._ask("now")).fetchone()
+        return float(seconds)
 
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""

@@ -76,10 +76,10 @@ class RedisStore:
 
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key."""
-        found = await self._run(lambda: self._redis.get(self._key(key)))
-        if found is not None and not isinstance(found, bytes):
-            raise StoreUnavailable(f"redis: a value that is {type(found).__name__}")
-        return found
+        value = await self._run(lambda: self._redis.get(self._key(key)))
+        if value is not None and not isinstance(value, bytes):
+            raise StoreUnavailable(f"redis: a value that is {type(value).__name__}")
+        return value
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
@@ -132,12 +132,12 @@ class RedisStore:
         """Return the entries after a position."""
         first = f"({after}" if after else "-"
 
-        async def entries() -> list[Entry]:
-            found = await self._redis.xrange(self._key(log), first, "+", limit)
+        async def read() -> list[Entry]:
+            entries = await self._redis.xrange(self._key(log), first, "+", limit)
             # A foreign entry is returned as an empty one, which the reader reports.
-            return [Entry(position.decode(), fields.get(b"v", b"")) for position, fields in found]
+            return [Entry(position.decode(), fields.get(b"v", b"")) for position, fields in entries]
 
-        return await self._run(entries)
+        return await self._run(read)
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries."""
@@ -169,8 +169,8 @@ class RedisStore:
                 any_tag, where = "*", {"target_nodes": self._redis.ALL_NODES}
             pattern = f"{PREFIX}{any_tag}{escaped}*"
             scanned = self._redis.scan_iter(match=pattern, count=1_000, _type=kind, **where)
-            found = {_untagged(key.decode()) async for key in scanned}
-            return sorted(key for key in found if key.startswith(prefix))
+            keys = {_untagged(key.decode()) async for key in scanned}
+            return sorted(key for key in keys if key.startswith(prefix))
 
         return await self._run(scan)
 
@@ -215,8 +215,8 @@ def _clients(url: str) -> list[Any]:
     # A write that is answered late would be done twice in a Cluster, and a Sentinel that is gone
     # asked for longer than any request waits.
     limits["retry"] = Retry(NoBackoff(), 0)
-    whole, _, address = url.partition("://")
-    scheme, _, kind = whole.lower().partition("+")
+    kinds, _, address = url.partition("://")
+    scheme, _, kind = kinds.lower().partition("+")
     if not kind:
         return [Redis.from_url(url, **limits)]
     # One by one: to Python a list of hosts, one of them in brackets, is no address.

@@ -118,8 +118,8 @@ class Registry:
     async def names(self, tenant: str) -> list[str]:
         """Return the registered names, sorted."""
         prefix = key("registered", tenant, "")
-        found = await self._guard.run("keys", self._guard.store.keys(prefix), READ_S)
-        return [last_name(each) for each in found]
+        keys = await self._guard.run("keys", self._guard.store.keys(prefix), READ_S)
+        return [last_name(each) for each in keys]
 
     async def share(self, tenant: str) -> float:
         """Return the share of the store's limit that a tenant's registered tools take."""
@@ -148,7 +148,7 @@ class Registry:
         self,
         tenant: str,
         name: str,
-        known: Record | None,
+        current: Record | None,
         digest: str,
         tools: list[bytes],
         expires: float | None,
@@ -162,8 +162,8 @@ class Registry:
             StoreUnavailable: the catalog may be registered nevertheless, if only the answer was
                 lost; so the tools stay, because a record may refer to them.
         """
-        expected = await self._expected(tenant, name, known)
-        fresh = self._next(known, digest, len(tools), expires=expires, content=token_hex(8))
+        expected = await self._expected(tenant, name, current)
+        fresh = self._next(current, digest, len(tools), expires=expires, content=token_hex(8))
         lasts = None if expires is None else max(0.001, expires - self._clock())
         raw = b"[" + b",".join(tools) + b"]"
         writing = self._guard.store.put(_content(tenant, name, fresh.content), raw, lasts)
@@ -173,15 +173,15 @@ class Registry:
         except Changed:
             await self._drop(tenant, name, fresh)
             raise
-        if known is not None:
-            await self._drop(tenant, name, known)
+        if current is not None:
+            await self._drop(tenant, name, current)
         return fresh
 
     async def change(
         self,
         tenant: str,
         name: str,
-        known: Record | None,
+        current: Record | None,
         write: Callable[[Swap], Awaitable[bytes | None]],
     ) -> Record:
         """Change an external catalog and its record together.
@@ -195,35 +195,35 @@ class Registry:
 
         def changed(tools: int) -> bytes:
             # Nobody has seen all tools at once, so the digest is none of theirs.
-            return _encode(self._next(known, token_hex(32), tools, external=True))
+            return _encode(self._next(current, token_hex(32), tools, external=True))
 
-        expected = await self._expected(tenant, name, known)
+        expected = await self._expected(tenant, name, current)
         fresh = await write(Swap(_place(tenant, name), expected, changed))
-        if known is not None and not known.external:
-            await self._drop(tenant, name, known)
-        return known if fresh is None and known is not None else _decode(fresh or b"")
+        if current is not None and not current.external:
+            await self._drop(tenant, name, current)
+        return current if fresh is None and current is not None else _decode(fresh or b"")
 
-    async def delete(self, tenant: str, name: str, known: Record) -> None:
+    async def delete(self, tenant: str, name: str, current: Record) -> None:
         """Delete the record that was read, and its tools.
 
         Raises:
             Changed: the record has changed since.
         """
-        expected = await self._expected(tenant, name, known)
-        if known.external and self._tables is not None:
+        expected = await self._expected(tenant, name, current)
+        if current.external and self._tables is not None:
             await self._tables.drop(tenant, name, _place(tenant, name), expected)
         else:
             await self._swap(tenant, name, expected, None, None)
-            await self._drop(tenant, name, known)
+            await self._drop(tenant, name, current)
 
-    def _next(self, known: Record | None, digest: str, tools: int, **more: Any) -> Record:
+    def _next(self, current: Record | None, digest: str, tools: int, **more: Any) -> Record:
         """Return the record that follows the one that was read; the same content is no version."""
         now = self._clock()
-        if known is None:
+        if current is None:
             return Record(digest, tools, version=1, created=now, updated=now, **more)
-        same = known.digest == digest
-        updated = known.updated if same else now
-        return Record(digest, tools, known.version + (not same), known.created, updated, **more)
+        same = current.digest == digest
+        updated = current.updated if same else now
+        return Record(digest, tools, current.version + (not same), current.created, updated, **more)
 
     async def _swap(
         self,
@@ -241,14 +241,14 @@ class Registry:
     async def _get(self, place: str) -> bytes | None:
         return await self._guard.run("get", self._guard.store.get(place), READ_S)
 
-    async def _expected(self, tenant: str, name: str, known: Record | None) -> bytes | None:
+    async def _expected(self, tenant: str, name: str, current: Record | None) -> bytes | None:
         """Return a record that was read as it is stored: another release has other fields in it.
 
         Raises:
             Changed: it is another one by now.
         """
         stored = await self._get(_place(tenant, name))
-        if _read(stored) != known:
+        if _read(stored) != current:
             raise Changed
         return stored
 

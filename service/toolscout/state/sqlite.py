@@ -136,15 +136,15 @@ class SqliteStore:
         # The index answers a range without reading the values.
         query = "SELECT key FROM kept WHERE key >= ? AND key < ? AND (until IS NULL OR until > ?)"
         until = (prefix, prefix + LAST_CHARACTER, self._clock())
-        found = await self._run(lambda db: db.execute(query, until).fetchall())
-        return sorted(key for (key,) in found)
+        rows = await self._run(lambda db: db.execute(query, until).fetchall())
+        return sorted(key for (key,) in rows)
 
     async def share(self, prefix: str) -> float:
         """Return the share of the limit that the values of these keys take."""
         query = "SELECT TOTAL(LENGTH(value)) FROM kept WHERE key >= ? AND key < ?"
         bounds = (prefix, prefix + LAST_CHARACTER)
-        (found,) = await self._run(lambda db: db.execute(query, bounds).fetchone())
-        return float(found) / self._max_bytes
+        (size,) = await self._run(lambda db: db.execute(query, bounds).fetchone())
+        return float(size) / self._max_bytes
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries."""
@@ -167,10 +167,10 @@ class SqliteStore:
             "SELECT position, value FROM entries WHERE log = ? AND position > ? "
             "ORDER BY position LIMIT ?"
         )
-        found = await self._run(
+        rows = await self._run(
             lambda db: db.execute(query, (log, int(after or 0), limit)).fetchall()
         )
-        return [Entry(str(position), value) for position, value in found]
+        return [Entry(str(position), value) for position, value in rows]
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries, which are overwritten in the file."""
@@ -185,8 +185,8 @@ class SqliteStore:
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix."""
         bounds = (prefix, prefix + LAST_CHARACTER)
-        found = await self._run(lambda db: db.execute(_LOGS, bounds).fetchall())
-        return [log for (log,) in found]
+        rows = await self._run(lambda db: db.execute(_LOGS, bounds).fetchall())
+        return [log for (log,) in rows]
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries, which are overwritten in the file."""
@@ -198,13 +198,13 @@ class SqliteStore:
         )
 
         def dropped(db: sqlite3.Connection) -> None:
-            (known,) = db.execute(last, (log,)).fetchone()  # what comes later stays
+            (newest,) = db.execute(last, (log,)).fetchone()  # what comes later stays
             try:
-                in_transaction(db, lambda db: db.execute(whole, (log, known)))
+                in_transaction(db, lambda db: db.execute(whole, (log, newest)))
             except sqlite3.OperationalError:  # for want of room, perhaps
                 while self._reserve.delete(
                     db,
-                    lambda db: db.execute(part, (log, known, DROPPED_AT_ONCE)).rowcount,
+                    lambda db: db.execute(part, (log, newest, DROPPED_AT_ONCE)).rowcount,
                     is_overwritten=True,
                 ):
                     pass
@@ -281,9 +281,9 @@ class SqliteStore:
         except sqlite3.OperationalError as error:
             if not is_read_only(error):
                 raise
-        found = read_only(self._path)
+        db = read_only(self._path)
         self._is_read_only = True
-        return found
+        return db
 
     def _opened(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -305,11 +305,11 @@ class SqliteStore:
         return db
 
     def _value(self, db: sqlite3.Connection, key: str) -> bytes | None:
-        found = db.execute(
+        row = db.execute(
             "SELECT value FROM kept WHERE key = ? AND (until IS NULL OR until > ?)",
             (key, self._clock()),
         ).fetchone()
-        return None if found is None else bytes(found[0])
+        return None if row is None else bytes(row[0])
 
     def _set(self, db: sqlite3.Connection, key: str, value: bytes, ttl_s: float | None) -> None:
         now = self._clock()
