@@ -91,7 +91,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_350,
+        7_205,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -100,7 +100,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_720,
+        8_755,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_590),
     "turns": Product(
