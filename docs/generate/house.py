@@ -100,7 +100,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_755,
+        8_765,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_590),
     "turns": Product(

@@ -246,12 +246,24 @@ def test_what_worked_for_nearly_this_query_needs_no_such_proof(gain: float, is_m
     assert (names[1] == "send_email") == is_moved
 
 
-def test_one_tool_proves_by_itself_neither_gain_nor_harm():
+def test_what_a_tool_gains_proves_experience_for_others_and_not_for_itself():
     experience = Experience()
     learn(experience, "translate this", "translate_text", times=20, gain=0.5)
-    assert not LearnedIndex(KEYS, experience, 0.0).helps(0.5)
-    learn(experience, "say how warm it is", "get_weather", gain=0.1)
-    assert LearnedIndex(KEYS, experience, 0.0).helps(0.5)
+    index = LearnedIndex(KEYS, experience, 0.0)
+    own, other = NAMES.index("translate_text"), NAMES.index("get_weather")
+    assert not index.helps(own, 0.5)
+    assert index.helps(other, 0.5)
+    learn(experience, "say how warm it is", "get_weather", gain=0.5)
+    assert index.is_current(experience, 0.0)
+    assert index.helps(own, 0.5)
+
+
+def test_what_a_tool_loses_counts_against_itself_too():
+    experience = Experience()
+    learn(experience, "say how warm it is", "get_weather", gain=1.0)
+    learn(experience, "translate this", "translate_text", times=4, gain=-0.25)
+    index = LearnedIndex(KEYS, experience, 0.0)
+    assert not index.helps(NAMES.index("translate_text"), 0.5)
 
 
 @pytest.mark.parametrize("fails", [False, True])

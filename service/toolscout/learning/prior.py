@@ -89,9 +89,12 @@ second place made a first one. Compared turn by turn with -.2, 0, .6 and 1 for b
 and 1.5 standard errors.
 """
 
-SAY = 0.25
-"""Reciprocal ranks that one tool counts as having gained or lost at most, less than `EARNED`: false
-reports of one tool raise it for one another, and would prove themselves.
+MAX_GAIN_PER_TOOL = 3.0
+"""Reciprocal ranks that one tool counts as having gained or lost at most. What a tool has gained
+opens the gate for others, never for itself: false reports raise a tool for one another, and would
+prove themselves. With .25 and without that, a catalog where few tools do the work never opened the
+gate. Compared with 1, no limit, .25 for each pattern of a tool, and losses of at most .25, which
+let experience order near-duplicates.
 """
 
 TRUSTED = EARNED + SLACK
@@ -176,6 +179,8 @@ class LearnedIndex:
         self._told = np.array((gained, 0, 0))
         """By how much experience raised 1/rank of the tools that worked, reports, and failures."""
         self._told_of: dict[Key, NDArray[np.float64]] = {}
+        self._gained_by: dict[int, float] = {}
+        """The part of each tool in that, by row."""
         self._reserve(len(examples) + len(used) * self._slots)
         for row, packed in examples:
             place = self._rows_for(row, 1)
@@ -202,12 +207,13 @@ class LearnedIndex:
             self._seen = experience.changes
         return True
 
-    def helps(self, likeness: float) -> bool:
-        """Whether the reports so far show that experience improves the order of these tools.
+    def helps(self, row: int, likeness: float) -> bool:
+        """Whether reports of the other tools show that experience improves the order of one.
 
         Where the nearest past query is nearly this one, it is enough that they show no harm.
         """
-        return bool(self._told[0] > (EARNED if likeness < NEARLY_SAME else -SLACK))
+        of_others = self._told[0] - max(self._gained_by.get(row, 0.0), 0.0)
+        return bool(of_others > (EARNED if likeness < NEARLY_SAME else -SLACK))
 
     def prior(self, pattern: Pattern, *, left_out: bool = False) -> Learned | None:
         """Return the experience for a pattern; None without relevant experience.
@@ -248,7 +254,8 @@ class LearnedIndex:
             more = strength * gain if gain > 0 else strength * gain * blamed
             if abs(more) >= LEAST and (more < 0 or row in raised):
                 added[row] = max(-CAP, min(CAP, more))
-        return Learned(added, closest, proven, self.helps(closest), exemplary)
+        unproven = [row for row in gains if added[row] > 0 and not self.helps(row, closest)]
+        return Learned(added, closest, proven, unproven, exemplary)
 
     def _voters(self, pattern: Pattern, *, left_out: bool) -> list[tuple[float, int]]:
         """Return the past patterns that may vote, the nearest first, as cosines and places.
@@ -283,9 +290,10 @@ class LearnedIndex:
     def _take(self, key: Key, now: float) -> None:
         """Write the patterns of a tool to its rows."""
         tool = self._experience.of(key)
-        told = _NOTHING if tool is None else np.array(tool.told(SAY))
-        self._told += told - self._told_of.get(key, _NOTHING)
-        self._told_of[key] = told
+        told = _NOTHING if tool is None else np.array(tool.told(MAX_GAIN_PER_TOOL))
+        changed, row = told - self._told_of.get(key, _NOTHING), self._row_of[key]
+        self._told, self._told_of[key] = self._told + changed, told
+        self._gained_by[row] = self._gained_by.get(row, 0.0) + float(changed[0])
         start = self._place.get(key)
         if start is None:
             if tool is None:

@@ -34,8 +34,8 @@ class Learned(NamedTuple):
     """Cosine of the nearest past query."""
     proven: Sequence[int] = ()
     """Rows of tools that worked often for this very query."""
-    helps: bool = True
-    """Whether the reports so far show that experience improves the order of these tools."""
+    unproven: Collection[int] = ()
+    """Rows of tools that the reports of others do not show to be ordered better by experience."""
     exemplary: Collection[int] = ()
     """Rows of tools that say by an example that they serve a similar query."""
 

@@ -141,7 +141,7 @@ def learning_gains(ranking: Ranking) -> dict[str, float]:
     if learned is None or not _is_match(ranking, scores):
         return {}
     without = best(scores, GAINS_DEPTH)
-    with_it = best(_moved(scores, learned._replace(helps=True), True), GAINS_DEPTH)
+    with_it = best(_moved(scores, learned._replace(unproven=()), True), GAINS_DEPTH)
     if without == with_it:
         return {}
     gains = {row: 1.0 / place for place, row in enumerate(with_it, 1)}
@@ -158,13 +158,15 @@ def _is_match(ranking: Ranking, scores: Floats) -> bool:
 
 
 def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
-    """Add experience; before a match only where it helps, and no tool far below the best passes it.
+    """Add experience; before a match only of proven tools, and none far below the best passes it.
 
     The nearest past queries of a catalog of near-duplicates differ by just the word that tells its
     tools apart, and a false report would put any tool first. A tool that worked often for this very
     query may, and before a weak answer what worked for nearly this one.
     """
     added = np.maximum(learned.added, np.float32(0))
+    if is_match:
+        added[[row for row in learned.unproven if row not in learned.proven]] = 0
     best_row = int(scores.argmax())
     is_same = learned.likeness >= NEARLY_SAME
     if is_match and not is_same:
@@ -175,10 +177,6 @@ def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
     if is_same and not is_match:
         return moved
     free = list(learned.proven)
-    if is_match and not learned.helps:
-        kept = scores.copy()
-        kept[free] = moved[free]
-        return kept
     if not is_match:
         free += learned.exemplary
     limit = moved[best_row]
