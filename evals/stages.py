@@ -74,7 +74,7 @@ SWITCHES = (
     Switch("· beginnings of words", ((expand, "MIN_PREFIX", NEVER),)),
     Switch("senses of verbs", ((senses, "_senses", lambda: ({}, frozenset())),)),
     Switch("names to the letter", ((names.NameIndex, "mentions", lambda *_: []),)),
-    Switch("slugs weigh little", ((query, "_without_slugs", lambda text, _: text),)),
+    Switch("values weigh little", ((query, "_without_values", lambda text, _: text),)),
     Switch("several wishes", ((coverage, "clauses", lambda _: ()),)),
     Switch("prerequisites", ((prerequisites, "_found_by", lambda _: ()),)),
     Switch("familiarity", ((words.Words, "familiarity", lambda *_: 1.0),)),

@@ -58,6 +58,16 @@ def test_a_slug_names_what_is_meant_and_does_not_ask(pattern: str, name: str):
     assert select(FORGE, pattern).names[0] == name
 
 
+@pytest.mark.parametrize(
+    "value", ["jane.doe@inbox.com", "0x5D2e40fa91aa", "9f1c7b2e-4f2a-4d0e-9c39-bb1f2a77c001"]
+)
+def test_an_address_or_a_number_names_what_is_meant_and_does_not_ask(value: str):
+    query = analyse(f"get the weather forecast for {value}")
+    assert query.embedding_words == analyse("get the weather forecast for").embedding_words
+    assert select(FORGE, query.text).names[0] == "get_weather"
+    assert {term.word for term in query.terms if term.weight >= 1.0} == {"weather", "forecast"}
+
+
 def test_the_words_of_a_slug_weigh_in_full_where_they_stand_elsewhere_too():
     found = weights("open an issue about the calendar in acme/calendar-sync")
     assert found["calendar"] == found["issu"] == 1.0

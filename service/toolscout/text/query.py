@@ -15,11 +15,18 @@ from toolscout.text.tokens import MAX_WORD, is_cjk, normalise, word_terms, words
 MAX_QUERY_WORDS = 256
 """Maximum number of distinct words to rank by; a pasted page gains nothing from more."""
 
-_SLUG = re.compile(r"(?<![\w./@:~-])\w*[a-z]\w*/\w+(?:-\w+)+(?![\w/-]|\.\w)")
-"""What is named OWNER/SOME-NAME: not a/b of two plain words, which may be alternatives."""
+_VALUE = re.compile(
+    r"(?<![\w./@:~-])\w*[a-z]\w*/\w+(?:-\w+)+(?![\w/-]|\.\w)"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|\b0x[0-9a-fA-F]{6,}\b|\b[0-9a-fA-F]{12,}\b|\b[0-9a-fA-F]{8}-[0-9a-fA-F-]{20,}\b"
+)
+"""What names something and says nothing of it: a slug (OWNER/SOME-NAME, not a/b of two plain words,
+which may be alternatives), an e-mail address, a number in hexadecimal digits."""
+
+_MAY_HAVE_VALUES = re.compile(r"[/@\d]")
 
 TELLING_OTHERS = 2
-"""Words that tell, beside a slug, from which the slug only names something."""
+"""Words that tell, beside a value, from which the value only names something."""
 
 _PLACEHOLDERS = re.compile(r"<[^<>]*>")
 
@@ -105,7 +112,7 @@ def _analyse(pattern: str) -> Query:
             known = terms.get(term.term)
             if known is None or known.weight < term.weight:
                 terms[term.term] = term
-    resolved, meanings = senses.read(_without_slugs(text, terms) if "/" in text else text)
+    resolved, meanings = senses.read(_without_values(text, terms))
     if resolved != text:
         found = words(resolved)
     return Query(
@@ -118,12 +125,13 @@ def _analyse(pattern: str) -> Query:
     )
 
 
-def _without_slugs(text: str, terms: dict[str, QueryTerm]) -> str:
-    """Return a text without slugs, whose terms then weigh little: they name what is meant.
+def _without_values(text: str, terms: dict[str, QueryTerm]) -> str:
+    """Return a text without values, whose terms then weigh little: they name what is meant.
 
-    Where the text has fewer than `TELLING_OTHERS` other words that tell, the slug may be what asks.
+    Where the text has fewer than `TELLING_OTHERS` other words that tell, the value may be what
+    asks.
     """
-    rest = _SLUG.sub(" ", text)
+    rest = _VALUE.sub(" ", text) if _MAY_HAVE_VALUES.search(text) else text
     if rest == text:
         return text
     others = {term for word in words(rest) for term in word_terms(word)}
