@@ -15,3 +15,15 @@ def test_a_boost_of_one_changes_no_score(ranker: str):
     ranking = rank(catalog, Ask(pattern="read the file", ranker=ranker), ENGINE.embedder)
     unmoved = boosted(ranking, np.ones(len(catalog), np.float32))
     assert unmoved.tolist() == pytest.approx(ranking.scores.tolist(), abs=1e-6)
+
+
+def test_a_tool_whose_name_stands_in_the_question_comes_first():
+    files = [
+        {"name": "read_whole_file", "description": "Read a file as text: the text of one file."},
+        {"name": "read_text_file", "description": "Return the contents of a file as text."},
+        {"name": "write_file", "description": "Write a text to a file."},
+    ]
+    catalog = compiled([*files, *crowd(10)])
+    ranking = rank(catalog, Ask(pattern="read a text file", ranker="hybrid"), ENGINE.embedder)
+    best, second = np.argsort(-ranking.scores)[:2]
+    assert [catalog.names[best], catalog.names[second]] == ["read_text_file", "read_whole_file"]

@@ -1,18 +1,21 @@
 """The rankers: which evidence each uses, and how it becomes one score."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from toolscout.common.spelling import SEPARATORS
 from toolscout.index.bm25 import LexicalScores
 from toolscout.index.source import Source
 from toolscout.ranking import calibration, fuse
 from toolscout.ranking.ask import Floats, Learned, Ranking
-from toolscout.ranking.choose import best
+from toolscout.ranking.choose import among_best, best
 from toolscout.ranking.judge import evidence
 from toolscout.text.query import Query
+from toolscout.text.tokens import words, words_to_terms
 
 NEAR_BEST = 0.95
 """Share of the best score from which experience may put a tool before the best one. Of .90, .95 and
@@ -117,9 +120,36 @@ SCORERS = {
 }
 
 
+WHOLE_NAME = 0.05
+"""Added to a fused score of 0 to 1 where all words of a name, two or more, stand in the question:
+for "read a text file", `read_text_file` comes before `read_whole_file`. On the development sets
+nDCG@5 + .002 and P@1 + .004, with other first fives for 3 % of the questions; .1 gains less, and a
+part of it for each word that stands there loses.
+"""
+
+NAMED_DEPTH = 16
+"""Number of best tools whose names are looked at."""
+
+
 def fused(ranking: Ranking) -> Floats:
-    """Fuse the evidence for each tool into one score."""
-    return SCORERS[ranking.ranker].fuse(ranking)
+    """Fuse the evidence for each tool into one score, with its name if it is all there."""
+    scores = SCORERS[ranking.ranker].fuse(ranking)
+    if ranking.ranker == "hybrid":
+        names, asked = (
+            ranking.source.names,
+            {term.term for term in ranking.query.terms if term.via is None},
+        )
+        for row in among_best(scores, NAMED_DEPTH).tolist():
+            name = _name_terms(names[row])
+            if len(name) > 1 and asked.issuperset(name):
+                scores[row] += np.float32(WHOLE_NAME)
+    return scores
+
+
+@lru_cache(maxsize=65_536)
+def _name_terms(name: str) -> frozenset[str]:
+    """Return the terms of a tool's own name, without its server's."""
+    return frozenset(words_to_terms(words(SEPARATORS.split(name)[-1])))
 
 
 def with_experience(ranking: Ranking, scores: Floats) -> Ranking:

@@ -12,7 +12,10 @@ from toolscout.server.service import Service
 
 
 async def healthz(service: Service, request: Request, trace: Trace) -> Answer:
-    """Report that the process is alive."""
+    """Report that the process is alive.
+
+    It answers, whatever it is doing.
+    """
     return answer_json({"status": "ok"})
 
 
