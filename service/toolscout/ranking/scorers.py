@@ -135,12 +135,10 @@ def fused(ranking: Ranking) -> Floats:
     """Fuse the evidence for each tool into one score, with its name if it is all there."""
     scores = SCORERS[ranking.ranker].fuse(ranking)
     if ranking.ranker == "hybrid":
-        names, asked = (
-            ranking.source.names,
-            {term.term for term in ranking.query.terms if term.via is None},
-        )
+        terms = ranking.query.terms
+        asked = {term.term for term in terms if term.via is None and term.weight >= 1.0}
         for row in among_best(scores, NAMED_DEPTH).tolist():
-            name = _name_terms(names[row])
+            name = _name_terms(ranking.source.names[row])
             if len(name) > 1 and asked.issuperset(name):
                 scores[row] += np.float32(WHOLE_NAME)
     return scores
