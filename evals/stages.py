@@ -34,8 +34,8 @@ OTHERS = ("dev/asked-languages", "dev/zh-functions", "dev/functionchat-ko")
 MEASURES = ("nDCG@5", "P@1", "R@5")
 PER_SET = 100
 """Questions of a set, and of a language."""
-ROUNDS = 5
-"""How often the questions of the first set are timed; the quickest round counts."""
+ROUNDS = 9
+"""How often each question of the first set is timed; its quickest round counts."""
 NEVER = 10**9
 """A length that no word has."""
 
@@ -148,11 +148,13 @@ class _Asked:
     def _answer(self) -> list[list[str]]:
         return [self._search(one.text, metrics.SHORT).names for one in self.questions]
 
-    def seconds(self, questions: Sequence[Question]) -> float:
-        """Return the CPU time of answering some questions."""
+    def seconds(self) -> list[float]:
+        """Return the CPU time of answering each question."""
+        return [self._seconds(one) for one in self.questions]
+
+    def _seconds(self, question: Question) -> float:
         began = process_time()
-        for one in questions:
-            self._search(one.text, metrics.SHORT)
+        self._search(question.text, metrics.SHORT)
         return process_time() - began
 
     def difference(self) -> Difference:
@@ -169,17 +171,19 @@ class _Asked:
 
 
 def _cost(switch: Switch, asked: _Asked) -> float:
-    """Return the microseconds that a decision takes less with a switch off, in turns with it on."""
-    questions = asked.questions
-    asked.seconds(questions)
+    """Return the microseconds that a decision takes less with a switch off, in turns with it on.
+
+    Each question counts with its quickest round, on and off.
+    """
     on, off = [], []
+    asked.seconds()
     for _ in range(ROUNDS):
-        on.append(asked.seconds(questions))
+        on.append(asked.seconds())
         with switch.off():
-            asked.seconds(questions)
-            off.append(asked.seconds(questions))
-        asked.seconds(questions)
-    return (min(on) - min(off)) / len(questions) * 1e6
+            asked.seconds()
+            off.append(asked.seconds())
+        asked.seconds()
+    return (fmean(map(min, zip(*on, strict=True))) - fmean(map(min, zip(*off, strict=True)))) * 1e6
 
 
 def _table(asked: Sequence[Sequence[_Asked]], rows: Sequence[Row]) -> str:

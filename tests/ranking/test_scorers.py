@@ -17,13 +17,20 @@ def test_a_boost_of_one_changes_no_score(ranker: str):
     assert unmoved.tolist() == pytest.approx(ranking.scores.tolist(), abs=1e-6)
 
 
-def test_a_tool_whose_name_stands_in_the_question_comes_first():
+@pytest.mark.parametrize(
+    ("other", "described"),
+    [
+        ("read_whole_file", "Read a file as text: the text of one file."),
+        ("read_file", "Read a file as text."),
+    ],
+)
+def test_the_longest_name_that_stands_in_the_question_comes_first(other: str, described: str):
     files = [
-        {"name": "read_whole_file", "description": "Read a file as text: the text of one file."},
+        {"name": other, "description": described},
         {"name": "read_text_file", "description": "Return the contents of a file as text."},
         {"name": "write_file", "description": "Write a text to a file."},
     ]
     catalog = compiled([*files, *crowd(10)])
     ranking = rank(catalog, Ask(pattern="read a text file", ranker="hybrid"), ENGINE.embedder)
     best, second = np.argsort(-ranking.scores)[:2]
-    assert [catalog.names[best], catalog.names[second]] == ["read_text_file", "read_whole_file"]
+    assert [catalog.names[best], catalog.names[second]] == ["read_text_file", other]
