@@ -72,7 +72,7 @@ SWITCHES = (
     Switch("· synonyms", ((expand, "synonym_terms", dict),)),
     Switch("· typing errors", ((expand, "MIN_FUZZY", NEVER),)),
     Switch("· beginnings of words", ((expand, "MIN_PREFIX", NEVER),)),
-    Switch("names that stand in the question", ((scorers, "WHOLE_NAME", 0.0),)),
+    Switch("whole names in the question", ((scorers, "WHOLE_NAME", 0.0),)),
     Switch("senses of verbs", ((senses, "_senses", lambda: ({}, frozenset())),)),
     Switch("names to the letter", ((names.NameIndex, "mentions", lambda *_: []),)),
     Switch("values weigh little", ((query, "_without_values", lambda text, _: text),)),

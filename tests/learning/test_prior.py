@@ -8,7 +8,8 @@ from toolscout import Engine
 from toolscout.index.embedder import QueryVectors
 from toolscout.index.pattern_vectors import Pattern, pack, read_pattern, unpack
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.prior import CAP, HALF_LIFE_S, RAISING, STALE_S, LearnedIndex, prior_of
+from toolscout.learning.indexes import prior_of
+from toolscout.learning.prior import CAP, HALF_LIFE_S, RAISING, STALE_S, LearnedIndex
 from toolscout.ranking.ask import Ask, Prior
 from toolscout.text.query import Query, analyse
 

@@ -24,7 +24,7 @@ def test_a_boost_of_one_changes_no_score(ranker: str):
         ("read_file", "Read a file as text."),
     ],
 )
-def test_the_longest_name_that_stands_in_the_question_comes_first(other: str, described: str):
+def test_the_longest_name_in_the_question_comes_first(other: str, described: str):
     files = [
         {"name": other, "description": described},
         {"name": "read_text_file", "description": "Return the contents of a file as text."},

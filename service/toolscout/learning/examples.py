@@ -9,8 +9,8 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.compile import example_texts
 from toolscout.index.embedder import Embedder
 from toolscout.index.pattern_vectors import read_pattern
-from toolscout.learning.indexes import index_of_examples
-from toolscout.learning.prior import LearnedIndex, prior_of
+from toolscout.learning.indexes import index_of_examples, prior_of
+from toolscout.learning.prior import LearnedIndex
 from toolscout.ranking.ask import Ask, Prior
 from toolscout.ranking.pipeline import rank
 from toolscout.ranking.scorers import learning_gains

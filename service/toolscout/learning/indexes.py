@@ -13,8 +13,13 @@ import msgspec
 from toolscout.common.lru import Lru
 from toolscout.errors import NOT_JSON
 from toolscout.index.catalog import Catalog
+from toolscout.index.pattern_vectors import read_pattern
 from toolscout.learning.experience import Experience
-from toolscout.learning.prior import INDEXES, LearnedIndex
+from toolscout.learning.prior import LearnedIndex
+from toolscout.ranking.ask import Prior
+
+INDEXES = 8
+"""Maximum number of catalogs of a tenant with a cached index."""
 
 CATALOGS = 64
 """Maximum number of catalogs of which the digests of the tools are kept, or that a tenant is known
@@ -59,6 +64,11 @@ class Indexes:
         index = LearnedIndex(keys, self._experience, now, catalog)
         self._made.put(catalog.digest, index)
         return index
+
+
+def prior_of(index: LearnedIndex) -> Prior:
+    """Return an index as the pipeline uses it."""
+    return Prior(lambda query, vectors: index.prior(read_pattern(query, vectors)), index.version)
 
 
 def index_of_examples(catalog: Catalog) -> LearnedIndex:

@@ -22,12 +22,11 @@ from toolscout.index.pattern_vectors import (
     Kept,
     Pattern,
     keep,
-    read_pattern,
     unpack,
 )
 from toolscout.learning.experience import SLOTS, Experience, Key
 from toolscout.learning.turns import REPORTS_PER_SOURCE
-from toolscout.ranking.ask import Learned, Prior
+from toolscout.ranking.ask import Learned
 from toolscout.ranking.scorers import NEARLY_SAME
 
 Floats = NDArray[np.float32]
@@ -120,9 +119,6 @@ to 99.9 % are among them, and four times fewer bytes pass through the processor'
 
 ROUND = 127
 """Words are compared by weights in steps of one `ROUND`th, which take a quarter of the memory."""
-
-INDEXES = 8
-"""Maximum number of catalogs of a tenant with a cached index."""
 
 COMPARED_AT_ONCE = 100
 """Changed tools that are written to the index while a search waits: some 9 ms."""
@@ -298,17 +294,17 @@ class LearnedIndex:
         if start is None:
             if tool is None:
                 return
-            start = self._place[key] = self._rows_for(self._row_of[key], self._slots)
+            start = self._place[key] = self._rows_for(row, self._slots)
         rows = slice(start, start + self._slots)
         self._gains[rows] = self._uses[rows] = [0.0] * self._slots
         self._leading[rows], self._rest[rows], self._words[:, rows] = 0.0, 0.0, 0
         slots = [] if tool is None else sorted(tool.slots, key=lambda slot: -slot.seen)
-        for row, slot in enumerate(slots[: self._slots], start):
+        for place, slot in enumerate(slots[: self._slots], start):
             fading = 0.5 ** (max(0.0, now - slot.seen) / HALF_LIFE_S)
             uses = slot.successes + slot.failures
             counted = fading * min(1.0, MOST_USES / max(uses, 1.0))
             gains = (slot.successes - slot.failures) * counted
-            self._write(row, slot.point, gains, uses * counted, (slot.since, slot.worked))
+            self._write(place, slot.point, gains, uses * counted, (slot.since, slot.worked))
 
     def _rows_for(self, owner: int, count: int) -> int:
         """Take rows for patterns of one tool; returns the first."""
@@ -323,12 +319,12 @@ class LearnedIndex:
         return start
 
     def _write(
-        self, row: int, point: Kept, gains: float, uses: float, times: tuple[float, float]
+        self, place: int, point: Kept, gains: float, uses: float, times: tuple[float, float]
     ) -> None:
-        self._leading[row] = point.meaning[:LEADING]
-        self._rest[row] = point.meaning[LEADING:]
-        self._words[point.places, row] = np.rint(point.weights * ROUND)
-        self._gains[row], self._uses[row], self._times[row] = gains, uses, times
+        self._leading[place] = point.meaning[:LEADING]
+        self._rest[place] = point.meaning[LEADING:]
+        self._words[point.places, place] = np.rint(point.weights * ROUND)
+        self._gains[place], self._uses[place], self._times[place] = gains, uses, times
 
     def _reserve(self, rows: int) -> None:
         """Allocate rows for patterns."""
@@ -336,11 +332,6 @@ class LearnedIndex:
         self._leading = np.pad(self._leading, ((0, more), (0, 0)))
         self._rest = np.pad(self._rest, ((0, more), (0, 0)))
         self._words = np.pad(self._words, ((0, 0), (0, more)))
-
-
-def prior_of(index: LearnedIndex) -> Prior:
-    """Return an index as the pipeline uses it."""
-    return Prior(lambda query, vectors: index.prior(read_pattern(query, vectors)), index.version)
 
 
 def _trust(closest: float, pattern: Pattern) -> float:

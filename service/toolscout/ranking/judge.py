@@ -7,6 +7,7 @@ from toolscout.contract.fields import Outcome
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.choose import Pins
+from toolscout.text.query import literal_terms
 
 JUDGED = 3
 """Number of best tools whose relevance decides the outcome."""
@@ -70,11 +71,10 @@ def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Out
 
 def _is_guess(ranking: Ranking, row: int) -> bool:
     """Whether a tool has only corrected words of a query, of which no word is known otherwise."""
-    terms = ranking.query.terms
-    if not any(term.via is Via.FUZZY for term in terms):
+    if not any(term.via is Via.FUZZY for term in ranking.query.terms):
         return False
-    literal = (term for term in terms if term.via is None and term.weight >= 1.0)
-    if any(ranking.source.find(term.term, row) is not None for term in literal):
+    literal = literal_terms(ranking.query)
+    if any(ranking.source.find(term, row) is not None for term in literal):
         return False
     cosine = 0.0 if ranking.whole is None else ranking.whole.item(row) * ranking.familiarity
     return cosine < calibration.SOME_COSINE

@@ -14,7 +14,7 @@ from toolscout.ranking import calibration, fuse
 from toolscout.ranking.ask import Floats, Learned, Ranking
 from toolscout.ranking.choose import among_best, best
 from toolscout.ranking.judge import evidence
-from toolscout.text.query import Query
+from toolscout.text.query import Query, literal_terms
 from toolscout.text.tokens import words, words_to_terms
 
 NEAR_BEST = 0.95
@@ -121,10 +121,10 @@ SCORERS = {
 
 
 WHOLE_NAME = 0.05
-"""Added to a fused score of 0 to 1 where all words of a name, two or more, stand in the question,
+"""Added to a fused score of 0 to 1 where the question has all words of a name, two or more,
 and of no longer name: for "read a text file", `read_text_file` comes before `read_file`. On the
 development sets nDCG@5 + .002 ± .001 and P@1 + .004 ± .003, with other first fives for 3 % of the
-questions; .1 gains less, and a part of it for each word that stands there loses.
+questions; .1 gains less, and a part of it for each word that is there loses.
 """
 
 NAMED_DEPTH = 16
@@ -135,8 +135,7 @@ def fused(ranking: Ranking) -> Floats:
     """Fuse the evidence for each tool into one score, with its name if it is all there."""
     scores = SCORERS[ranking.ranker].fuse(ranking)
     if ranking.ranker == "hybrid":
-        terms = ranking.query.terms
-        asked = {term.term for term in terms if term.via is None and term.weight >= 1.0}
+        asked = frozenset(literal_terms(ranking.query))
         rows = among_best(scores, NAMED_DEPTH).tolist()
         names = {row: _name_terms(ranking.source.names[row]) for row in rows}
         whole = {row: name for row, name in names.items() if len(name) > 1 and asked >= name}

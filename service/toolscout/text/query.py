@@ -182,12 +182,17 @@ def telling_terms(query: Query) -> list[str]:
     ]
 
 
+def literal_terms(query: Query) -> list[str]:
+    """Return the terms of full weight that the query itself has: no stand-in, no earlier turn."""
+    return [term.term for term in query.terms if term.via is None and term.weight >= 1.0]
+
+
 def is_strange(query: Query, is_known: Callable[[str], bool]) -> bool:
     """Whether tools have less than half of a query's telling words: it may be in another language.
 
     Of a mistyped request they have the words that are right.
     """
-    telling = [term.term for term in query.terms if term.via is None and term.weight >= 1.0]
+    telling = literal_terms(query)
     return 2 * sum(map(is_known, telling)) < len(telling)
 
 
