@@ -52,10 +52,14 @@ class Lru(Generic[K, V]):
             self.size -= size
             return value
 
+    def items(self) -> list[tuple[K, V]]:
+        """Return all keys with their values, the least recently used first."""
+        with self._lock:
+            return [(key, value) for key, (value, _) in self._entries.items()]
+
     def values(self) -> list[V]:
         """Return all values, the least recently used first."""
-        with self._lock:
-            return [value for value, _ in self._entries.values()]
+        return [value for _, value in self.items()]
 
     def clear(self) -> None:
         """Remove everything."""

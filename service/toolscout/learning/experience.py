@@ -118,10 +118,10 @@ class ToolExperience:
         if worked:
             nearest.worked = max(nearest.worked, observation.time)
 
-    def told(self, most: float) -> tuple[float, int, int]:
-        """Return the gain, within `most` either way, and the numbers of reports and of failures."""
-        gain = max(-most, min(self.gain, most))
-        return gain, self.successes + self.failures, self.failures
+    @property
+    def told(self) -> tuple[float, int, int]:
+        """The gain, and the numbers of reports and of failures."""
+        return self.gain, self.successes + self.failures, self.failures
 
     def _nearest(self, vector: Floats) -> tuple[Slot | None, float]:
         if not self.slots:
@@ -159,7 +159,6 @@ class Experience:
         self._forgotten = 0
         """Changes that are no longer listed."""
         self.observations = 0
-        self.failures = 0
 
     def learn(self, observation: Observation, vector: Floats) -> None:
         """Learn from one observation; `vector` is that of its pattern."""
@@ -170,7 +169,6 @@ class Experience:
         self._tools.move_to_end(key)
         tool.learn(vector, observation)
         self.observations += 1
-        self.failures += not observation.success
         self._note(key)
         self.bound(self._limit)
 

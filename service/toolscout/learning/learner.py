@@ -13,12 +13,14 @@ from time import monotonic, time
 
 from msgspec.structs import replace
 
+from toolscout.contract.learning import Ordering
 from toolscout.index.catalog import Catalog
 from toolscout.index.embedder import Embedder
 from toolscout.index.pattern_vectors import LAYOUT, pack_text, read_pattern, unpack
 from toolscout.learning.chains import Insight
 from toolscout.learning.examples import ExamplePriors
 from toolscout.learning.experience import Experience, Observation, Use
+from toolscout.learning.gate import Gate
 from toolscout.learning.indexes import content_digest, prior_of
 from toolscout.learning.log import DAY_S, KEPT_S, Erasure, Report, Seen, Slices, unfinished
 from toolscout.learning.prior import HALF_LIFE_S
@@ -91,6 +93,14 @@ class Learner:
     def experience(self, tenant: str) -> Experience:
         """Return the experience of a tenant."""
         return self._tenants.get(tenant).experience
+
+    def gates(self, tenant: str) -> dict[str, Gate]:
+        """Return whether experience orders the catalogs that a tenant searched last, by digest."""
+        return self._tenants.get(tenant).indexes.gates()
+
+    def ordered(self, orders: Ordering) -> int:
+        """Return of how many catalogs experience orders so much, over all tenants."""
+        return sum(gate.orders == orders for gate in self._tenants.gates())
 
     def use(self, tenant: str, catalog: Catalog, row: int) -> Use | None:
         """Return the results of calls of a catalog's tool; None if there are none."""
@@ -323,9 +333,8 @@ class Learner:
 
     def _gain(self, tenant: str, seen: Observation, catalog: Catalog) -> float:
         """Return by how much experience raises 1/rank of a tool for a pattern without a turn."""
-        prior = None
-        if seen.success and len(catalog) <= MAX_COMPARED:
-            prior = self.prior(tenant, catalog)
+        is_compared = seen.success and len(catalog) <= MAX_COMPARED
+        prior = self.prior(tenant, catalog) if is_compared else None
         if prior is None:
             return 0.0
         ranking = rank(catalog, Ask(pattern=seen.pattern), self._embedder, prior=prior)

@@ -7,6 +7,7 @@ from secrets import token_hex
 from toolscout.common.lru import Lru
 from toolscout.learning.chains import Chains
 from toolscout.learning.experience import MAX_TOOLS, Experience
+from toolscout.learning.gate import Gate
 from toolscout.learning.indexes import CATALOGS, Indexes
 from toolscout.learning.turns import Turns
 
@@ -40,7 +41,7 @@ class Tenant:
         self.foreign = 0
         """Entries of other models, which were passed over."""
         self._subjects: Lru[tuple[str, ...], frozenset[str]] = Lru(SUBJECTS)
-        self._searched: OrderedDict[str, None] = OrderedDict()
+        self._searched: Lru[str, None] = Lru(CATALOGS)
 
     def note_subjects(self, subjects: tuple[str, ...]) -> None:
         """Note whom a report names that was learned, the latest of them."""
@@ -53,15 +54,12 @@ class Tenant:
 
     def note(self, digest: str) -> None:
         """Note that a catalog was searched."""
-        self._searched[digest] = None
-        self._searched.move_to_end(digest)
-        if len(self._searched) > CATALOGS:
-            self._searched.popitem(last=False)
+        self._searched.put(digest, None)
 
     @property
-    def recent(self) -> Iterator[str]:
+    def recent(self) -> list[str]:
         """Digests of the catalogs searched last, the latest first."""
-        return reversed(self._searched)
+        return [digest for digest, _ in reversed(self._searched.items())]
 
 
 class Tenants:
@@ -98,6 +96,11 @@ class Tenants:
         for tenant in self._tenants.values():
             tenant.experience.forget(before)
             tenant.chains.forget(before)
+
+    def gates(self) -> Iterator[Gate]:
+        """Yield the gates of the catalogs that the tenants searched last."""
+        for tenant in self._tenants.values():
+            yield from tenant.indexes.gates().values()
 
     def names(self) -> list[str]:
         """Return the names of the tenants with experience."""

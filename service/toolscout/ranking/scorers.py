@@ -29,10 +29,12 @@ NEARLY_SAME = 0.9
 """Cosine of the nearest past query from which it is nearly this one, and is evidence enough."""
 
 SOME_SCORE = 0.5
-"""Share of the best score from which votes of less similar queries count in full; below, they count
-less, and for a tool without any evidence nothing. Before a weak answer they count in full, but do
-not bring such a tool to the first place. So false reports of one tool bring it to few questions,
-and honest ones gain .001 less (docs/learning.md).
+"""Share of the best score from which experience may put a tool first before a weak answer."""
+
+DOUBTED, TRUSTED = 0.4, 0.6
+"""Shares of the best score up to which votes of less similar queries count nothing before a match,
+and from which they count in full: false reports of one tool bring it to few questions. From 0 to .5
+gains .001 more, and shows such a tool twice as often (docs/learning.md).
 """
 
 GAINS_DEPTH = 10
@@ -199,7 +201,8 @@ def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
     best_row = int(scores.argmax())
     is_same = learned.likeness >= NEARLY_SAME
     if is_match and not is_same:
-        trusted = np.minimum(scores / np.float32(SOME_SCORE * scores[best_row]), np.float32(1))
+        share = (scores / scores[best_row] - np.float32(DOUBTED)) / np.float32(TRUSTED - DOUBTED)
+        trusted = share.clip(0, 1)
         trusted[[*learned.proven, *learned.exemplary]] = 1
         added = added * trusted
     moved: Floats = scores + added

@@ -21,6 +21,7 @@ from toolscout.contract.learning import (
     FeedbackBatch,
     FeedbackEvent,
     InsightAnswer,
+    LearnedCatalog,
     LearnedTool,
     LearningAnswer,
 )
@@ -172,10 +173,15 @@ async def learning(request: Call) -> LearningAnswer:
 
     Answers 404 with `learning_days = 0`.
     """
-    experience = _learner(request.service).experience(request.trace.tenant)
+    learner, tenant = _learner(request.service), request.trace.tenant
+    experience = learner.experience(tenant)
     by_use = sorted(experience, key=lambda item: (-item[1].successes - item[1].failures, item[0]))
     tools = [_described(key, tool) for key, tool in by_use[:SHOWN]]
-    return LearningAnswer(experience.observations, tools)
+    catalogs = [
+        LearnedCatalog(digest, gate.reported, gate.orders, gate.ordered, gate.why)
+        for digest, gate in learner.gates(tenant).items()
+    ]
+    return LearningAnswer(experience.observations, tools, catalogs)
 
 
 @delete("/", call="learning", scope="admin")

@@ -1,0 +1,86 @@
+"""Whether experience may order a catalog's tools: only where it has raised what worked.
+
+With every report of a success the ranks of its tool with and without experience are compared; a
+catalog's gate opens when these comparisons show a gain, and shuts when they show harm.
+"""
+
+from toolscout.contract.learning import Ordering
+from toolscout.learning.experience import Key, ToolExperience
+from toolscout.ranking.scorers import NEARLY_SAME
+
+EARNED, SLACK = 0.3, 0.2
+"""Reciprocal ranks that experience must have gained over all reports of a catalog's tools before it
+orders them, and what it may have lost where a past query is nearly this one. Both are less than a
+second place made a first one. Compared turn by turn with -.2, 0, .6 and 1 for both, and with one
+and 1.5 standard errors.
+"""
+
+TRUSTED = EARNED + SLACK
+"""Reciprocal ranks that examples have gained beforehand: their authors know, unless asking shows
+harm.
+"""
+
+USUAL_USES = 20.0
+"""Reports after which half of the failures count as everybody's, if all have failed."""
+
+
+class Gate:
+    """What the reports of a catalog's tools say of experience itself.
+
+    Args:
+        by_examples: reciprocal ranks that examples have gained; None where there are none.
+    """
+
+    def __init__(self, by_examples: float | None) -> None:
+        self.gained = 0.0 if by_examples is None else TRUSTED + by_examples
+        """By how much experience raised 1/rank of what worked."""
+        self._reports = self._failures = 0
+        self._counted: dict[Key, tuple[float, int, int]] = {}
+        self._gained_by: dict[int, float] = {}
+        """By row of the catalog."""
+
+    def count(self, key: Key, row: int, tool: ToolExperience | None) -> None:
+        """Count what a tool's reports say now, in place of what they said before."""
+        gain, reports, failures = self._counted.get(key, (0.0, 0, 0))
+        told = (0.0, 0, 0) if tool is None else tool.told
+        self._counted[key] = told
+        self.gained += told[0] - gain
+        self._reports += told[1] - reports
+        self._failures += told[2] - failures
+        self._gained_by[row] = self._gained_by.get(row, 0.0) + told[0] - gain
+
+    def is_open(self, row: int, likeness: float = 0.0) -> bool:
+        """Whether reports of the other tools show that experience improves the order of one.
+
+        What a tool itself has gained does not count: false reports raise it for one another, and
+        would prove themselves. Where the nearest past query is nearly this one, it is enough that
+        they show no harm.
+        """
+        of_others = self.gained - max(self._gained_by.get(row, 0.0), 0.0)
+        return of_others > (EARNED if likeness < NEARLY_SAME else -SLACK)
+
+    @property
+    def orders(self) -> Ordering:
+        """What it is open for, counting what all tools have gained."""
+        return "matches" if self.gained > EARNED else "same" if self.gained > -SLACK else "none"
+
+    @property
+    def why(self) -> str:
+        """Why, in a sentence."""
+        needed = f"more than {EARNED} orders matches, more than -{SLACK} the same requests"
+        return f"experience changed 1/rank of what worked by {self.gained:.2f} in all; {needed}"
+
+    @property
+    def ordered(self) -> int:
+        """Number of tools with reports that it is open for, whatever is asked."""
+        return sum(map(self.is_open, self._gained_by))
+
+    @property
+    def reported(self) -> int:
+        """Number of tools with reports."""
+        return len(self._gained_by)
+
+    @property
+    def blamed(self) -> float:
+        """What a failure counts, 0 to 1: where everything fails, it says nothing of its tool."""
+        return 1 - self._failures / (self._reports + USUAL_USES)
