@@ -21,7 +21,7 @@ from evals.rankers import Ours
 from evals.run import limited
 from evals.sets import Question, ToolSet, load_set
 from toolscout.index import expand, names, words
-from toolscout.ranking import calibration, coverage, fuse, prerequisites, scorers
+from toolscout.ranking import coverage, fuse, judge, prerequisites, scorers
 from toolscout.text import query, senses, tokens
 
 ENGLISH = (
@@ -79,7 +79,7 @@ SWITCHES = (
     Switch("several wishes", ((coverage, "clauses", lambda _: ()),)),
     Switch("prerequisites", ((prerequisites, "_found_by", lambda _: ()),)),
     Switch("familiarity", ((words.Words, "familiarity", lambda *_: 1.0),)),
-    Switch("judging", ((calibration, "outcome", lambda *_: "match"),)),
+    Switch("judging", ((judge, "judge", lambda *_: "match"),)),
     Switch(
         "dictionary of other languages",
         (

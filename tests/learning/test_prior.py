@@ -298,6 +298,11 @@ def test_what_worked_often_for_the_very_query_comes_first_all_the_same():
     assert names_after("read a file", "send_email", 7, gain=-1.1)[0] == "send_email"
 
 
+def test_a_made_up_word_is_found_once_it_has_worked():
+    assert ENGINE.decide(ENGINE.catalog, Ask(pattern="vofuzu")).names == []
+    assert names_after("vofuzu", "resize_image", 3)[0] == "resize_image"
+
+
 def test_before_a_weak_answer_a_tool_that_worked_may_come_first():
     assert names_after("ship the parcel", "resize_image", 3)[0] == "resize_image"
 

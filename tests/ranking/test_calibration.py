@@ -1,9 +1,17 @@
 """What a score means."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.ranking.calibration import Evidence, outcome, relevance, with_experience
+from toolscout.ranking.calibration import (
+    BY_MEANING,
+    MATCH,
+    Evidence,
+    match_from,
+    relevance,
+    with_experience,
+)
 
 share = st.floats(0, 1)
 maybe = st.one_of(st.none(), share)
@@ -22,16 +30,18 @@ def test_more_evidence_is_never_less_relevance(coverage, more, cosine, mass):
     assert relevance(Evidence(None, None, low)) <= relevance(Evidence(None, None, high))
 
 
-@given(share, share)
-def test_outcomes_follow_relevance(one, other):
-    order = ["no_match", "weak", "match"]
-    low, high = sorted((one, other))
-    assert order.index(outcome(low)) <= order.index(outcome(high))
+@given(st.floats(0, 5), st.floats(0, 5), share)
+def test_the_rarer_the_words_the_less_is_needed_for_a_match(one, other, unspaced):
+    low, high = (
+        match_from(Evidence(0.5, mass, 0.5, 1.0, unspaced)) for mass in sorted((one, other))
+    )
+    assert MATCH <= high <= low <= BY_MEANING
 
 
-def test_the_three_outcomes():
-    assert [outcome(best) for best in (0.0, 1.0)] == ["no_match", "match"]
-    assert "weak" in {outcome(step / 100) for step in range(101)}
+@pytest.mark.parametrize("found", [Evidence(0.0, None, 0.5), Evidence(0.0, 0.0, 0.5, 1.0, 1.0)])
+def test_without_words_that_could_be_shared_none_are_asked_for(found):
+    assert match_from(found) == MATCH
+    assert match_from(Evidence(0.0, 0.0, 0.5, is_foreign=True)) == MATCH
 
 
 @given(share, st.floats(-2, 2), st.floats(-1, 1), share)
@@ -42,11 +52,6 @@ def test_relevance_with_experience_is_a_share(chance, learned, likeness, familia
 @given(share, st.floats(-2, 0), st.floats(-1, 1), share)
 def test_a_failure_lowers_no_relevance(chance, learned, likeness, familiarity):
     assert with_experience(chance, learned, likeness, familiarity) == chance
-
-
-@given(share, share)
-def test_below_the_threshold_nothing_matches(best, threshold):
-    assert (outcome(best, threshold) == "no_match") == (best < threshold)
 
 
 @given(st.floats(-1, 1), st.floats(0, 0.59), share)

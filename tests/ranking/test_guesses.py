@@ -7,7 +7,8 @@ from string import ascii_lowercase
 import pytest
 
 from tests.catalogs import WORDS
-from tests.support import select
+from tests.support import compiled, select
+from toolscout.index.expand import synonym_terms
 
 TOOLS = [
     {"name": f"{verb}_{noun}", "description": f"{verb.title()} one {noun} of a {place}"}
@@ -25,6 +26,31 @@ def test_random_letters_are_no_match():
     pairs = zip(words[::2], words[1::2], strict=True)
     matches = [pair for pair in pairs if select(TOOLS, " ".join(pair)).outcome == "match"]
     assert len(matches) <= 6, matches
+
+
+def test_words_that_mean_nothing_get_nothing_for_being_near_to_one_of_many():
+    """One edit from a word of a name is a typing error; two, or a distant meaning, are chance."""
+    known = sorted(filter(str.isalpha, synonym_terms()))
+    tools = [
+        {"name": f"{one}_{other}", "description": f"Works with {third}"}
+        for one, other, third in zip(known[::3], known[1::3], known[2::3], strict=False)
+    ]
+    catalog, chosen = compiled(tools), random.Random(2)
+    texts = ["".join(map(chosen.choice, ("bdfgklmnprstvz", "aeiou") * 3)) for _ in range(200)]
+    answered = [text for text in texts if select(catalog, text).outcome != "no_match"]
+    assert len(answered) <= 80, answered
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("scheduuled", "schedule_"),
+        ("archivved", "archive_"),
+        ("compaared", "compare_"),
+    ],
+)
+def test_a_typing_error_before_an_ending_is_found(text: str, name: str):
+    assert name in select(TOOLS, text).names[0]
 
 
 @pytest.mark.parametrize(

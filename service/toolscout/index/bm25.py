@@ -270,14 +270,12 @@ class Postings:
         slot = self._slot(word_terms(word)[-1])
         return slot is None or self._frequency(slot) <= rare_limit(self._total)
 
-    def rows_named(self, term: str) -> NDArray[np.int32]:
-        """Return the tools with a rare term in name or namespace; none for a common one."""
+    def rows_named(self, term: str, *, is_rare: bool = False) -> NDArray[np.int32]:
+        """Return the tools with a term, or with a rare one, in name or namespace."""
         slot = self._slot(term)
-        if slot is None:
+        if slot is None or (is_rare and self._frequency(slot) > rare_limit(self._total)):
             return np.zeros(0, np.int32)
         start, end = self._starts[slot], self._starts[slot + 1]
-        if self._frequency(slot) > rare_limit(self._total):
-            return np.zeros(0, np.int32)
         rows: NDArray[np.int32] = self.tools[start:end][self.fields[start:end] & _IN_NAME > 0]
         return rows
 

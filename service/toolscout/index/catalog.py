@@ -109,13 +109,15 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     def has_telling_word(self, query: Query, allowed: Allowed | None) -> bool:
         """Whether a telling word of the query is in the name of a tool that may be selected."""
         for term in telling_terms(query):
-            rows = self.postings.rows_named(term)
+            rows = self.postings.rows_named(term, is_rare=True)
             if len(rows) and (allowed is None or allowed[rows].any()):
                 return True
         return False
 
-    def knows(self, term: str) -> bool:
-        """Whether any tool has a term."""
+    def knows(self, term: str, *, in_name: bool = False) -> bool:
+        """Whether any tool has a term, or has it in its name."""
+        if in_name:
+            return len(self.postings.rows_named(term)) > 0
         return self.postings.rarity(term) is not None
 
     def find(self, term: str, row: int) -> Hit | None:

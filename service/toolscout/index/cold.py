@@ -220,7 +220,7 @@ class ColdCatalog:
         named = self.lexical(query).named
         return bool((named if allowed is None else named & allowed).any())
 
-    def knows(self, term: str) -> bool:
+    def knows(self, term: str, *, in_name: bool = False) -> bool:
         """Return false: no term is indexed."""
         return False
 

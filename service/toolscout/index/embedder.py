@@ -33,6 +33,8 @@ class QueryVectors(msgspec.Struct, frozen=True, eq=False):
     vectors: list[Floats]
     familiarity: float
     """How much of the query the model knows, 0 to 1."""
+    is_foreign: bool = False
+    """Whether its words were looked up in the dictionary of other languages."""
 
 
 class Embedder(WordTables):
@@ -72,8 +74,8 @@ class Embedder(WordTables):
         What was said `earlier` adds to the whole by its weight. It is also compared by itself, as
         is the last turn, and is as much less similar to everything.
         """
-        is_foreign = is_strange and not earlier and self.is_foreign_question(spoken)
-        table = self._foreign if is_foreign else self._words_of(spoken)
+        is_strange = is_strange and not earlier and self.is_foreign_question(spoken)
+        table = self._foreign if is_strange else self._words_of(spoken)
         whole = np.zeros(self.dimension, np.float32)
         self._sum(spoken, whole, table)
         turns: list[Floats] = []
@@ -89,7 +91,7 @@ class Embedder(WordTables):
             turns.append(_unit(part) * np.float32(weight))
         if familiar <= 0 or not np.count_nonzero(whole):
             return None
-        return QueryVectors([_unit(whole), *turns], familiar)
+        return QueryVectors([_unit(whole), *turns], familiar, table is self._foreign)
 
     def tools(self, texts: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Floats:
         """Return the vectors of tools, each given as the words of its text and of its properties.

@@ -105,11 +105,11 @@ def _spellings(
     """Longer words and corrected ones for a word that no tool has, with their weights."""
     written = fold(term.word)
     real = is_word(term.word)
-    if len(written) >= MIN_PREFIX and (last_resort or not real):
+    if len(written) >= MIN_PREFIX and not written.isdecimal() and (last_resort or not real):
         for longer in postings.vocabulary.beginning_with(written):
             yield longer, Via.PREFIX, PREFIX_WEIGHT
     if len(written) >= MIN_FUZZY and not real and written.isalpha():
-        for near, edits in postings.vocabulary.corrections(written):
+        for near, edits in postings.vocabulary.corrections(written, term.term):
             yield near, Via.FUZZY, FUZZY_WEIGHT / max(edits, 1)
 
 

@@ -80,8 +80,8 @@ class Source(Protocol):
     def has_telling_word(self, query: Query, allowed: Allowed | None) -> bool:
         """Whether a telling word of the query is in the name of a tool that may be selected."""
 
-    def knows(self, term: str) -> bool:
-        """Whether any tool has a term, as far as that is indexed."""
+    def knows(self, term: str, *, in_name: bool = False) -> bool:
+        """Whether any tool has a term, or has it in its name, as far as that is indexed."""
 
     def find(self, term: str, row: int) -> Hit | None:
         """Where a tool has a term, or None."""

@@ -8,7 +8,7 @@ from math import exp
 
 import msgspec
 
-from toolscout.contract.fields import NO_MATCH_BELOW, Outcome
+from toolscout.contract.fields import NO_MATCH_BELOW
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -23,6 +23,8 @@ class Evidence(msgspec.Struct, frozen=True):
     """Share of the query that the embedding model knows (0 to 1)."""
     unspaced: float = 0.0
     """Share of the query's letters in scripts without spaces between words (0 to 1)."""
+    is_foreign: bool = False
+    """Whether the query is in another language than the tools may be."""
 
 
 MASS_LIMIT = 3.0
@@ -31,9 +33,8 @@ MASS_LIMIT = 3.0
 COVERED = 0.5
 """If a tool has this share of the query's words, or synonyms, the outcome is at least weak."""
 
-SOME_COVERAGE, SOME_COSINE = 0.10, 0.24
-"""The same with a lower coverage and some similarity together: rare words without a hit lower the
-confidence, but do not exclude a match."""
+SOME_COSINE = 0.24
+"""Cosine, times familiarity, from which meaning speaks for a tool whose words are only guessed."""
 
 UNLIKE, ALIKE = (0.4, 0.15), (0.7, 0.35)
 """Cosine of two queries below which experience with one proves nothing for the other, and from
@@ -42,9 +43,10 @@ sets 95 % of the hopeless queries have no past query nearer than .4, half of the
 nearer than .6; words alone are nearer than .2 to only 5 % of strings of letters.
 """
 
-MATCH = 0.10
-"""Relevance of the best tool from which the answer is a match: more than 85 % of the development
-sets' queries without a fitting tool stay below.
+MATCH, BY_MEANING = 0.10, 0.15
+"""Relevance of a tool from which the answer is a match: if it has a word of the query as rare as
+one that no tool has, and if it has none, so that meaning alone speaks for it. In every long list
+something is near to an everyday request (docs/decisions/no-match.md).
 """
 
 WEAK = NO_MATCH_BELOW
@@ -110,21 +112,15 @@ def proof(likeness: float, familiarity: float) -> float:
     return max(0.0, min(1.0, (likeness - unlike) / (alike - unlike)))
 
 
-def has_evidence(coverage: float, cosine: float | None) -> bool:
-    """Whether there is evidence for a tool although the relevance of the best one is low.
+def match_from(evidence: Evidence) -> float:
+    """Return the relevance from which a tool makes a match, by how rare its words of the query are.
 
-    `coverage` and `cosine` are the highest of any tool, not necessarily of the same one; without a
-    cosine, words alone decide.
+    Words of another language, or of a script without spaces between them, are no such evidence.
     """
-    some = coverage >= SOME_COVERAGE and (cosine is None or cosine >= SOME_COSINE)
-    return some or coverage >= COVERED
-
-
-def outcome(best: float, no_match_below: float = WEAK) -> Outcome:
-    """Return match, weak or no_match by the relevance of the best tool."""
-    if best < no_match_below:
-        return "no_match"
-    return "match" if best >= MATCH else "weak"
+    if evidence.mass is None or evidence.is_foreign:
+        return MATCH
+    unsaid = (1.0 - min(evidence.mass, 1.0)) * (1.0 - evidence.unspaced)
+    return MATCH + unsaid * (BY_MEANING - MATCH)
 
 
 def _chance(log_odds: float) -> float:

@@ -24,13 +24,6 @@ ONE_WORD_WEIGHT = 0.5
 that is only somewhat alike.
 """
 
-KNOWN_ENOUGH = 0.5
-"""Familiarity of a query from which the cosine has its whole share; below, a share in proportion,
-so that gibberish is ranked by words. Of 1, .8, .6 and .5, .5 was best on sets in English and in
-other languages (nDCG@5 +.001 and +.009, R@5 +.004 and +.013): a name of a product or a person that
-the model does not know makes the other words of a query no less telling.
-"""
-
 MIN_SPAN = 0.3
 """Smallest span of cosines that is scaled to 1, so that near-duplicates are ranked by words and not
 by tiny differences of meaning.

@@ -7,10 +7,13 @@ from toolscout.contract.fields import Outcome
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.choose import Pins
-from toolscout.text.query import literal_terms
+from toolscout.text.query import Query, QueryTerm
 
 JUDGED = 3
 """Number of best tools whose relevance decides the outcome."""
+
+NEAR = 0.5
+"""Weight of a stand-in from which it is one edit from what is written, or completes it."""
 
 DIGITS = 4
 """Decimals of a score in answers."""
@@ -25,8 +28,12 @@ def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
         mass = covered / ranking.lexical.rarest
     if ranking.whole is not None:
         cosine = ranking.whole.item(row)
-    unspaced = ranking.query.unspaced
-    return calibration.Evidence(coverage, mass, cosine, ranking.familiarity, unspaced)
+    unspaced, is_foreign = ranking.query.unspaced, _is_foreign(ranking)
+    return calibration.Evidence(coverage, mass, cosine, ranking.familiarity, unspaced, is_foreign)
+
+
+def _is_foreign(ranking: Ranking) -> bool:
+    return ranking.vectors is not None and ranking.vectors.is_foreign
 
 
 def score(ranking: Ranking, row: int) -> float:
@@ -57,27 +64,63 @@ def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Out
         return "match"
     if not ranked and not ranking.mentions:
         return "no_match"
-    highest = 0.0
-    for row in ranked[:JUDGED]:
-        chance = calibration.relevance(evidence(ranking, row))
+    best, is_guess = ranked[:JUDGED], _is_guess(ranking)
+    if is_guess and not (_is_near_name(ranking) or any(_is_meant(ranking, row) for row in best)):
+        return "no_match"
+    highest, is_covered = 0.0, False
+    for row in best:
+        found = evidence(ranking, row)
         # Rounded as in answers, so that callers can use a shown score as threshold.
-        highest = max(highest, round(_experienced(ranking, row, chance), DIGITS))
-        if highest >= max(calibration.MATCH, no_match_below):
-            return "weak" if _is_guess(ranking, row) else "match"
-    if highest < calibration.WEAK and _is_weak(ranking):
+        chance = round(_experienced(ranking, row, calibration.relevance(found)), DIGITS)
+        highest = max(highest, chance)
+        is_covered |= (found.coverage or 0.0) >= calibration.COVERED
+        if chance >= max(calibration.match_from(found), no_match_below):
+            return "weak" if is_guess and not _is_meant(ranking, row) else "match"
+    if highest < calibration.WEAK and (is_covered or _is_named(ranking)):
         highest = calibration.WEAK
-    return calibration.outcome(highest, no_match_below)
+    return "no_match" if highest < no_match_below else "weak"
 
 
-def _is_guess(ranking: Ranking, row: int) -> bool:
-    """Whether a tool has only corrected words of a query, of which no word is known otherwise."""
-    if not any(term.via is Via.FUZZY for term in ranking.query.terms):
+def _is_named(ranking: Ranking) -> bool:
+    """Whether a name of several words, or a telling word of one, is in a query."""
+    if any(" " in mention.written for mention in ranking.mentions):
+        return True
+    is_lexical = ranking.lexical is not None
+    return is_lexical and ranking.source.has_telling_word(ranking.query, ranking.allowed)
+
+
+def _is_guess(ranking: Ranking) -> bool:
+    """Whether tools have no word of a query but by correction, and it is none of the language."""
+    query, embedder, source = ranking.query, ranking.embedder, ranking.source
+    if ranking.ranker == "keyword" or query.unspaced or _is_foreign(ranking):
+        return False  # nothing is corrected, or its words are no mistyped English
+    said = [term for term in query.terms if term.via in (None, Via.SYNONYM)]
+    if any(source.knows(term.term) for term in said):
         return False
-    literal = literal_terms(ranking.query)
-    if any(ranking.source.find(term, row) is not None for term in literal):
-        return False
+    if embedder is None:
+        return bool(_guesses(query))
+    return not any(embedder.is_word(term.word) for term in said if term.weight >= 1.0)
+
+
+def _guesses(query: Query) -> list[QueryTerm]:
+    return [term for term in query.terms if term.via in (Via.FUZZY, Via.PREFIX)]
+
+
+def _is_near_name(ranking: Ranking) -> bool:
+    """Whether a guess is one edit from a word of a name.
+
+    Among all words of a thousand tools, one is near to any string of letters.
+    """
+    near = [term.term for term in _guesses(ranking.query) if term.weight >= NEAR]
+    return any(ranking.source.knows(term, in_name=True) for term in near)
+
+
+def _is_meant(ranking: Ranking, row: int) -> bool:
+    """Whether meaning or experience speaks for a tool."""
+    if _experienced(ranking, row, 0.0) >= calibration.WEAK:
+        return True
     cosine = 0.0 if ranking.whole is None else ranking.whole.item(row) * ranking.familiarity
-    return cosine < calibration.SOME_COSINE
+    return cosine >= calibration.SOME_COSINE
 
 
 def wanted_pins(ranking: Ranking) -> Pins:
@@ -99,21 +142,3 @@ def wanted_pins(ranking: Ranking) -> Pins:
     ]
     found = set(matching)
     return Pins(tuple(matching), tuple(row for row in rows if row not in found))
-
-
-def _is_weak(ranking: Ranking) -> bool:
-    """Whether there is evidence for a tool that its relevance does not show."""
-    if any(" " in mention.written for mention in ranking.mentions):
-        return True  # a name of several words is seldom in a query by accident
-    if ranking.lexical is not None and ranking.source.has_telling_word(
-        ranking.query, ranking.allowed
-    ):
-        return True
-    coverage, cosine = 0.0, None
-    if ranking.lexical is not None and ranking.lexical.total > 0:
-        coverage = float(ranking.lexical.covered.max(initial=0.0)) / ranking.lexical.total
-    is_familiar = calibration.is_familiar(ranking.familiarity, ranking.query.unspaced)
-    if ranking.cosine is not None and is_familiar:
-        # By the best turn, because one turn of a long dialogue may ask for a tool.
-        cosine = float(ranking.cosine.max(initial=0.0)) * ranking.familiarity
-    return calibration.has_evidence(coverage, cosine)

@@ -63,8 +63,7 @@ def by_both(ranking: Ranking) -> Floats:
         return by_words(ranking)
     query = ranking.query
     is_one_word = all(term.via is not None for term in query.terms[1:])
-    known = min(1.0, ranking.familiarity / fuse.KNOWN_ENOUGH)
-    weight = fuse.semantic_weight(query.unspaced, is_one_word=is_one_word) * known
+    weight = fuse.semantic_weight(query.unspaced, is_one_word=is_one_word)
     fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
@@ -184,8 +183,8 @@ def learning_gains(ranking: Ranking) -> dict[str, float]:
 
 def _is_match(ranking: Ranking, scores: Floats) -> bool:
     """Return whether the best tool makes a match without experience."""
-    best_row = int(scores.argmax())
-    return calibration.relevance(evidence(ranking, best_row)) >= calibration.MATCH
+    found = evidence(ranking, int(scores.argmax()))
+    return calibration.relevance(found) >= calibration.match_from(found)
 
 
 def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:

@@ -45,23 +45,24 @@ class Vocabulary:
         start, end = bisect_left(words, prefix), bisect_left(words, prefix + "\U0010ffff")
         return sorted(words[start:end], key=lambda term: (len(term), term))[:MAX_ALTERNATIVES]
 
-    def corrections(self, written: str) -> list[tuple[str, int]]:
+    def corrections(self, written: str, stem: str) -> list[tuple[str, int]]:
         """Return a few terms within the edit distance of a typo, nearest first, with their edits.
 
-        Edits are insertions, deletions, substitutions and transpositions of neighbours: one up to
-        four characters, two up to twelve, three beyond. The first letter, or the first two
-        swapped, must match, because people rarely mistype it.
+        Compared are the word and its stem, because terms are stems: "databpse" is one edit from
+        "databas" without its ending. Edits are insertions, deletions, substitutions and
+        transpositions of neighbours: one up to four characters, two up to twelve, three beyond. The
+        first letter, or the first two swapped, must match, because people rarely mistype it.
         """
         known = self._corrected.get(written)
         if known is None:
             if len(self._corrected) >= REMEMBERED:
                 self._corrected.clear()
-            known = self._corrected[written] = self._nearest(written)
+            known = self._corrected[written] = self._nearest(written, stem)
         return known
 
-    def _nearest(self, written: str) -> list[tuple[str, int]]:
+    def _nearest(self, written: str, stem: str) -> list[tuple[str, int]]:
         limit = 1 if len(written) <= 4 else 2 if len(written) <= 12 else 3
-        sizes = range(max(MIN_WORD, len(written) - limit), len(written) + limit + 1)
+        sizes = range(max(MIN_WORD, len(stem) - limit), len(written) + limit + 1)
         candidates = [
             word
             for first in dict.fromkeys(written[:2])
@@ -71,8 +72,8 @@ class Vocabulary:
         if not candidates:
             return []
         distances = cdist(
-            [written], candidates, scorer=OSA.distance, score_cutoff=limit, dtype=np.uint8
-        )[0]
+            [written, stem], candidates, scorer=OSA.distance, score_cutoff=limit, dtype=np.uint8
+        ).min(axis=0)
         near = [(int(distances[i]), candidates[i]) for i in np.flatnonzero(distances <= limit)]
         best = min(near, default=(0, ""))[0]
         return [(word, edits) for edits, word in sorted(near) if edits == best][:MAX_ALTERNATIVES]
