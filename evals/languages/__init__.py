@@ -1,5 +1,7 @@
 """Our own questions in other languages: natural phrasing, no part of any headline figure.
 
 `questions.jsonl` has the same questions in English and seven languages over the tools of the
-development sets, `tools.jsonl` tools and questions in one language.
+development sets, `tools.jsonl` tools and questions in one language. `everyday.jsonl` has requests
+of two to four words in thirteen languages over the tools in `business_tools.jsonl`; they were
+written before anything was done for them.
 """

@@ -27,6 +27,9 @@ WITH_TOOLS = ("zh", "ja", "ko")
 PARAPHRASES = "asked-languages"
 """A set of requests in twelve languages, in other words than those of English tools."""
 
+EVERYDAY_LANGUAGES = (ENGLISH, *LANGUAGES, "it", "pt", "nl", "pl", "tr")
+"""Languages of the everyday requests."""
+
 RANKERS: tuple[RankerName, ...] = ("hybrid", "bm25")
 
 NO_SCHEMA = msgspec.Raw(b"{}")
@@ -56,6 +59,18 @@ def own_tools(language: str) -> tuple[list[Tool], list[Asked]]:
     return tools, asked
 
 
+def business_tools() -> list[Tool]:
+    """Return the English tools of a business, over which everyday requests are put."""
+    rows = _rows("business_tools.jsonl")
+    return [Tool(row["name"], row["description"], NO_SCHEMA) for row in rows]
+
+
+def everyday(language: str) -> list[Asked]:
+    """Return requests of two to four words; every second one, from the second, only judges."""
+    rows = _rows("everyday.jsonl")
+    return [Asked(ENGLISH, row[language], frozenset(row["tools"])) for row in rows]
+
+
 def report(folder: Path, model: str) -> tuple[str, Any]:
     """Both tables, and their figures."""
     embedder = Embedder(model)
@@ -71,6 +86,10 @@ def report(folder: Path, model: str) -> tuple[str, Any]:
             tools, asked = own_tools(language)
             found = figures({language: Ours(ranker, embedder)(tools)}, asked)
             data["tools of the language"].setdefault(language, {})[ranker] = found
+    business = {ENGLISH: Ours("hybrid", embedder)(business_tools())}
+    data["everyday"] = {
+        language: _halves(business, everyday(language)) for language in EVERYDAY_LANGUAGES
+    }
     folder = folder / "toolsets" / "dev" / PARAPHRASES
     if (folder / "corpus.jsonl").exists():
         data["paraphrases"] = paraphrases(folder, embedder)
@@ -95,12 +114,19 @@ def paraphrases(folder: Path, embedder: Embedder) -> dict[str, dict[RankerName, 
     return found
 
 
+def _halves(searches: Mapping[str, Search], asked: Sequence[Asked]) -> dict[str, Any]:
+    """Return the figures of all, of those that may choose, and of those that only judge."""
+    parts = {"all": asked, "choosing": asked[::2], "judging": asked[1::2]}
+    return {part: figures(searches, some) for part, some in parts.items()}
+
+
 def figures(searches: Mapping[str, Search], asked: Sequence[Asked]) -> dict[str, float]:
-    """R@5, nDCG@5 and the share of *no_match*, where one of the wanted tools is enough."""
+    """P@1, R@5, nDCG@5 and the share of *no_match*, where one of the wanted tools is enough."""
     answers = [searches[each.tools](each.text, SHORT) for each in asked]
     places = [_place(answer, each) for answer, each in zip(answers, asked, strict=True)]
     return {
         "questions": len(asked),
+        "P@1": fmean(place == 0 for place in places),
         "R@5": fmean(place is not None for place in places),
         "nDCG@5": fmean(0.0 if place is None else 1 / log2(place + 2) for place in places),
         "no_match": fmean(answer.is_nothing for answer in answers),
@@ -133,7 +159,23 @@ def _tables(data: Mapping[str, Any]) -> str:
             for language, found in data.get(part, {}).items()
         ]
         parts += [title, reporting.table(header, rows, markdown=True)] if rows else []
+    parts += ["Everyday requests of two to four words over English tools:", _everyday(data)]
     return "\n\n".join(parts)
+
+
+def _everyday(data: Mapping[str, Any]) -> str:
+    header = ["in", "count", "P@1", "R@5", "half that may choose: P@1", "R@5"]
+    header += ["half that judges: P@1", "R@5", "no match"]
+    rows = [
+        [
+            language,
+            str(found["all"]["questions"]),
+            *(f"{half[name]:.3f}" for half in found.values() for name in ("P@1", "R@5")),
+            f"{found['all']['no_match']:.1%}",
+        ]
+        for language, found in data["everyday"].items()
+    ]
+    return reporting.table(header, rows, markdown=True)
 
 
 def _cells(found: Mapping[str, float], best: float | None = None) -> list[str]:
