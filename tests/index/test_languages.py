@@ -172,6 +172,34 @@ def test_a_question_without_known_small_words_is_told_by_its_other_words(text: s
     assert select(TOOLS, text).names[0] == wanted
 
 
+VERBS = [
+    {"name": f"{verb}_contract", "description": f"{verb.capitalize()} a contract"}
+    for verb in ("create", "list", "update", "delete", "send", "print")
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("druck den Vertrag aus", "print_contract"),
+        ("envoie le contrat", "send_contract"),
+        ("borra el contrato", "delete_contract"),
+        ("aggiorna il contratto", "update_contract"),
+        ("envie o contrato", "send_contract"),
+        ("verwijder de overeenkomst", "delete_contract"),
+        ("usuń umowę", "delete_contract"),
+        ("sözleşmeyi sil", "delete_contract"),
+        ("отправь договор", "send_contract"),
+        ("打印合同", "print_contract"),
+        ("契約書を送って", "send_contract"),
+        ("계약서 삭제해", "delete_contract"),
+    ],
+)
+def test_the_verb_of_an_everyday_order_decides_in_any_language(text: str, wanted: str):
+    answer = select(VERBS, text)
+    assert (answer.outcome, answer.names[0]) == ("match", wanted)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -6,11 +6,12 @@ import pytest
 from tests.support import TOOLS, crowd
 from toolscout import Engine
 from toolscout.index.embedder import QueryVectors
-from toolscout.index.pattern_vectors import Pattern, pack, read_pattern, unpack
+from toolscout.index.pattern_vectors import Pattern, pack, pack_text, read_pattern, unpack
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.indexes import prior_of
 from toolscout.learning.prior import CAP, HALF_LIFE_S, STALE_S, LearnedIndex
 from toolscout.ranking.ask import Ask, Prior
+from toolscout.ranking.pipeline import rank
 from toolscout.text.query import Query, analyse
 
 ENGINE = Engine(TOOLS)
@@ -147,6 +148,13 @@ def test_unknown_script_is_learned_by_its_words():
     experience = Experience()
     learn(experience, "고객에게 소포를 보내 주세요", "send_email", times=3)
     assert prior(experience, "고객에게 소포를 보내")["send_email"] > 0.1
+
+
+def test_experience_knows_a_translated_question_as_it_was_said():
+    text = "lösche die letzte Datei"
+    ranking = rank(ENGINE.catalog, Ask(pattern=text, ranker="hybrid"), ENGINE.embedder)
+    assert ranking.query.spoken is not None
+    assert pack(read_pattern(ranking.query, ranking.vectors)) == pack_text(text, ENGINE.embedder)
 
 
 def test_what_worked_for_an_unlike_query_makes_a_match_of_nothing():

@@ -148,15 +148,16 @@ class ExternalCatalogs:
 
     def _query(self, space: str, ask: Ask) -> CandidateQuery:
         query = analyse(ask.ranking_part, ask.earlier)
-        terms = {term.term: term.weight for term in query.terms}
+        english = analyse(ask.ranking_part, ask.earlier, is_known=lambda _: False)
+        terms = {term.term: term.weight for term in (*query.terms, *english.terms)}
         others = self.engine.compiler.synonyms or synonym_terms()
-        meant = chain.from_iterable(query.meanings.values())
+        meant = chain.from_iterable(english.meanings.values())
         related = chain(chain.from_iterable(others.get(term, ()) for term in terms), meant)
 
         def vector(present: Collection[str]) -> Sequence[float] | None:
-            strange = is_strange(query, present.__contains__)
-            words = query.embedding_words
-            vectors = self.engine.embedder.query(words, query.earlier, is_strange=strange)
+            read = analyse(ask.ranking_part, ask.earlier, present.__contains__)
+            strange, words = is_strange(read, present.__contains__), read.embedding_words
+            vectors = self.engine.embedder.query(words, read.earlier, is_strange=strange)
             return None if vectors is None else vectors.vectors[0].tolist()
 
         return CandidateQuery(

@@ -35,6 +35,8 @@ class QueryVectors(msgspec.Struct, frozen=True, eq=False):
     """How much of the query the model knows, 0 to 1."""
     is_foreign: bool = False
     """Whether its words were looked up in the dictionary of other languages."""
+    spoken: "QueryVectors | None" = None
+    """Those of the question in its own language, where this is its translation."""
 
 
 class Embedder(WordTables):

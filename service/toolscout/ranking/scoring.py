@@ -52,7 +52,7 @@ def read(ranking: Ranking) -> Ranking:
         if scan is not None:
             note = note or lines.NO_HIT
         ranker = "hybrid" if ranker == "auto" else "keyword"
-    query, degraded = analyse(ask.ranking_part, ask.earlier), ranking.degraded
+    query, degraded = analyse(ask.ranking_part, ask.earlier, source.knows), ranking.degraded
     if SCORERS[ranker].words and not SCORERS[ranker].is_literal:
         query = source.expand(query, embedder.is_word if embedder else _no_word)
     if SCORERS[ranker].meaning and (embedder is None or source.vectors is None):
@@ -74,6 +74,9 @@ def score(ranking: Ranking) -> Ranking:
         query.embedding_words, query.earlier, is_strange=is_strange(query, source.knows)
     )
     if vectors is not None:
+        if (spoken := query.spoken) is not None:
+            said = ranking.embedder.query(spoken.embedding_words, spoken.earlier)
+            vectors = replace(vectors, spoken=said)
         cosine, whole = source.vectors.similarities(vectors)
         familiarity = vectors.familiarity
     if ranking.prior is not None and ranking.ranker == "hybrid":

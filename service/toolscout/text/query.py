@@ -1,15 +1,16 @@
 """Analyse a query once: its words, and its weighted terms."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
 import msgspec
 
 from toolscout import data
 from toolscout.contract.answers import Via
-from toolscout.text import senses
+from toolscout.text import everyday, senses
 from toolscout.text.conversation import Earlier
+from toolscout.text.everyday import Known
 from toolscout.text.tokens import MAX_WORD, is_cjk, normalise, word_terms, words
 
 MAX_QUERY_WORDS = 256
@@ -70,14 +71,17 @@ class Query(msgspec.Struct, frozen=True):
     """From a verb to its meaning here, both as terms."""
     earlier: tuple[tuple[tuple[str, ...], float], ...] = ()
     """The words of what was said before, with their weights."""
+    spoken: "Query | None" = None
+    """The question in its own language, where this is its translation: experience knows it so."""
 
 
-def analyse(pattern: str, earlier: Iterable[Earlier] = ()) -> Query:
+def analyse(pattern: str, earlier: Iterable[Earlier] = (), is_known: Known | None = None) -> Query:
     """Split a pattern into weighted terms, and add those of what was said before.
 
-    Stop words weigh little, unless the query is made of nothing else.
+    Stop words weigh little, unless the query is made of nothing else. If it is given which terms
+    tools have, everyday words of other languages are read as English ones.
     """
-    query = _analyse(pattern)
+    query = _analyse(pattern, is_known)
     return _with_earlier(query, earlier) if earlier else query
 
 
@@ -93,12 +97,17 @@ def _with_earlier(query: Query, earlier: Iterable[Earlier]) -> Query:
             if known is None or known.weight < lighter.weight:
                 terms[term.term] = lighter
         before.append((said.embedding_words, weight))
-    return msgspec.structs.replace(query, terms=tuple(terms.values()), earlier=tuple(before))
+    spoken = query.spoken and _with_earlier(query.spoken, earlier)
+    return msgspec.structs.replace(
+        query, terms=tuple(terms.values()), earlier=tuple(before), spoken=spoken
+    )
 
 
-def _analyse(pattern: str) -> Query:
+def _analyse(pattern: str, is_known: Known | None = None) -> Query:
     text = normalise(pattern.strip())
     found = words(text)
+    if is_known is not None and (english := everyday.translate(text, found, is_known)):
+        return _translated(_analyse(pattern), *english)
     distinct = dict.fromkeys(found)
     if len(text) > MAX_WORD:
         distinct = dict.fromkeys([word[:MAX_WORD] for word in distinct][:MAX_QUERY_WORDS])
@@ -123,6 +132,13 @@ def _analyse(pattern: str) -> Query:
         resolved,
         meanings,
     )
+
+
+def _translated(spoken: Query, english: str, is_whole: bool) -> Query:
+    """Analyse a translation; where words are left, both it and the text itself are embedded."""
+    query = _analyse(english)
+    both = (*(() if is_whole else spoken.embedding_words), *query.embedding_words)
+    return msgspec.structs.replace(query, text=spoken.text, embedding_words=both, spoken=spoken)
 
 
 def _without_values(text: str, terms: dict[str, QueryTerm]) -> str:
@@ -187,7 +203,7 @@ def literal_terms(query: Query) -> list[str]:
     return [term.term for term in query.terms if term.via is None and term.weight >= 1.0]
 
 
-def is_strange(query: Query, is_known: Callable[[str], bool]) -> bool:
+def is_strange(query: Query, is_known: Known) -> bool:
     """Whether tools have less than half of a query's telling words: it may be in another language.
 
     Of a mistyped request they have the words that are right.

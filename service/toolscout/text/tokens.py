@@ -33,7 +33,7 @@ _MARKS = (
 )
 """Vowel signs and other marks that belong to the letter before them, with the Indic blocks."""
 
-_WORDS = re.compile(rf"[^\W_][^\W_{_MARKS}]*(?:[{_MARKS}]+[^\W_{_MARKS}]*)*")
+WORDS = re.compile(rf"[^\W_][^\W_{_MARKS}]*(?:[{_MARKS}]+[^\W_{_MARKS}]*)*")
 _ASCII_PARTS = re.compile(
     r"[A-Z]{2,}s(?![a-z])"  # a plural acronym: URLs, IDs
     r"|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
@@ -64,7 +64,7 @@ def words(text: str) -> list[str]:
     """Return the words of a text in order, case kept."""
     if text.isascii():  # nearly all tools are ASCII, at a third of the cost
         return text.encode().translate(_SPACED).decode().split()
-    return _WORDS.findall(normalise(text))
+    return WORDS.findall(normalise(text))
 
 
 def terms(text: str) -> list[str]:

@@ -1,0 +1,109 @@
+"""Everyday words of other languages as the English words that tools use for them.
+
+Two to four words ("öffne die Rechnung") are too few to find a tool by their likeness to English
+ones: the verb decides, and none may be lost. So these words are looked up in lists made by hand.
+A word is known by its beginning, which is enough of a stemmer for all these languages.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+
+from toolscout import data
+from toolscout.common.spelling import fold, normalise
+from toolscout.text.tokens import WORDS, word_terms
+
+FIRST, END = "⺀", "가"
+"""Where Chinese and Japanese characters begin, and Korean syllables after them."""
+
+LONGEST = 8
+"""Characters of the longest Chinese or Japanese word in the lists."""
+
+MIN_LETTERS = 3
+"""Letters from which an English word of grammar tells the language."""
+
+TOLD = 1 / 3
+"""Share of a text's words that have to be in the lists of its language. Of .1, .2, .33 and .5,
+with .33 the most requests in twelve languages found their tool."""
+
+Known = Callable[[str], bool]
+"""Tells whether any tool has a term."""
+
+
+def translate(text: str, found: Sequence[str], is_known: Known) -> tuple[str, bool] | None:
+    """Translate the everyday words of a text that has these words.
+
+    Returns None for an English text, and where tools
+    have most of its words: they are described in that language, too. The second value tells
+    whether all words were translated.
+    """
+    if not _grammar().isdisjoint(found):  # as in nearly all English sentences
+        return None
+    pieces = found if text.isascii() else list(chain.from_iterable(map(_pieces, found)))
+    read = {piece: _read(piece) for piece in pieces}
+    votes = Counter(chain.from_iterable(read.values()))
+    language, count = next(iter(votes.most_common(1)), ("", 0))
+    if not count or count < TOLD * len(read):
+        return None
+    english = {piece: each[language] for piece, each in read.items() if language in each}
+    last = pieces[-1]
+    if english.get(last) == "":  # it may belong to a verb: "leg … an" is "anlegen"
+        joined = {piece: _read(last + piece, len(last)).get(language) for piece in read}
+        english |= {piece: meaning for piece, meaning in joined.items() if meaning}
+    telling = [piece for piece in english if english[piece] and piece.lower() not in _english()]
+    known = sum(all(map(is_known, word_terms(piece))) for piece in telling)
+    if not telling or 2 * known > len(telling):
+        return None
+    whole = WORDS.sub(lambda word: " ".join(english.get(p, p) for p in _pieces(word[0])), text)
+    return whole, english.keys() >= read.keys()
+
+
+def _pieces(word: str) -> list[str]:
+    """Cut Chinese and Japanese into longer words of the lists and what is between them."""
+    if word.isascii() or not any(FIRST <= char < END for char in word):
+        return [word]
+    pieces, start = [""], 0
+    while start < len(word):
+        ends = range(min(len(word), start + LONGEST), start + 1, -1) if word[start] >= FIRST else ()
+        end = next((end for end in ends if word[start:end] in _lists()), start)
+        if end > start:
+            pieces += [word[start:end], ""]
+        else:
+            pieces[-1] += word[start]
+        start = max(end, start + 1)
+    return [piece for piece in pieces if piece]
+
+
+@lru_cache(maxsize=65_536)
+def _read(word: str, least: int = 0) -> dict[str, str]:
+    """Return what a word means by language, by its longest beginning of more than `least`."""
+    folded = fold(word)
+    found = _lists().get(folded, {})
+    for end in range(len(folded), least, -1):
+        found = _lists().get(folded[:end] + "-", {}) | found
+    return found
+
+
+@cache
+def _lists() -> dict[str, dict[str, str]]:
+    """Return by word, or beginning of one, what it means by language; small words mean ""."""
+    found: dict[str, dict[str, str]] = {}
+    foreign = data.load("foreign")
+    for language, small in (foreign["words"] | foreign["small"]).items():
+        for meaning, text in (data.load("everyday")[language] | {"": small}).items():
+            for word in map(fold, normalise(text).split()):
+                found.setdefault(word, {}).setdefault(language, meaning)
+    return found
+
+
+@cache
+def _english() -> frozenset[str]:
+    lists = [*data.load("stopwords").values(), data.load("everyday")["english"]]
+    return frozenset(" ".join(lists).split())
+
+
+@cache
+def _grammar() -> frozenset[str]:
+    """Return the longer of these words that no other language here has."""
+    return frozenset(word for word in _english() - _lists().keys() if len(word) >= MIN_LETTERS)
