@@ -22,7 +22,7 @@ from evals.run import limited
 from evals.sets import Question, ToolSet, load_set
 from toolscout.index import expand, names, words
 from toolscout.ranking import coverage, fuse, judge, prerequisites, scorers
-from toolscout.text import query, senses, tokens
+from toolscout.text import everyday, query, senses, tokens
 
 ENGLISH = (
     *("dev/azure-mcp-2026", "dev/bfcl-live", "dev/nestful", "dev/apibank", "dev/asked-mcp"),
@@ -87,6 +87,7 @@ SWITCHES = (
             (words.WordTables, "is_foreign_question", lambda *_: False),
         ),
     ),
+    Switch("everyday words of other languages", ((everyday, "translate", lambda *_: None),)),
     Switch("scores by words", ((fuse, "weighted_sum", lambda _, cosine, share: cosine * share),)),
 )
 

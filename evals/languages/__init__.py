@@ -3,5 +3,5 @@
 `questions.jsonl` has the same questions in English and seven languages over the tools of the
 development sets, `tools.jsonl` tools and questions in one language. `everyday.jsonl` has requests
 of two to four words in thirteen languages over the tools in `business_tools.jsonl`; they were
-written before anything was done for them.
+written before anything was done for them, and those in `everyday_later.jsonl` after it.
 """

@@ -30,6 +30,9 @@ PARAPHRASES = "asked-languages"
 EVERYDAY_LANGUAGES = (ENGLISH, *LANGUAGES, "it", "pt", "nl", "pl", "tr")
 """Languages of the everyday requests."""
 
+LATER = "everyday_later.jsonl"
+"""More of them, written when everyday words had been listed: they judge the lists."""
+
 RANKERS: tuple[RankerName, ...] = ("hybrid", "bm25")
 
 NO_SCHEMA = msgspec.Raw(b"{}")
@@ -65,9 +68,9 @@ def business_tools() -> list[Tool]:
     return [Tool(row["name"], row["description"], NO_SCHEMA) for row in rows]
 
 
-def everyday(language: str) -> list[Asked]:
+def everyday(language: str, name: str = "everyday.jsonl") -> list[Asked]:
     """Return requests of two to four words; every second one, from the second, only judges."""
-    rows = _rows("everyday.jsonl")
+    rows = _rows(name)
     return [Asked(ENGLISH, row[language], frozenset(row["tools"])) for row in rows]
 
 
@@ -88,7 +91,8 @@ def report(folder: Path, model: str) -> tuple[str, Any]:
             data["tools of the language"].setdefault(language, {})[ranker] = found
     business = {ENGLISH: Ours("hybrid", embedder)(business_tools())}
     data["everyday"] = {
-        language: _halves(business, everyday(language)) for language in EVERYDAY_LANGUAGES
+        language: _parts(business, everyday(language), everyday(language, LATER))
+        for language in EVERYDAY_LANGUAGES
     }
     folder = folder / "toolsets" / "dev" / PARAPHRASES
     if (folder / "corpus.jsonl").exists():
@@ -114,9 +118,11 @@ def paraphrases(folder: Path, embedder: Embedder) -> dict[str, dict[RankerName, 
     return found
 
 
-def _halves(searches: Mapping[str, Search], asked: Sequence[Asked]) -> dict[str, Any]:
-    """Return the figures of all, of those that may choose, and of those that only judge."""
-    parts = {"all": asked, "choosing": asked[::2], "judging": asked[1::2]}
+def _parts(
+    searches: Mapping[str, Search], asked: Sequence[Asked], later: Sequence[Asked]
+) -> dict[str, Any]:
+    """Return the figures of all requests, of those that may choose, and of those that judge."""
+    parts = {"all": asked, "choosing": asked[::2], "judging": asked[1::2], "later": later}
     return {part: figures(searches, some) for part, some in parts.items()}
 
 
@@ -165,7 +171,7 @@ def _tables(data: Mapping[str, Any]) -> str:
 
 def _everyday(data: Mapping[str, Any]) -> str:
     header = ["in", "count", "P@1", "R@5", "half that may choose: P@1", "R@5"]
-    header += ["half that judges: P@1", "R@5", "no match"]
+    header += ["half that judges: P@1", "R@5", "written later: P@1", "R@5", "no match"]
     rows = [
         [
             language,
