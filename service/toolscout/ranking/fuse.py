@@ -19,6 +19,12 @@ UNSPACED_WEIGHT = 0.6
 bigrams of characters find tools of the same language well.
 """
 
+LEFT_WEIGHT = 0.8
+"""The same where everyday words of such a script are translated and others are left: English tools
+have words for a part of the question only. Of .6 to .95, .8 to .9 were best in Chinese and
+Japanese.
+"""
+
 ONE_WORD_WEIGHT = 0.5
 """The same for a request of one word: a tool that has it, or a synonym of it, is not passed by one
 that is only somewhat alike.
@@ -36,10 +42,14 @@ RRF_DEPTH = 30
 """Minimum number of ranks of each list that count; for longer answers it is `top_k`."""
 
 
-def semantic_weight(unspaced: float, *, is_one_word: bool = False) -> float:
+def semantic_weight(
+    unspaced: float, *, is_one_word: bool = False, is_translated: bool = False
+) -> float:
     """Return the share of the cosine for a query, by its share of unspaced scripts."""
     if is_one_word:
         return ONE_WORD_WEIGHT
+    if is_translated and unspaced:
+        return LEFT_WEIGHT
     return SEMANTIC_WEIGHT + unspaced * (UNSPACED_WEIGHT - SEMANTIC_WEIGHT)
 
 

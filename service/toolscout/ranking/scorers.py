@@ -63,8 +63,10 @@ def by_both(ranking: Ranking) -> Floats:
         return by_words(ranking)
     query = ranking.query
     is_one_word = all(term.via is not None for term in query.terms[1:])
-    weight = fuse.semantic_weight(query.unspaced, is_one_word=is_one_word)
-    fused = fuse.weighted_sum(lexical.bm25, cosine, weight)
+    share = fuse.semantic_weight(
+        query.unspaced, is_one_word=is_one_word, is_translated=query.spoken is not None
+    )
+    fused = fuse.weighted_sum(lexical.bm25, cosine, share)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
 
