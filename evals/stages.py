@@ -82,10 +82,7 @@ SWITCHES = (
     Switch("judging", ((judge, "judge", lambda *_: "match"),)),
     Switch(
         "dictionary of other languages",
-        (
-            (words.WordTables, "_words_of", lambda self, _: self._words),
-            (words.WordTables, "is_foreign_question", lambda *_: False),
-        ),
+        ((words.WordTables, "_words_of", lambda self, _: self._words),),
     ),
     Switch("everyday words of other languages", ((everyday, "translate", lambda *_: None),)),
     Switch("scores by words", ((fuse, "weighted_sum", lambda _, cosine, share: cosine * share),)),

@@ -32,7 +32,7 @@ from toolscout.index.tool_list import ToolList, catalog_digest
 from toolscout.ranking.ask import Ask
 from toolscout.state.registry import Record, Registry
 from toolscout.state.store import StoreUnavailable
-from toolscout.text.query import analyse, is_strange
+from toolscout.text.query import analyse
 from toolscout.tools.documents import decode_tool
 from toolscout.tools.filters import filters_of, tenant_of
 
@@ -156,8 +156,7 @@ class ExternalCatalogs:
 
         def vector(present: Collection[str]) -> Sequence[float] | None:
             read = analyse(ask.ranking_part, ask.earlier, present.__contains__)
-            strange, words = is_strange(read, present.__contains__), read.embedding_words
-            vectors = self.engine.embedder.query(words, read.earlier, is_strange=strange)
+            vectors = self.engine.embedder.query(read.embedding_words, read.earlier)
             return None if vectors is None else vectors.vectors[0].tolist()
 
         return CandidateQuery(

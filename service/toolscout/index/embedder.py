@@ -66,18 +66,13 @@ class Embedder(WordTables):
         self,
         spoken: Sequence[str],
         earlier: Sequence[tuple[Sequence[str], float]] = (),
-        *,
-        is_strange: bool = False,
     ) -> QueryVectors | None:
         """Return the vectors of a query, given as its words; None when no word of it is known.
-
-        A strange one, of which no tool has a word, may be in another language by its words alone.
 
         What was said `earlier` adds to the whole by its weight. It is also compared by itself, as
         is the last turn, and is as much less similar to everything.
         """
-        is_strange = is_strange and not earlier and self.is_foreign_question(spoken)
-        table = self._foreign if is_strange else self._words_of(spoken)
+        table = self._words_of(spoken)
         whole = np.zeros(self.dimension, np.float32)
         self._sum(spoken, whole, table)
         turns: list[Floats] = []

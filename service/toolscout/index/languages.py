@@ -18,6 +18,7 @@ from safetensors.numpy import load_file
 
 from toolscout import data
 from toolscout.common.spelling import normalise
+from toolscout.text.everyday import english
 from toolscout.text.tokens import is_cjk
 
 BUNDLED_LANGUAGES = Path(__file__).parent.parent / "model" / "languages"
@@ -137,7 +138,7 @@ STRANGE = 1 / 3
 @cache
 def function_words() -> frozenset[str]:
     """Return the function words, those that do not begin names in capitals, too."""
-    found = _foreign() - _english()
+    found = _foreign() - english()
     names = frozenset(data.load("foreign")["in_names"].split())
     return frozenset(found | {word.capitalize() for word in found - names})
 
@@ -152,66 +153,15 @@ def is_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> bool:
         return False
     words = [word for word in dict.fromkeys(found) if word.isalpha()]
     foreign = [word for word in words if word in telling]
-    english = sum(word.lower() in _plain_english() for word in words)
-    if len(foreign) <= english:
+    plain = sum(word.lower() in english() - _foreign() for word in words)
+    if len(foreign) <= plain:
         return False
     strange = sum(word not in telling and not is_known(word) for word in words)
     return len(foreign) + strange > STRANGE * len(words)
 
 
-MIN_LETTERS = 3
-"""Letters of a word that tells a language; shorter ones are words of many languages."""
-
-FEW_WORDS = 4
-"""Words of a question up to which even short words of English grammar tell that it is English."""
-
-PIECE_LETTERS = 2.5
-"""Letters of a dictionary's pieces, on average, from which they are more than syllables."""
-
-
-def may_be_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> bool:
-    """Whether a question can be foreign by its English words: few known ones, none of grammar."""
-    english = _english() if len(found) <= FEW_WORDS else _english_grammar()
-    if not english.isdisjoint(found):  # as in nearly all English sentences
-        return False
-    words = _longer(found)
-    if not _english_grammar().isdisjoint(map(str.lower, words)):
-        return False
-    words = _uncapitalised(words)
-    unknown = sum(not is_known(word) for word in words)
-    return 2 * unknown >= len(words) > 0
-
-
-def telling_words(found: Sequence[str]) -> list[str]:
-    """Return the words of a question that tell its language: longer ones that are no names."""
-    return _uncapitalised(_longer(found))
-
-
-def _longer(found: Sequence[str]) -> list[str]:
-    return [word for word in dict.fromkeys(found) if len(word) >= MIN_LETTERS and word.isalpha()]
-
-
-def _uncapitalised(words: Sequence[str]) -> list[str]:
-    return [word for place, word in enumerate(words) if not place or not word[0].isupper()]
-
-
-@cache
-def _english() -> frozenset[str]:
-    lists = data.load("stopwords")
-    return frozenset(lists["function"].split() + lists["asking"].split())
-
-
-@cache
-def _english_grammar() -> frozenset[str]:
-    return frozenset(word for word in _english() if len(word) >= MIN_LETTERS)
-
-
 @cache
 def _foreign() -> frozenset[str]:
-    texts: dict[str, str] = data.load("foreign")["words"]
-    return frozenset(normalise(word) for text in texts.values() for word in text.split())
-
-
-@cache
-def _plain_english() -> frozenset[str]:
-    return _english() - _foreign()
+    held = data.load("foreign")
+    texts: list[str] = [*held["words"].values(), *held["small"].values()]
+    return frozenset(normalise(word) for text in texts for word in text.split())

@@ -1,7 +1,7 @@
 """The tokens of words: of the English model, or of a dictionary of other languages.
 
-Words are tokenised once and remembered. Which language a text is in is told by its letters, by
-its words of grammar, and in a question also by how many of its words only the dictionary has.
+Words are tokenised once and remembered. Which language a text is in is told by its letters, and by
+its words of grammar.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,17 +11,7 @@ from threading import Lock
 
 from tokenizers import Tokenizer
 
-from toolscout.index.languages import (
-    FEW_WORDS,
-    PIECE_LETTERS,
-    SHARES,
-    Languages,
-    function_words,
-    has_letters,
-    is_foreign,
-    may_be_foreign,
-    telling_words,
-)
+from toolscout.index.languages import SHARES, Languages, function_words, has_letters, is_foreign
 from toolscout.text.tokens import MAX_WORD, spoken_name, words
 
 KNOWN_EXCESS = 1.5
@@ -121,14 +111,13 @@ class WordTables:
         """Whether a text needs the dictionary of other languages, and it is not loaded."""
         if self._languages is not None or self._languages_at is None:
             return False
-        return may_be_foreign(words(text), self._has_whole) or self.is_in_other_language(text)
+        return self.is_in_other_language(text)
 
     def is_in_other_language(self, text: str) -> bool:
         """Whether a text is in a language of which English tools have no word."""
         if not text.isascii() and has_letters(text):
             return True
-        found = words(text)
-        return self.is_foreign(found) or self.is_foreign_question(found)
+        return self.is_foreign(words(text))
 
     def prepare(self) -> None:
         """Load what only some questions need; it takes 0.1 s and 23 MiB."""
@@ -157,34 +146,6 @@ class WordTables:
         if not "".join(found).isascii() and any(map(has_letters, found)):
             return self._mixed
         return self._foreign if self.is_foreign(found) else self._words
-
-    def is_foreign_question(self, found: Sequence[str]) -> bool:
-        """Whether a question is in another language by its words, without any of its grammar.
-
-        Half of the words that tell have to be unknown to the English model and in the dictionary.
-        """
-        if self._languages_at is None or not may_be_foreign(found, self._has_whole):
-            return False
-        telling = telling_words(found)
-        translated = sum(not self._has_whole(w) and self._is_translated(w) for w in telling)
-        if 2 * translated < len(telling):
-            return False
-        # A few words of jargon are in pieces of the dictionary, too.
-        languages = self.load_languages()
-        return len(found) > FEW_WORDS or any(
-            word in languages or not word.isascii() for word in found if not self._has_whole(word)
-        )
-
-    def _is_translated(self, word: str) -> bool:
-        """Whether the dictionary knows a word as a whole, or by fewer pieces than English has."""
-        languages = self.load_languages()
-        if word in languages:
-            return True
-        pieces = languages.split(word)
-        count = len(pieces.ids) // SHARES
-        if pieces.letters < PIECE_LETTERS * count:
-            return False
-        return not word.isascii() or count < (len(self._tokens(word)[0]) or len(word))
 
     def _find(self, word: str) -> tuple[tuple[int, ...], float]:
         ids, letters = self._pieces(word)

@@ -15,7 +15,7 @@ from toolscout.ranking.ask import Ranking
 from toolscout.ranking.fuse import without
 from toolscout.ranking.scorers import SCORERS, fused, with_experience
 from toolscout.text import regex
-from toolscout.text.query import analyse, is_strange
+from toolscout.text.query import analyse
 
 NO_VECTORS = "no vectors yet"
 """Note of a ranking by words because the embeddings of a catalog are still being made."""
@@ -70,9 +70,7 @@ def score(ranking: Ranking) -> Ranking:
     assert ranking.embedder is not None
     assert source.vectors is not None
     cosine, whole, familiarity, learned = None, None, 0.0, None
-    vectors = ranking.embedder.query(
-        query.embedding_words, query.earlier, is_strange=is_strange(query, source.knows)
-    )
+    vectors = ranking.embedder.query(query.embedding_words, query.earlier)
     if vectors is not None:
         if (spoken := query.spoken) is not None:
             said = ranking.embedder.query(spoken.embedding_words, spoken.earlier)

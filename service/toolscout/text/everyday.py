@@ -46,17 +46,17 @@ def translate(text: str, found: Sequence[str], is_known: Known) -> tuple[str, bo
     language, count = next(iter(votes.most_common(1)), ("", 0))
     if not count or count < TOLD * len(read):
         return None
-    english = {piece: each[language] for piece, each in read.items() if language in each}
+    meant = {piece: each[language] for piece, each in read.items() if language in each}
     last = pieces[-1]
-    if english.get(last) == "":  # it may belong to a verb: "leg … an" is "anlegen"
+    if meant.get(last) == "":  # it may belong to a verb: "leg … an" is "anlegen"
         joined = {piece: _read(last + piece, len(last)).get(language) for piece in read}
-        english |= {piece: meaning for piece, meaning in joined.items() if meaning}
-    telling = [piece for piece in english if english[piece] and piece.lower() not in _english()]
+        meant |= {piece: meaning for piece, meaning in joined.items() if meaning}
+    telling = [piece for piece in meant if meant[piece] and piece.lower() not in english()]
     known = sum(all(map(is_known, word_terms(piece))) for piece in telling)
     if not telling or 2 * known > len(telling):
         return None
-    whole = WORDS.sub(lambda word: " ".join(english.get(p, p) for p in _pieces(word[0])), text)
-    return whole, english.keys() >= read.keys()
+    whole = WORDS.sub(lambda word: " ".join(meant.get(p, p) for p in _pieces(word[0])), text)
+    return whole, meant.keys() >= read.keys()
 
 
 def _pieces(word: str) -> list[str]:
@@ -98,7 +98,8 @@ def _lists() -> dict[str, dict[str, str]]:
 
 
 @cache
-def _english() -> frozenset[str]:
+def english() -> frozenset[str]:
+    """Return English words of grammar, and those that words of other languages are spelt like."""
     lists = [*data.load("stopwords").values(), data.load("everyday")["english"]]
     return frozenset(" ".join(lists).split())
 
@@ -106,4 +107,4 @@ def _english() -> frozenset[str]:
 @cache
 def _grammar() -> frozenset[str]:
     """Return the longer of these words that no other language here has."""
-    return frozenset(word for word in _english() - _lists().keys() if len(word) >= MIN_LETTERS)
+    return frozenset(word for word in english() - _lists().keys() if len(word) >= MIN_LETTERS)
