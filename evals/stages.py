@@ -78,6 +78,7 @@ SWITCHES = (
     Switch("values weigh little", ((query, "_without_values", lambda text, _: text),)),
     Switch("several wishes", ((coverage, "clauses", lambda _: ()),)),
     Switch("prerequisites", ((prerequisites, "_found_by", lambda _: ()),)),
+    Switch("words as far as they are said", ((scorers, "_said", lambda *_: 1.0),)),
     Switch("familiarity", ((words.Words, "familiarity", lambda *_: 1.0),)),
     Switch("judging", ((judge, "judge", lambda *_: "match"),)),
     Switch(
@@ -85,7 +86,7 @@ SWITCHES = (
         ((words.WordTables, "_words_of", lambda self, _: self._words),),
     ),
     Switch("everyday words of other languages", ((everyday, "translate", lambda *_: None),)),
-    Switch("scores by words", ((fuse, "weighted_sum", lambda _, cosine, share: cosine * share),)),
+    Switch("scores by words", ((fuse, "weighted_sum", lambda _, cosine, by, __: cosine * by),)),
 )
 
 

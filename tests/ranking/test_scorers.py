@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.support import ENGINE, TOOLS, compiled, crowd
+from tests.support import ENGINE, TOOLS, compiled, crowd, select
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import rank
 from toolscout.ranking.scorers import boosted
@@ -34,3 +34,10 @@ def test_the_longest_name_in_the_question_comes_first(other: str, described: str
     ranking = rank(catalog, Ask(pattern="read a text file", ranker="hybrid"), ENGINE.embedder)
     best, second = np.argsort(-ranking.scores)[:2]
     assert [catalog.names[best], catalog.names[second]] == ["read_text_file", other]
+
+
+def test_stop_words_of_a_name_outweigh_no_meaning():
+    names = ["do_you_have_pets", "who_do_you_work_for", "recipe", "book_flight", "translate"]
+    tools = [{"name": name} for name in names]
+    assert select(tools, "do i have enough flour for bread").names[0] == "recipe"
+    assert select(tools, "do you have pets").names[0] == "do_you_have_pets"

@@ -66,9 +66,18 @@ def by_both(ranking: Ranking) -> Floats:
     share = fuse.semantic_weight(
         query.unspaced, is_one_word=is_one_word, is_translated=query.spoken is not None
     )
-    fused = fuse.weighted_sum(lexical.bm25, cosine, share)
+    fused = fuse.weighted_sum(lexical.bm25, cosine, share, _said(lexical, query))
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
+
+
+def _said(lexical: LexicalScores, query: Query) -> float:
+    """Return how much of a query tools say in words, 0 to 1."""
+    if query.unspaced or query.spoken is not None:
+        return 1.0  # bigrams overlap, and of a translation tools have everyday words alone
+    covered = float(lexical.covered.max(initial=0.0))
+    share = covered / (lexical.total or 1.0)
+    return min(1.0, max(covered / (fuse.SAID * lexical.rarest), share / fuse.SAID_SHARE))
 
 
 def by_rank(ranking: Ranking) -> Floats:
