@@ -91,7 +91,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_277,
+        7_278,
     ),
     "service": Product(
         "tenants, limits, processes",

@@ -65,6 +65,8 @@ def save(model: StaticModel, card: str, out: Path) -> int:
             raise ValueError(f"The model has {size:,} bytes, more than {SIZE_LIMIT:,}.")
         StaticModel.from_pretrained(new, force_download=False)
         if out.exists():
+            for folder in filter(Path.is_dir, out.iterdir()):  # the dictionary of other languages
+                shutil.copytree(folder, new / folder.name)
             shutil.move(out, old)
         shutil.move(new, out)
     return size

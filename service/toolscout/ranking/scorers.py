@@ -242,7 +242,9 @@ def boosted(ranking: Ranking, factors: Floats) -> Floats:
         lexical = msgspec.structs.replace(lexical, bm25=lexical.bm25 * factors)
     cosine = np.where(cosine > 0, cosine * factors, cosine)
     moved = msgspec.structs.replace(ranking, lexical=lexical, cosine=cosine)
-    return fused(moved) * (ranking.scores > 0)
+    # What falls below the least similarity for it stays, after all others.
+    scores: Floats = np.maximum(fused(moved), np.float32(1e-6) * ranking.scores)
+    return scores * (ranking.scores > 0)
 
 
 def _nothing(ranking: Ranking) -> Floats:
