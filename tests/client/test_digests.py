@@ -3,6 +3,8 @@
 import json
 
 from tests.client.upstream import TOOLS, Exchange, peer
+from toolscout.client.encoding import Encoder
+from toolscout.client.offer import Offer
 
 DIGEST = "ab" * 32
 
@@ -45,6 +47,32 @@ def test_other_tools_are_sent_again(make):
         selector.select("x", TOOLS)
         selector.select("x", TOOLS[:3], top_k=2)
     assert kinds(fake) == ["tools", "tools"]
+
+
+def test_a_tool_that_was_changed_in_place_is_sent_again(make):
+    tools = [dict(tool) for tool in TOOLS]
+    with peer(Service()) as fake:
+        selector = make(fake.url)
+        selector.select("x", tools)
+        tools[0]["description"] = "Now it does something else"
+        selector.select("x", tools)
+    assert kinds(fake) == ["tools", "tools"]
+    assert fake.requests[1].json["tools"][0]["description"] == "Now it does something else"
+
+
+def test_equal_lists_are_written_once():
+    encoder = Encoder("full", None)
+    first = encoder.encode(Offer([dict(tool) for tool in TOOLS]))
+    assert encoder.encode(Offer([dict(tool) for tool in TOOLS])) is first
+    assert encoder.encode(Offer(TOOLS[::-1])) is not first
+
+
+def test_what_a_function_redacts_is_asked_of_it_every_time():
+    hidden: set[str] = set()
+    encoder = Encoder("full", lambda tool: None if tool["name"] in hidden else tool)
+    whole, _ = encoder.encode(Offer(TOOLS))
+    hidden.add("read_file")
+    assert encoder.encode(Offer(TOOLS))[0] != whole
 
 
 def test_an_unknown_catalog_is_sent_again_within_the_same_call(make):

@@ -4,6 +4,7 @@ Tools that the service knows already are named by a digest, so that they need no
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from math import inf
 from time import monotonic
@@ -24,6 +25,9 @@ descriptions, or nothing."""
 Redact = Callable[[dict[str, Any]], dict[str, Any] | None]
 """Takes what would be sent of one tool, returns what may be; None keeps the tool unsent."""
 
+KNOWN_BYTES = 16 << 20
+"""Bytes of lists, as they came and as they were sent, that an encoder remembers."""
+
 _NESTING = 8
 """Levels of a schema that a minimal definition follows."""
 
@@ -39,6 +43,8 @@ class Encoder:
         self._definition = definition
         self._redact = redact
         self._encode = msgspec.json.Encoder(enc_hook=_foreign).encode
+        self._known: Lru[bytes, tuple[bytes, bytes]] = Lru(KNOWN_BYTES)
+        """What is sent of a list, by its own JSON."""
 
     def encode(self, offer: Offer, deadline: float = inf) -> tuple[bytes, bytes]:
         """Return the array, and the SHA-256 by which it is recognised.
@@ -48,6 +54,25 @@ class Encoder:
         """
         if offer.encoded is not None and offer.encoded[0] is self:
             return offer.encoded[1]
+        came = self._as_it_came(offer)
+        encoded = self._known.get(came) or self._written_anew(offer, deadline)
+        if came:
+            self._known.put(came, encoded, len(came) + len(encoded[0]))
+        offer.encoded = self, encoded
+        return encoded
+
+    def _as_it_came(self, offer: Offer) -> bytes:
+        """Return the tools as they are, in JSON; empty where what is sent may be something else.
+
+        That takes an eighth of the time of what is sent, and finds what has changed in place.
+        """
+        tools = list(offer.by_name.values())
+        if self._redact is None and all(type(tool) is dict for tool in tools):
+            with suppress(Exception):  # some are no JSON
+                return self._encode(tools)
+        return b""
+
+    def _written_anew(self, offer: Offer, deadline: float) -> tuple[bytes, bytes]:
         written: list[bytes] = []
         for name, tool in offer.by_name.items():
             if monotonic() >= deadline:
@@ -55,9 +80,7 @@ class Encoder:
             if entry := self._entry(name, tool):
                 written.append(self._written(entry))
         body = b"[" + b",".join(filter(None, written)) + b"]"
-        encoded = body, sha256(body).digest()
-        offer.encoded = self, encoded
-        return encoded
+        return body, sha256(body).digest()
 
     def sends(self, name: str, tool: Any) -> bool:
         """Whether the service is told of a tool."""
