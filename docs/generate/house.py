@@ -91,7 +91,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_278,
+        7_303,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -100,7 +100,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_800,
+        8_805,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_600),
     "turns": Product(

@@ -57,7 +57,7 @@ def test_it_is_told_whether_experience_orders_a_catalog_and_why(empty: Server):
     names(empty)
     (catalog,) = known(empty)["catalogs"]
     assert (catalog["reported"], catalog["ordered"], catalog["orders"]) == (1, 0, "same")
-    assert "0.00 in all; more than 0.3" in catalog["why"]
+    assert "0.00 in all; 0.3 by other tools orders a tool's matches" in catalog["why"]
     shown = empty.get("/metrics").text
     assert 'toolscout_learned_catalogs{orders="same"} 1.0' in shown
     assert 'toolscout_learned_catalogs{orders="matches"} 0.0' in shown

@@ -263,7 +263,7 @@ def test_what_a_tool_gains_proves_experience_for_others_and_not_for_itself():
     own, other = NAMES.index("translate_text"), NAMES.index("get_weather")
     assert not index.gate.is_open(own, 0.5)
     assert index.gate.is_open(other, 0.5)
-    assert (index.gate.orders, index.gate.reported, index.gate.ordered) == ("matches", 1, 0)
+    assert (index.gate.orders, index.gate.reported, index.gate.ordered) == ("same", 1, 0)
     learn(experience, "say how warm it is", "get_weather", gain=0.5)
     assert index.is_current(experience, 0.0)
     assert index.gate.is_open(own, 0.5)

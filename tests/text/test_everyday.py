@@ -1,7 +1,11 @@
 """Everyday words of other languages, as the English words that tools use for them."""
 
+from collections import Counter
+
 import pytest
 
+from tests.support import select
+from toolscout import data
 from toolscout.text.everyday import translate
 from toolscout.text.query import analyse
 from toolscout.text.tokens import words
@@ -55,6 +59,7 @@ def test_accents_and_capitals_may_be_left_out():
         "send a mail to all participants",
         "die cast mold",
         "flights from Rio de Janeiro to La Paz",
+        "Who played in La Liga?",
         "kubectl rollout restart",
         "",
         "42",
@@ -74,8 +79,58 @@ def test_what_is_left_in_the_language_is_embedded_beside_the_translation():
     query = analyse("lösche den Wunschzettel", is_known=lambda _: False)
     assert query.embedding_words == ("lösche", "den", "Wunschzettel", "delete", "Wunschzettel")
     assert [term.term for term in query.terms] == ["delet", "wunschzettel"]
+
+
+def test_a_whole_translation_counts_twice_beside_what_was_said():
     whole = analyse("lösche den Bericht", is_known=lambda _: False)
-    assert whole.embedding_words == ("delete", "report")
+    assert whole.embedding_words == ("lösche", "den", "Bericht", *("delete", "report") * 2)
+    assert {"delet", "report", "bericht"} <= {term.term for term in whole.terms}
+
+
+def test_values_are_not_translated():
+    assert english("schick den Bericht an anna@firma.de") == "send report anna@firma.de"
+    assert english("lies kunde_report.csv") == "read kunde_report.csv"
+    assert english("öffne https://firma.de/rechnung") == "open https://firma.de/rechnung"
+
+
+def test_the_words_of_a_text_of_any_length_are_bounded():
+    assert english("lösche " * 5_000) is not None
+    assert english("ö" * 5_000 + " löschen") == "ö" * 5_000 + " delete"
+
+
+def test_no_word_stands_twice_in_a_list():
+    for language, meanings in data.load("everyday").items():
+        if language != "english":
+            counted = Counter(word for text in meanings.values() for word in text.split())
+            assert [word for word, count in counted.items() if count > 1] == [], language
+
+
+SPOKEN = [
+    ("rechnung_loeschen", "Löscht eine Rechnung"),
+    ("rechnung_erstellen", "Erstellt eine neue Rechnung"),
+    ("datei_lesen", "Liest eine Datei"),
+    ("t1", "Usuwanie faktury"),
+    ("t2", "Wystawianie faktury"),
+    ("t3", "Odczyt pliku"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("lösche die Rechnung", 0),
+        ("Rechnung löschen", 0),
+        ("erstelle eine Rechnung", 1),
+        ("Datei öffnen", 2),
+        ("usuń fakturę", 3),
+        ("wystaw fakturę", 4),
+        ("otwórz plik", 5),
+    ],
+)
+def test_tools_that_are_described_in_the_language_are_found(text: str, wanted: int):
+    tools = [{"name": name, "description": about} for name, about in SPOKEN]
+    mine = tools[:3] if wanted < 3 else tools[3:]
+    assert select(mine, text).names[0] == tools[wanted]["name"]
 
 
 def test_a_translation_keeps_what_was_said():

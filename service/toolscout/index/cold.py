@@ -221,8 +221,8 @@ class ColdCatalog:
         return bool((named if allowed is None else named & allowed).any())
 
     def knows(self, term: str, *, in_name: bool = False) -> bool:
-        """Return false: no term is indexed."""
-        return False
+        """Return true: nothing is indexed, so that tools may have any term."""
+        return True
 
     def find(self, term: str, row: int) -> Hit | None:
         """Where a tool has a term, or None."""

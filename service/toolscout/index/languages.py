@@ -153,8 +153,8 @@ def is_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> bool:
         return False
     words = [word for word in dict.fromkeys(found) if word.isalpha()]
     foreign = [word for word in words if word in telling]
-    plain = sum(word.lower() in english() - _foreign() for word in words)
-    if len(foreign) <= plain:
+    plain = _plain_english()
+    if len(foreign) <= sum(word.lower() in plain for word in words):
         return False
     strange = sum(word not in telling and not is_known(word) for word in words)
     return len(foreign) + strange > STRANGE * len(words)
@@ -165,3 +165,8 @@ def _foreign() -> frozenset[str]:
     held = data.load("foreign")
     texts: list[str] = [*held["words"].values(), *held["small"].values()]
     return frozenset(normalise(word) for text in texts for word in text.split())
+
+
+@cache
+def _plain_english() -> frozenset[str]:
+    return english() - _foreign()

@@ -81,7 +81,7 @@ class Source(Protocol):
         """Whether a telling word of the query is in the name of a tool that may be selected."""
 
     def knows(self, term: str, *, in_name: bool = False) -> bool:
-        """Whether any tool has a term, or has it in its name, as far as that is indexed."""
+        """Whether any tool has a term, or has it in its name; true where nothing is indexed."""
 
     def find(self, term: str, row: int) -> Hit | None:
         """Where a tool has a term, or None."""

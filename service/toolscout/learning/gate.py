@@ -36,6 +36,7 @@ class Gate:
         """By how much experience raised 1/rank of what worked."""
         self._reports = self._failures = 0
         self._counted: dict[Key, tuple[float, int, int]] = {}
+        self._row_of: dict[Key, int] = {}
         self._gained_by: dict[int, float] = {}
         """By row of the catalog."""
 
@@ -43,11 +44,15 @@ class Gate:
         """Count what a tool's reports say now, in place of what they said before."""
         gain, reports, failures = self._counted.get(key, (0.0, 0, 0))
         told = (0.0, 0, 0) if tool is None else tool.told
-        self._counted[key] = told
+        self._counted[key], self._row_of[key] = told, row
         self.gained += told[0] - gain
         self._reports += told[1] - reports
         self._failures += told[2] - failures
         self._gained_by[row] = self._gained_by.get(row, 0.0) + told[0] - gain
+        if tool is None:
+            del self._counted[key], self._row_of[key]
+            if row not in self._row_of.values():
+                del self._gained_by[row]
 
     def is_open(self, row: int, likeness: float = 0.0) -> bool:
         """Whether reports of the other tools show that experience improves the order of one.
@@ -61,13 +66,13 @@ class Gate:
 
     @property
     def orders(self) -> Ordering:
-        """What it is open for, counting what all tools have gained."""
-        return "matches" if self.gained > EARNED else "same" if self.gained > -SLACK else "none"
+        """What it is open for, for any tool with reports."""
+        return "matches" if self.ordered else "same" if self.gained > -SLACK else "none"
 
     @property
     def why(self) -> str:
         """Why, in a sentence."""
-        needed = f"more than {EARNED} orders matches, more than -{SLACK} the same requests"
+        needed = f"{EARNED} by other tools orders a tool's matches, -{SLACK} the same requests"
         return f"experience changed 1/rank of what worked by {self.gained:.2f} in all; {needed}"
 
     @property

@@ -12,7 +12,7 @@ from toolscout.index.facets import Allowed
 Floats = NDArray[np.float32]
 
 SEMANTIC_WEIGHT = 0.7
-"""Share of the cosine if the model knows every word; chosen on the development sets."""
+"""Share of the cosine; chosen on the development sets."""
 
 UNSPACED_WEIGHT = 0.6
 """The same in scripts without spaces between words: meaning goes by way of English there, and

@@ -5,14 +5,17 @@ ones: the verb decides, and none may be lost. So these words are looked up in li
 A word is known by its beginning, which is enough of a stemmer for all these languages.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from itertools import chain
+from re import Match
+from typing import NamedTuple
 
 from toolscout import data
 from toolscout.common.spelling import fold, normalise
-from toolscout.text.tokens import WORDS, word_terms
+from toolscout.text.tokens import MAX_WORD, WORDS, word_terms
 
 FIRST, END = "⺀", "가"
 """Where Chinese and Japanese characters begin, and Korean syllables after them."""
@@ -23,6 +26,13 @@ LONGEST = 8
 MIN_LETTERS = 3
 """Letters from which an English word of grammar tells the language."""
 
+MAX_PIECES = 256
+"""Words of a text that are looked up, as many as the analysis of a query reads."""
+
+_PARTS = re.compile(r"\S+")
+_NAMES_SOMETHING = re.compile(r"[@/\\_]|\w\.\w")
+"""In a part between spaces: it is an address, a path, an identifier or a file, and no words."""
+
 TOLD = 1 / 3
 """Share of a text's words that have to be in the lists of its language. Of .1, .2, .33 and .5,
 with .33 the most requests in twelve languages found their tool."""
@@ -31,17 +41,26 @@ Known = Callable[[str], bool]
 """Tells whether any tool has a term."""
 
 
-def translate(text: str, found: Sequence[str], is_known: Known) -> tuple[str, bool] | None:
+class Translation(NamedTuple):
+    """A text with its everyday words in English."""
+
+    english: str
+    is_whole: bool
+    """Whether no word is left."""
+    is_said: bool
+    """Whether tools have one of the translated words as it was said."""
+
+
+def translate(text: str, found: Sequence[str], is_known: Known) -> Translation | None:
     """Translate the everyday words of a text that has these words.
 
-    Returns None for an English text, and where tools
-    have most of its words: they are described in that language, too. The second value tells
-    whether all words were translated.
+    Returns None for an English text, and where tools have most of its words: they are described in
+    that language, too.
     """
-    if not _grammar().isdisjoint(found):  # as in nearly all English sentences
+    if not _grammar().isdisjoint(map(str.lower, found)):  # as in nearly all English sentences
         return None
     pieces = found if text.isascii() else list(chain.from_iterable(map(_pieces, found)))
-    read = {piece: _read(piece) for piece in pieces}
+    read = {piece: _read(piece) for piece in pieces[:MAX_PIECES] if len(piece) <= MAX_WORD}
     votes = Counter(chain.from_iterable(read.values()))
     language, count = next(iter(votes.most_common(1)), ("", 0))
     if not count or count < TOLD * len(read):
@@ -55,8 +74,15 @@ def translate(text: str, found: Sequence[str], is_known: Known) -> tuple[str, bo
     known = sum(all(map(is_known, word_terms(piece))) for piece in telling)
     if not telling or 2 * known > len(telling):
         return None
-    whole = WORDS.sub(lambda word: " ".join(meant.get(p, p) for p in _pieces(word[0])), text)
-    return whole, meant.keys() >= read.keys()
+
+    def english_of(part: Match[str]) -> str:
+        return part[0] if _NAMES_SOMETHING.search(part[0]) else WORDS.sub(english_word, part[0])
+
+    def english_word(word: Match[str]) -> str:
+        return " ".join(meant.get(piece, piece) for piece in _pieces(word[0]))
+
+    whole = _PARTS.sub(english_of, text)
+    return Translation(whole, meant.keys() >= set(pieces), known > 0)
 
 
 def _pieces(word: str) -> list[str]:

@@ -82,15 +82,15 @@ def analyse(pattern: str, earlier: Iterable[Earlier] = (), is_known: Known | Non
     tools have, everyday words of other languages are read as English ones.
     """
     query = _analyse(pattern, is_known)
-    return _with_earlier(query, earlier) if earlier else query
+    return _with_earlier(query, earlier, is_known) if earlier else query
 
 
-def _with_earlier(query: Query, earlier: Iterable[Earlier]) -> Query:
+def _with_earlier(query: Query, earlier: Iterable[Earlier], is_known: Known | None = None) -> Query:
     """Add terms of earlier texts at their weight; a term counts once, by its highest weight."""
     terms = {term.term: term for term in query.terms}
     before: list[tuple[tuple[str, ...], float]] = []
     for text, weight in earlier:
-        said = _analyse(text)
+        said = _analyse(text, is_known)
         for term in said.terms:
             lighter = msgspec.structs.replace(term, weight=term.weight * weight)
             known = terms.get(term.term)
@@ -106,8 +106,8 @@ def _with_earlier(query: Query, earlier: Iterable[Earlier]) -> Query:
 def _analyse(pattern: str, is_known: Known | None = None) -> Query:
     text = normalise(pattern.strip())
     found = words(text)
-    if is_known is not None and (english := everyday.translate(text, found, is_known)):
-        return _translated(_analyse(pattern), *english)
+    if is_known is not None and (translation := everyday.translate(text, found, is_known)):
+        return _translated(_analyse(pattern), translation)
     distinct = dict.fromkeys(found)
     if len(text) > MAX_WORD:
         distinct = dict.fromkeys([word[:MAX_WORD] for word in distinct][:MAX_QUERY_WORDS])
@@ -134,11 +134,23 @@ def _analyse(pattern: str, is_known: Known | None = None) -> Query:
     )
 
 
-def _translated(spoken: Query, english: str, is_whole: bool) -> Query:
-    """Analyse a translation; where words are left, both it and the text itself are embedded."""
-    query = _analyse(english)
-    both = (*(() if is_whole else spoken.embedding_words), *query.embedding_words)
-    return msgspec.structs.replace(query, text=spoken.text, embedding_words=both, spoken=spoken)
+def _translated(spoken: Query, translation: everyday.Translation) -> Query:
+    """Analyse a translation beside the text itself, for tools may be described in its language.
+
+    What is whole and not said by tools counts twice in meaning, for English is what the model
+    knows; of a sentence with words that are left, those are all that the text itself adds.
+    """
+    query = _analyse(translation.english)
+    is_whole, is_said = translation.is_whole, translation.is_said
+    said = spoken.terms if is_whole or is_said else ()
+    twice = query.embedding_words if is_whole and not is_said else ()
+    return msgspec.structs.replace(
+        query,
+        text=spoken.text,
+        terms=tuple({term.term: term for term in (*said, *query.terms)}.values()),
+        embedding_words=(*spoken.embedding_words, *twice, *query.embedding_words),
+        spoken=spoken,
+    )
 
 
 def _without_values(text: str, terms: dict[str, QueryTerm]) -> str:
