@@ -25,8 +25,9 @@ descriptions, or nothing."""
 Redact = Callable[[dict[str, Any]], dict[str, Any] | None]
 """Takes what would be sent of one tool, returns what may be; None keeps the tool unsent."""
 
-KNOWN_BYTES = 16 << 20
-"""Bytes of lists, as they came and as they were sent, that an encoder remembers."""
+KNOWN_BYTES, LEAST_BYTES = 16 << 20, 16 << 10
+"""Bytes of lists, as they came and as they were sent, that an encoder remembers, and what a short
+one counts as: some thousand lists."""
 
 _NESTING = 8
 """Levels of a schema that a minimal definition follows."""
@@ -57,7 +58,7 @@ class Encoder:
         came = self._as_it_came(offer)
         encoded = self._known.get(came) or self._written_anew(offer, deadline)
         if came:
-            self._known.put(came, encoded, len(came) + len(encoded[0]))
+            self._known.put(came, encoded, max(len(came) + len(encoded[0]), LEAST_BYTES))
         offer.encoded = self, encoded
         return encoded
 
