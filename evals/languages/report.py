@@ -75,7 +75,7 @@ def everyday(language: str, name: str = "everyday.jsonl") -> list[Asked]:
 
 
 def report(folder: Path, model: str) -> tuple[str, Any]:
-    """Both tables, and their figures."""
+    """Return the tables, and their figures."""
     embedder = Embedder(model)
     data: dict[str, Any] = {"english tools": {}, "tools of the language": {}}
     sets = {row.tools for row in questions(ENGLISH)}

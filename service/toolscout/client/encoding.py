@@ -55,14 +55,14 @@ class Encoder:
         """
         if offer.encoded is not None and offer.encoded[0] is self:
             return offer.encoded[1]
-        came = self._as_it_came(offer)
-        encoded = self._known.get(came) or self._written_anew(offer, deadline)
-        if came:
-            self._known.put(came, encoded, max(len(came) + len(encoded[0]), LEAST_BYTES))
+        raw = self._raw(offer)
+        encoded = self._known.get(raw) or self._written_anew(offer, deadline)
+        if raw:
+            self._known.put(raw, encoded, max(len(raw) + len(encoded[0]), LEAST_BYTES))
         offer.encoded = self, encoded
         return encoded
 
-    def _as_it_came(self, offer: Offer) -> bytes:
+    def _raw(self, offer: Offer) -> bytes:
         """Return the tools as they are, in JSON; empty where what is sent may be something else.
 
         That takes an eighth of the time of what is sent, and finds what has changed in place.

@@ -68,7 +68,7 @@ class LearnedTool(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 Ordering = Literal["matches", "same", "none"]
-"""What experience orders: all matches, only requests that are nearly a past one, or no match."""
+"""What experience orders: matches, only requests that are nearly a past one, or no match."""
 
 
 class LearnedCatalog(msgspec.Struct, frozen=True):
@@ -79,8 +79,8 @@ class LearnedCatalog(msgspec.Struct, frozen=True):
     reported: int
     """Tools with reports."""
     orders: Ordering
-    """`matches`: every match; `same`: only requests that are nearly a past one; `none`: neither.
-    Weak answers are always ordered."""
+    """`matches`: matches of one tool at least; `same`: only requests that are nearly a past one;
+    `none`: neither. Weak answers are always ordered."""
     ordered: int
     """Tools with reports that experience orders whatever is asked: what a tool itself has gained
     does not count for it."""

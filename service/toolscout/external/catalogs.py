@@ -147,8 +147,8 @@ class ExternalCatalogs:
         return self.engine.compiler.of_corpus({**tools, **new}, corpus), new
 
     def _query(self, space: str, ask: Ask) -> CandidateQuery:
-        query = analyse(ask.ranking_part, ask.earlier)
         english = analyse(ask.ranking_part, ask.earlier, is_known=lambda _: False)
+        query = english.spoken or analyse(ask.ranking_part, ask.earlier)
         terms = {term.term: term.weight for term in (*query.terms, *english.terms)}
         others = self.engine.compiler.synonyms or synonym_terms()
         meant = chain.from_iterable(english.meanings.values())

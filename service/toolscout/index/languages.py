@@ -162,9 +162,8 @@ def is_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> bool:
 
 @cache
 def _foreign() -> frozenset[str]:
-    held = data.load("foreign")
-    texts: list[str] = [*held["words"].values(), *held["small"].values()]
-    return frozenset(normalise(word) for text in texts for word in text.split())
+    texts: dict[str, str] = data.load("foreign")["words"]
+    return frozenset(normalise(word) for text in texts.values() for word in text.split())
 
 
 @cache

@@ -30,7 +30,7 @@ ONE_WORD_WEIGHT = 0.5
 that is only somewhat alike.
 """
 
-SAID, SAID_SHARE = 2.0, 0.5
+WHOLE_WORDS, WHOLE_SHARE = 2.0, 0.5
 """What a tool has to have of a query, in words as rare as one that no tool has, or as a share of
 its words, for words to have their whole share of a score. Less, as where only stop words stand in
 names, gives a share in proportion. Of .3 to 2 words and 0, .4 and .5 of them: on dev sets nDCG@5
@@ -62,12 +62,12 @@ def semantic_weight(
 
 
 def weighted_sum(
-    lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGHT, said: float = 1.0
+    lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGHT, word_share: float = 1.0
 ) -> Floats:
     """Max-normalised `lexical` and min-max-normalised `cosine`, both of shape (tools,).
 
-    `said`, 0 to 1, lessens the share of `lexical`. If one side has no evidence (no word hit, or a
-    zero query vector), the other decides.
+    `word_share`, 0 to 1, lessens the share of `lexical`. If one side has no evidence (no word hit,
+    or a zero query vector), the other decides.
     """
     if not len(lexical):
         return lexical
@@ -77,7 +77,7 @@ def weighted_sum(
         return alone
     if top <= 0:
         return meaning
-    fused: Floats = lexical * np.float32((1.0 - weight) * said / top) + meaning
+    fused: Floats = lexical * np.float32((1.0 - weight) * word_share / top) + meaning
     return fused
 
 

@@ -69,12 +69,12 @@ def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Out
         return "no_match"
     highest, is_covered = 0.0, False
     for row in best:
-        found = evidence(ranking, row)
+        of_tool = evidence(ranking, row)
         # Rounded as in answers, so that callers can use a shown score as threshold.
-        chance = round(_experienced(ranking, row, calibration.relevance(found)), DIGITS)
+        chance = round(_experienced(ranking, row, calibration.relevance(of_tool)), DIGITS)
         highest = max(highest, chance)
-        is_covered |= (found.coverage or 0.0) >= calibration.COVERED
-        if chance >= max(calibration.match_from(found), no_match_below):
+        is_covered |= (of_tool.coverage or 0.0) >= calibration.COVERED
+        if chance >= max(calibration.match_from(of_tool), no_match_below):
             return "weak" if is_guess and not _is_meant(ranking, row) else "match"
     if highest < calibration.WEAK and (is_covered or _is_named(ranking)):
         highest = calibration.WEAK
@@ -94,12 +94,12 @@ def _is_guess(ranking: Ranking) -> bool:
     query, embedder, source = ranking.query, ranking.embedder, ranking.source
     if ranking.ranker == "keyword" or query.unspaced or _is_foreign(ranking):
         return False  # nothing is corrected, or its words are no mistyped English
-    said = [term for term in query.terms if term.via in (None, Via.SYNONYM)]
-    if any(source.knows(term.term) for term in said):
+    terms = [term for term in query.terms if term.via in (None, Via.SYNONYM)]
+    if any(source.knows(term.term) for term in terms):
         return False
     if embedder is None:
         return bool(_guesses(query))
-    return not any(embedder.is_word(term.word) for term in said if term.weight >= 1.0)
+    return not any(embedder.is_word(term.word) for term in terms if term.weight >= 1.0)
 
 
 def _guesses(query: Query) -> list[QueryTerm]:

@@ -31,7 +31,7 @@ NEARLY_SAME = 0.9
 SOME_SCORE = 0.5
 """Share of the best score from which experience may put a tool first before a weak answer."""
 
-DOUBTED, TRUSTED = 0.4, 0.6
+IGNORED, COUNTED = 0.4, 0.6
 """Shares of the best score up to which votes of less similar queries count nothing before a match,
 and from which they count in full: false reports of one tool bring it to few questions. From 0 to .5
 gains .001 more, and shows such a tool twice as often (docs/learning.md).
@@ -66,18 +66,18 @@ def by_both(ranking: Ranking) -> Floats:
     share = fuse.semantic_weight(
         query.unspaced, is_one_word=is_one_word, is_translated=query.spoken is not None
     )
-    fused = fuse.weighted_sum(lexical.bm25, cosine, share, _said(lexical, query))
+    fused = fuse.weighted_sum(lexical.bm25, cosine, share, _word_share(lexical, query))
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
 
 
-def _said(lexical: LexicalScores, query: Query) -> float:
+def _word_share(lexical: LexicalScores, query: Query) -> float:
     """Return how much of a query tools say in words, 0 to 1."""
     if query.unspaced or query.spoken is not None:
         return 1.0  # bigrams overlap, and of a translation tools have everyday words alone
     covered = float(lexical.covered.max(initial=0.0))
     share = covered / (lexical.total or 1.0)
-    return min(1.0, max(covered / (fuse.SAID * lexical.rarest), share / fuse.SAID_SHARE))
+    return min(1.0, max(covered / (fuse.WHOLE_WORDS * lexical.rarest), share / fuse.WHOLE_SHARE))
 
 
 def by_rank(ranking: Ranking) -> Floats:
@@ -194,8 +194,8 @@ def learning_gains(ranking: Ranking) -> dict[str, float]:
 
 def _is_match(ranking: Ranking, scores: Floats) -> bool:
     """Return whether the best tool makes a match without experience."""
-    found = evidence(ranking, int(scores.argmax()))
-    return calibration.relevance(found) >= calibration.match_from(found)
+    of_best = evidence(ranking, int(scores.argmax()))
+    return calibration.relevance(of_best) >= calibration.match_from(of_best)
 
 
 def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
@@ -211,7 +211,7 @@ def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
     best_row = int(scores.argmax())
     is_same = learned.likeness >= NEARLY_SAME
     if is_match and not is_same:
-        share = (scores / scores[best_row] - np.float32(DOUBTED)) / np.float32(TRUSTED - DOUBTED)
+        share = (scores / scores[best_row] - np.float32(IGNORED)) / np.float32(COUNTED - IGNORED)
         trusted = share.clip(0, 1)
         trusted[[*learned.proven, *learned.exemplary]] = 1
         added = added * trusted

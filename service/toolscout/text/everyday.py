@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from toolscout import data
 from toolscout.common.spelling import fold, normalise
-from toolscout.text.tokens import MAX_WORD, WORDS, word_terms
+from toolscout.text.tokens import MAX_QUERY_WORDS, MAX_WORD, WORDS, word_terms
 
 FIRST, END = "⺀", "가"
 """Where Chinese and Japanese characters begin, and Korean syllables after them."""
@@ -25,9 +25,6 @@ LONGEST = 8
 
 MIN_LETTERS = 3
 """Letters from which an English word of grammar tells the language."""
-
-MAX_PIECES = 256
-"""Words of a text that are looked up, as many as the analysis of a query reads."""
 
 _PARTS = re.compile(r"\S+")
 _NAMES_SOMETHING = re.compile(r"[@/\\_]|\w\.\w")
@@ -60,7 +57,7 @@ def translate(text: str, found: Sequence[str], is_known: Known) -> Translation |
     if not _grammar().isdisjoint(map(str.lower, found)):  # as in nearly all English sentences
         return None
     pieces = found if text.isascii() else list(chain.from_iterable(map(_pieces, found)))
-    read = {piece: _read(piece) for piece in pieces[:MAX_PIECES] if len(piece) <= MAX_WORD}
+    read = {piece: _read(piece) for piece in pieces[:MAX_QUERY_WORDS] if len(piece) <= MAX_WORD}
     votes = Counter(chain.from_iterable(read.values()))
     language, count = next(iter(votes.most_common(1)), ("", 0))
     if not count or count < TOLD * len(read):
@@ -115,8 +112,7 @@ def _read(word: str, least: int = 0) -> dict[str, str]:
 def _lists() -> dict[str, dict[str, str]]:
     """Return by word, or beginning of one, what it means by language; small words mean ""."""
     found: dict[str, dict[str, str]] = {}
-    foreign = data.load("foreign")
-    for language, small in (foreign["words"] | foreign["small"]).items():
+    for language, small in data.load("foreign")["words"].items():
         for meaning, text in (data.load("everyday")[language] | {"": small}).items():
             for word in map(fold, normalise(text).split()):
                 found.setdefault(word, {}).setdefault(language, meaning)

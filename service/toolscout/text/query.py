@@ -11,10 +11,7 @@ from toolscout.contract.answers import Via
 from toolscout.text import everyday, senses
 from toolscout.text.conversation import Earlier
 from toolscout.text.everyday import Known
-from toolscout.text.tokens import MAX_WORD, is_cjk, normalise, word_terms, words
-
-MAX_QUERY_WORDS = 256
-"""Maximum number of distinct words to rank by; a pasted page gains nothing from more."""
+from toolscout.text.tokens import MAX_QUERY_WORDS, MAX_WORD, is_cjk, normalise, word_terms, words
 
 _VALUE = re.compile(
     r"(?<![\w./@:~-])\w*[a-z]\w*/\w+(?:-\w+)+(?![\w/-]|\.\w)"

@@ -22,6 +22,9 @@ except ImportError:  # the client alone, which infers domains by unstemmed words
 MAX_WORD = 64
 """Characters of one word that count; longer runs are encoded data, not language."""
 
+MAX_QUERY_WORDS = 256
+"""Maximum number of distinct words to rank by; a pasted page gains nothing from more."""
+
 _WORD_CACHE_LIMIT = 200_000
 """Maximum number of words cached in the process (about 30 MB); then the cache is cleared."""
 
