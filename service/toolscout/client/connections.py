@@ -7,8 +7,9 @@ request runs as a separate task, which is abandoned when its time is up.
 
 import asyncio
 import ssl
+import zlib
 from collections.abc import Mapping
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from contextvars import ContextVar
 from time import monotonic
 from typing import Any
 
@@ -34,6 +35,9 @@ MAX_BYTES = 1 << 20
 """Maximum bytes of an answer after decompression; far more than names need."""
 
 ENCODINGS = ("", "identity", "gzip")
+
+GZIP = zlib.MAX_WBITS | 16
+"""Tells zlib to expect gzip."""
 
 CLOSE_S = 0.5
 """Seconds that closing waits for abandoned requests."""
@@ -70,7 +74,17 @@ class Post(msgspec.Struct):
     """None for that of the endpoint."""
     times: list[float] = []
     """When it began, and when it had a connection."""
+    reused: bool = True
+    """Whether its connection was open before."""
 
+    def has_connection(self) -> None:
+        """Note the moment, unless it is noted already."""
+        if len(self.times) == 1:
+            self.times.append(monotonic())
+
+
+_POST: ContextVar[Post] = ContextVar("post")
+"""The request of the running task."""
 
 TOO_LATE = Reply(detail="no usable answer within the timeout")
 NO_CONNECTION = Reply(detail="no connection was free within the timeout", blame=False)
@@ -95,6 +109,7 @@ class Connections:
         self._trust_env = trust_env and not is_loopback(url.host)
         self._warned = False
         self._client: httpx2.AsyncClient | None = None
+        self._pool: httpcore2.AsyncConnectionPool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[Reply]] = set()
 
@@ -129,50 +144,39 @@ class Connections:
         for _ in range(2):  # a socket closes one turn of the loop later
             await asyncio.sleep(0)
 
-    async def _exchange(self, post: Post) -> Reply:  # noqa: PLR0911  # one for each way it ends
-        reused = True
-        answered = False
-
-        async def trace(event: str, _: dict[str, Any]) -> None:
-            nonlocal reused
-            if len(post.times) == 1:  # the first event comes when a connection is free
-                post.times.append(monotonic())
-            if event.endswith("connect_tcp.started"):
-                reused = False
-
-        url = self.url if post.path is None else self.url.copy_with(path=post.path)
+    async def _exchange(self, post: Post) -> Reply:
+        _POST.set(post)
+        is_answered = False
         try:
-            client = self._connected()
+            pool = self._connected()
         except Exception as error:
             return self._unusable(error)
         try:
-            async with client.stream(
-                "POST",
-                # The HTTP library logs the URL of every request; a query may hold a key.
-                url.copy_with(query=None, fragment=None),
-                content=post.body,
-                headers=post.headers,
-                extensions={"trace": trace, **({"target": url.raw_path} if url.query else {})},
-                timeout=httpx2.Timeout(None, connect=CONNECT_SHARE * (post.deadline - monotonic())),
-            ) as response:
-                answered = True
+            response = await pool.handle_async_request(self._request(post))
+            is_answered = True
+            try:
                 return await _read(response)
+            finally:
+                await response.aclose()
         except AnswerError as error:
             return Reply(detail=str(error))
-        except httpx2.ConnectTimeout:
-            return Reply(detail="cannot connect in time", again=True)
-        except httpx2.ConnectError as error:
-            is_tls = _is_tls(error)
-            return Reply(
-                detail="TLS handshake failed" if is_tls else "cannot connect", again=not is_tls
-            )
-        except (httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
-            if answered:
-                return Reply(detail="the answer broke off")
-            # The server just closed this idle connection, so it has not read the request.
-            return Reply(detail=f"connection lost ({type(error).__name__})", again=reused)
         except Exception as error:
-            return Reply(detail=f"request failed ({type(error).__name__})")
+            return _failed(error, is_answered, post.reused)
+
+    def _request(self, post: Post) -> httpcore2.Request:
+        """Write a request for the pool, without what a client adds: redirects, cookies, a log."""
+        url = self.url if post.path is None else self.url.copy_with(path=post.path)
+        headers = [
+            (b"host", url.netloc),
+            *((name.encode(), value.encode()) for name, value in post.headers.items()),
+            (b"content-length", b"%d" % len(post.body)),
+        ]
+        scheme, host, target = url.raw_scheme, url.raw_host, url.raw_path
+        where = httpcore2.URL(scheme=scheme, host=host, port=url.port, target=target)
+        timeout = {"connect": CONNECT_SHARE * (post.deadline - monotonic())}
+        return httpcore2.Request(
+            b"POST", where, headers=headers, content=post.body, extensions={"timeout": timeout}
+        )
 
     def _unusable(self, error: Exception) -> Reply:
         """Log once that no client can be made, such as with a wrong proxy variable."""
@@ -185,30 +189,28 @@ class Connections:
             )
         return Reply(detail="no connection can be made with the environment's proxy", blame=False)
 
-    def _connected(self) -> httpx2.AsyncClient:
-        """Return the client of the running event loop; connections cannot move between loops."""
+    def _connected(self) -> httpcore2.AsyncConnectionPool:
+        """Return the pool of the running event loop; connections cannot move between loops."""
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
+        if self._client is None or self._pool is None or self._loop is not loop:
             self._loop = loop
             self._client = httpx2.AsyncClient(
-                limits=self._limits,
-                verify=self._verify,
-                trust_env=self._trust_env,
-                timeout=None,  # the cap in `post` covers more than these timeouts
-                follow_redirects=False,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                limits=self._limits, verify=self._verify, trust_env=self._trust_env
             )
-            # The client has no argument for it; a transport would disable the proxies.
-            for transport in (self._client._transport, *self._client._mounts.values()):
-                if (pool := getattr(transport, "_pool", None)) is not None:
-                    pool._network_backend = _Network()
-        return self._client
+            # The client knows the proxies of the environment. Its pool is asked directly, which
+            # halves the CPU of a call, and gets a network of ours: there is no argument for either.
+            self._pool = self._client._transport_for_url(self.url)._pool  # type: ignore[attr-defined]
+            self._pool._network_backend = _Network()
+        return self._pool
 
 
 class _Network(httpcore2.AnyIOBackend):
     """Makes connections that are read in small pieces."""
 
     async def connect_tcp(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        post = _POST.get()
+        post.has_connection()
+        post.reused = False
         return _Stream(await super().connect_tcp(*args, **options))
 
 
@@ -221,7 +223,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self._stream = stream
-        self.write, self.aclose = stream.write, stream.aclose  # type: ignore[method-assign]
+        self.aclose = stream.aclose  # type: ignore[method-assign]
         self.get_extra_info = stream.get_extra_info  # type: ignore[method-assign]
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -229,6 +231,10 @@ class _Stream(httpcore2.AsyncNetworkStream):
         if len(data) == READ_BYTES:
             await asyncio.sleep(0)  # data that TLS has already decrypted arrives without a wait
         return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        _POST.get().has_connection()
+        await self._stream.write(buffer, timeout)
 
     async def start_tls(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
         return _Stream(await self._stream.start_tls(*args, **options))
@@ -241,26 +247,56 @@ def too_late(times: list[float]) -> Reply:
     return TOO_LATE if times and had > 0.5 * (now - times[0]) else NO_CONNECTION
 
 
-async def _read(response: httpx2.Response) -> Reply:
+def _failed(error: Exception, is_answered: bool, is_reused: bool) -> Reply:
+    """Tell why a request failed, and whether a second try may fare better."""
+    if isinstance(error, httpcore2.ConnectTimeout):
+        return Reply(detail="cannot connect in time", again=True)
+    if isinstance(error, httpcore2.ConnectError):
+        is_tls = _is_tls(error)
+        detail = "TLS handshake failed" if is_tls else "cannot connect"
+        return Reply(detail=detail, again=not is_tls)
+    if not isinstance(error, httpcore2.NetworkError | httpcore2.RemoteProtocolError):
+        return Reply(detail=f"request failed ({type(error).__name__})")
+    if is_answered:
+        return Reply(detail="the answer broke off")
+    # The server just closed this idle connection, so it has not read the request.
+    return Reply(detail=f"connection lost ({type(error).__name__})", again=is_reused)
+
+
+async def _read(response: httpcore2.Response) -> Reply:
     """Read an answer up to a limit; of one that is no success the status is enough.
 
     Raises:
         AnswerError: it is too long, or not encoded as was asked for, or as it says.
     """
-    headers = {name.lower(): value for name, value in response.headers.items()}
+    headers = {
+        name.decode("ascii", "replace").lower(): value.decode("latin-1")
+        for name, value in response.headers
+    }
     body = bytearray()
     try:
-        if headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
-            raise AnswerError("unsupported content encoding")
-        async for piece in response.aiter_bytes():  # of a megabyte at most, however small it came
-            body += piece
+        await _read_body(response, headers.get("content-encoding", "").strip().lower(), body)
+    except AnswerError:
+        if 200 <= response.status < 300:
+            raise
+        body.clear()
+    return Reply(response.status, headers, bytes(body))
+
+
+async def _read_body(response: httpcore2.Response, encoding: str, body: bytearray) -> None:
+    """Append the content of an answer, decoded, to a body of at most a megabyte."""
+    if encoding not in ENCODINGS:
+        raise AnswerError("unsupported content encoding")
+    packed = zlib.decompressobj(GZIP) if encoding == "gzip" else None
+    try:
+        async for piece in response.aiter_stream():
+            body += piece if packed is None else packed.decompress(piece, MAX_BYTES + 1)
             if len(body) > MAX_BYTES:
                 raise AnswerError(f"answer longer than {MAX_BYTES} bytes")
-    except (AnswerError, httpx2.DecodingError) as error:
-        if response.is_success:
-            raise error if isinstance(error, AnswerError) else AnswerError("broken gzip") from None
-        body.clear()
-    return Reply(response.status_code, headers, bytes(body))
+    except zlib.error:
+        raise AnswerError("broken gzip") from None
+    if packed is not None and not packed.eof:
+        raise AnswerError("broken gzip")
 
 
 def _is_tls(error: BaseException | None) -> bool:

@@ -4,18 +4,24 @@ A provider's built-in (a web search, a text editor, a cache point) cannot be ran
 and always stays. It has no name, or it has a `type` of its own and no schema.
 """
 
+import copy
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from itertools import compress, repeat
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from toolscout.tools import shapes
+
+T = TypeVar("T")
+
+MAX_MADE = 32
+"""Things that an offer remembers of its tools."""
 
 MARKER = "cache_control"
 """Key of a tool, a message or a part of one with which the cached part of a prompt ends."""
@@ -37,16 +43,13 @@ class Offer:
     """The tools of one call: each name once (the first wins), and the items without, `unnamed`.
 
     Those are built-ins, and what is no tool of any known shape; `odd` has the positions of these.
+    It does not change, so what is made of the tools `once` is known for as long as they are.
     """
 
     def __init__(self, tools: Any) -> None:
         """Read the names; what is no list of tools, such as a text, is the only item of one."""
         self._by_name: dict[str, Any] | None = None
-        self._digest: bytes | None = None
-        self.encoded: tuple[object, tuple[bytes, bytes]] | None = None
-        """What is sent of them, once it has been written, behind the encoder that wrote it."""
-        self.tokens: int | None = None
-        """The estimated prompt tokens of their definitions, once they have been counted."""
+        self._made: dict[Any, Any] = {}
         self.odd: tuple[int, ...] = ()
         tools = _listed(tools)
         try:
@@ -92,6 +95,16 @@ class Offer:
             self._by_name = dict(zip(self.names, self._named, strict=True))
         return self._by_name
 
+    def once(self, what: Any, make: Callable[[], T]) -> T:
+        """Return what is made of the tools, made when it is first asked for."""
+        found: T | None = self._made.get(what)
+        if found is not None:
+            return found
+        if len(self._made) == MAX_MADE:  # callers of one list may have had different tools refused
+            self._made.clear()
+        self._made[what] = made = make()
+        return made
+
     @property
     def everything(self) -> tuple[Any, ...]:
         """All items in their order, tools of one name once."""
@@ -107,10 +120,11 @@ class Offer:
 
     def digest(self) -> bytes:
         """Return a hash of the definitions, whatever their order, and wherever a marker stands."""
-        if self._digest is None:
-            definitions = sorted(written(name, tool) for name, tool in self.by_name.items())
-            self._digest = sha256(b"\n".join(definitions)).digest()
-        return self._digest
+        return self.once("digest", self._hashed)
+
+    def _hashed(self) -> bytes:
+        definitions = sorted(written(name, tool) for name, tool in self.by_name.items())
+        return sha256(b"\n".join(definitions)).digest()
 
     def endings(self, must_call: bool) -> tuple[str, ...]:
         """Return the names of tools that end a run, which no search may hide.
@@ -118,15 +132,18 @@ class Offer:
         Args:
             must_call: whether the model has to call a tool, so that the last one may be its answer.
         """
-        found = tuple(filter(ENDS_A_RUN.fullmatch, self.names))
-        return (*found, *self.names[-1:]) if must_call else found
+        ending = self.once("endings", lambda: tuple(filter(ENDS_A_RUN.fullmatch, self.names)))
+        return (*ending, *self.names[-1:]) if must_call else ending
 
-    def keep(self, permit: Callable[[str], bool]) -> None:
-        """Leave out the tools whose names are not permitted."""
-        kept = {name: tool for name, tool in self.by_name.items() if permit(name)}
-        if len(kept) < len(self.names):
-            self._by_name, self.names, self._named = kept, tuple(kept), tuple(kept.values())
-            self.encoded = self.tokens = self._digest = None
+    def without(self, names: Collection[str]) -> "Offer":
+        """Return an offer of the other tools."""
+        kept = {name: tool for name, tool in self.by_name.items() if name not in names}
+        if len(kept) == len(self.names):
+            return self
+        left = copy.copy(self)
+        left._by_name, left.names, left._named = kept, tuple(kept), tuple(kept.values())
+        left._made = {}
+        return left
 
     def pick(self, names: Iterable[str]) -> tuple[Any, ...]:
         """Return the tools of these names in their order, then those without a name."""

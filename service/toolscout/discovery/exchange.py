@@ -9,9 +9,10 @@ import httpx2
 import msgspec
 
 from toolscout.contract.bounds import count_values
+from toolscout.discovery.known import find, keep
 from toolscout.discovery.pieces import Pieces
 from toolscout.discovery.providers import Json, ProviderName
-from toolscout.discovery.providers.fields import encode, mapping, object_of
+from toolscout.discovery.providers.fields import UNREADABLE, decode, encode, mapping, object_of
 from toolscout.discovery.providers.stream import Stream
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
@@ -75,6 +76,11 @@ _FRAMING = ("content-length", "content-encoding", "transfer-encoding")
 
 END_OF_EVENT = b"\n\n"
 """Fed after every stream, because some end without it."""
+
+_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+_TOOLS = "tools"
+"""Where most interfaces have the tools of a request."""
 
 _ONCE = "idempotency-key"
 
@@ -142,6 +148,8 @@ class Exchange(msgspec.Struct):
     body: Json
     scope_headers: tuple[str, ...] = ()
     """Further headers that tell callers apart, in lower case."""
+    is_large: bool = False
+    """Whether an event loop may not be held while it is prepared."""
     forwards: int = 0
     """How often it was forwarded."""
     last: httpx2.Response | None = None
@@ -199,15 +207,45 @@ def provider_of(request: httpx2.Request) -> ProviderName | None:
     return next((name for end, name in PATHS if url.path.endswith(end)), None)
 
 
-def exchange_of(
-    request: httpx2.Request, provider: ProviderName, scope_headers: tuple[str, ...] = ()
-) -> Exchange | None:
-    """Read the body of a request; None if it is no JSON object, or too large to be searched."""
-    content = request.content
-    if len(content) > MAX_SEARCHED_BYTES or count_values(content) > MAX_SEARCHED_VALUES:
+def fields_of(content: bytes) -> dict[str, Any]:
+    """Split a body into its fields, still in JSON but for tools that came before.
+
+    It is fast whatever a body holds; empty if it is no object, or cannot be split.
+    """
+    try:
+        fields: dict[str, Any] = {key: bytes(raw) for key, raw in _FIELDS.decode(content).items()}
+    except UNREADABLE:
+        return {}
+    if (known := find(fields.get(_TOOLS, b""))) is not None:
+        fields[_TOOLS] = known
+    return fields
+
+
+def unread_bytes(content: bytes, fields: dict[str, Any]) -> int:
+    """Return how many bytes of a body are still to be decoded."""
+    written = [text for text in fields.values() if isinstance(text, bytes)]
+    return sum(map(len, written)) if fields else len(content)
+
+
+def body_of(content: bytes, fields: dict[str, Any]) -> Json | None:
+    """Decode a body; None if it is no JSON object, or holds too much to be searched.
+
+    Args:
+        content: the body.
+        fields: what it was split into.
+    """
+    written = {key: text for key, text in fields.items() if isinstance(text, bytes)}
+    if sum(map(count_values, written.values() if fields else [content])) > MAX_SEARCHED_VALUES:
         return None
-    body = object_of(content)
-    return None if body is None else Exchange(request, provider, body, scope_headers)
+    if not fields:  # perhaps it has lone surrogates
+        return object_of(content)
+    try:
+        decoded = {key: decode(text) for key, text in written.items()}
+    except UNREADABLE:
+        return None
+    if isinstance(tools := decoded.get(_TOOLS), list):
+        decoded[_TOOLS] = keep(written[_TOOLS], tools)
+    return {**fields, **decoded}
 
 
 def json_of(response: httpx2.Response) -> Json:
@@ -250,16 +288,19 @@ def can_decode(response: httpx2.Response) -> bool:
 
 def decoded(response: httpx2.Response, content: bytes) -> bytes | None:
     """Decode the whole content of a response; None if it cannot be, or has too much to be read."""
-    made = httpx2.Response(200, headers=response.headers, stream=httpx2.ByteStream(content))
-    read = bytearray()
-    try:
-        for piece in made.iter_bytes():  # small ones: 64 KiB may hold 64 MiB
-            read += piece
-            if len(read) > MAX_SEARCHED_BYTES:
-                return None
-    except httpx2.DecodingError:
-        return None
-    whole = bytes(read)
+    if response.headers.get("content-encoding", "").strip().lower() in ENCODINGS[:2]:
+        whole = content
+    else:
+        made = httpx2.Response(200, headers=response.headers, stream=httpx2.ByteStream(content))
+        read = bytearray()
+        try:
+            for piece in made.iter_bytes():  # small ones: 64 KiB may hold 64 MiB
+                read += piece
+                if len(read) > MAX_SEARCHED_BYTES:
+                    return None
+        except httpx2.DecodingError:
+            return None
+        whole = bytes(read)
     is_read = count_values(whole) <= MAX_SEARCHED_VALUES and whole.count(b"{") <= MAX_ANSWER_OBJECTS
     return whole if is_read else None
 

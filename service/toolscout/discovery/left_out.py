@@ -84,13 +84,11 @@ class LeftOut:
         self._refused: Lru[Upstream, Mapping[str, tuple[bytes, float]]] = Lru(MAX_TOOLS)
         self._told: Lru[tuple[str, str], bool] = Lru(MAX_TOOLS)
 
-    def leave_out(
-        self, offer: Offer, upstream: Upstream, forced: Collection[str] = ()
-    ) -> Collection[str]:
-        """Take the tools out of an offer that its provider refuses, and return their names.
+    def leave_out(self, offer: Offer, upstream: Upstream, forced: Collection[str] = ()) -> Offer:
+        """Return an offer without the tools that its provider refuses.
 
         Args:
-            offer: is changed.
+            offer: the tools of a request.
             upstream: where the request goes.
             forced: names that the request forces or lists, which stay: without them it is wrong.
         """
@@ -102,9 +100,8 @@ class LeftOut:
                 judged = frozenset(self._judge(upstream.interface, offer))
                 self._judged.put(key, judged)
             refused |= judged
-        if gone := refused.difference(forced):
-            offer.keep(lambda name: name not in gone)
-        return gone
+        gone = frozenset(refused.difference(forced))
+        return offer.once(("without", gone), lambda: offer.without(gone)) if gone else offer
 
     def _judge(self, interface: str, offer: Offer) -> Iterator[str]:
         for name, tool in offer.by_name.items():

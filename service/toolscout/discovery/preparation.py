@@ -16,11 +16,12 @@ from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.client.settings import check_options
 from toolscout.discovery import local
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
+from toolscout.discovery.known import offer_of, recognised
 from toolscout.discovery.left_out import Upstream
 from toolscout.discovery.pieces import Places
 from toolscout.discovery.providers import Json, Provider, provider_named
 from toolscout.discovery.providers.fields import mapping
-from toolscout.discovery.providers.native import is_deferring, written_out
+from toolscout.discovery.providers.native import MARK, is_deferring, written_out
 from toolscout.discovery.reporter import reporter_of
 from toolscout.discovery.session import SessionStore, canonical, hashed
 from toolscout.discovery.settings import MAX_ROUNDS, Order, TurnSettings
@@ -163,7 +164,7 @@ class Preparation:
     def _begin(self, request: Json, session: str | None, upstream: Upstream) -> Turn | Json:
         strategy, scope = self.config.strategy, upstream.scope
         provider = provider_named(upstream.interface)
-        tools = provider.tools(request)
+        tools = recognised(provider.tools(request))
         if strategy == "passthrough" or provider.passes(request):
             return request
         previous = provider.previous(request)
@@ -179,19 +180,20 @@ class Preparation:
         )  # without a session each request has a side of its own
         is_used = self._only_asks or self._rollout.includes(side)
         written = written_out(provider, request, tools)
-        if not is_used or any(map(is_deferring, written.tools)):
+        offer = offer_of(written.tools)
+        if not is_used or offer.once(MARK, lambda: any(map(is_deferring, written.tools))):
             if is_used:
                 logger.info("the request searches deferred tools by itself and is left alone")
             return request
         request, tools, visible = written
-        offer = Offer(tools)
         if offer.odd:
             logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
             offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
         upstream = upstream._replace(session=session)
         forced = provider.choice(request).names
-        refused = self._turn_settings.left_out.leave_out(offer, upstream, forced)
-        if refused and offer.names:  # else the refusal tells the caller more than no tool
+        every = offer
+        offer = self._turn_settings.left_out.leave_out(every, upstream, forced)
+        if offer is not every and offer.names:  # else the refusal tells more than no tool
             request = provider.with_tools(request, offer.everything)
         if len({*offer.names} - {*visible}) <= (self.config.defer_above or 0):
             return request
@@ -231,7 +233,8 @@ class Preparation:
         in_order = kept if self._turn_settings.order == "rank" else offer.names
         names = [name for name in in_order if name in kept]
         shown = [offer.by_name[name] for name in names]
-        observing(self._report, "filtered", provider.name, session, offer, shown)
+        if self._is_observed:
+            observing(self._report, "filtered", provider.name, session, offer, shown)
         return provider.with_tools(request, offer.pick(names))
 
     def _observe(self, stage: events.Stage, turn: Turn) -> None:
@@ -244,11 +247,19 @@ class Preparation:
             self.store.count_calls(turn.scope, offered)
         if is_over and self.reporter is not None:
             self.reporter.observe(turn)
+        if not self._is_observed:
+            return
         visible = _visible(turn)
         calls = turn.shown.places(called, Offer(visible).names) if is_over else (0, 0, 0)
         degraded = sum(found.degraded is not None for _, _, found in turn.searched)
         counts = (turn.search_count, turn.rounds, *calls, degraded)
         self._report(stage, turn.provider.name, turn.session, turn.offer, visible, *counts)
+
+    @property
+    def _is_observed(self) -> bool:
+        """Whether anybody gets the events: a log that leaves them out does not."""
+        silent = () if logger.isEnabledFor(logging.INFO) else (events.log_turn,)
+        return self._turn_observers not in ((), silent)
 
     def _report(
         self,
@@ -259,12 +270,8 @@ class Preparation:
         shown: list[Any],
         *counts: int,
     ) -> None:
-        silent = () if logger.isEnabledFor(logging.INFO) else (events.log_turn,)
-        if self._turn_observers in ((), silent):
-            return
-        if offer.tokens is None:
-            offer.tokens = definition_tokens(offer.by_name.values())
-        tokens = offer.tokens, definition_tokens(shown)
+        whole = offer.once("tokens", lambda: definition_tokens(offer.by_name.values()))
+        tokens = whole, definition_tokens(shown)
         about = (self.config.strategy, provider, session, len(offer.names), len(shown), *tokens)
         event = events.TurnEvent(stage, *about, *counts)
         events.notify(self._turn_observers, event, "turns")

@@ -41,8 +41,7 @@ class Shown:
         self._nearest: tuple[str, Sequence[str]] = "", ()
         """A query, and the names nearest to it."""
         # A tool that ends the part of the prompt that is cached stays where it is.
-        tools = offer.by_name.items()
-        self.keep(name for name, tool in tools if isinstance(tool, dict) and MARKER in tool)
+        self.keep(offer.once(MARKER, lambda: _marked(offer)))
 
     def keep(self, names: Iterable[str]) -> None:
         """Make tools visible from the first request on."""
@@ -53,8 +52,9 @@ class Shown:
         self._fitting_first.update(name for name in names if name not in self._visible)
         self.keep(names)
 
-    def drop(self, names: Collection[str]) -> None:
-        """Show these tools no more, because the provider refuses them."""
+    def drop(self, names: Collection[str], left: Offer) -> None:
+        """Show these tools no more, because the provider refuses them; others are left."""
+        self._offer = left
         for shown in (self._visible, self._known, self._found, self._brought, self._near):
             for name in names:
                 shown.pop(name, None)
@@ -172,6 +172,11 @@ class Shown:
         found = self._found if self._order == "rank" else reversed(self._found)
         names = [*self._visible, *found, *reversed(self._known), *others]
         return set([*dict.fromkeys(names)][: self._room])
+
+
+def _marked(offer: Offer) -> list[str]:
+    tools = offer.by_name.items()
+    return [name for name, tool in tools if isinstance(tool, dict) and MARKER in tool]
 
 
 DESCRIPTION = (

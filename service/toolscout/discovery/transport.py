@@ -24,17 +24,19 @@ from toolscout.discovery.exchange import (
     ProviderError,
     UnreadError,
     UnsentError,
+    body_of,
     can_decode,
     decoded,
-    exchange_of,
+    fields_of,
     gateway_error,
     is_json,
     json_of,
     provider_of,
     response_with,
+    unread_bytes,
 )
 from toolscout.discovery.flow import AsyncToolDiscovery, ToolDiscovery, answer_to
-from toolscout.discovery.pieces import Blocking, Body, Pieces, in_turns, joined, result_of, run
+from toolscout.discovery.pieces import Blocking, Body, Pieces, in_turns, joined, run
 from toolscout.discovery.providers import Json
 from toolscout.discovery.providers.fields import encode
 from toolscout.discovery.turn import Turn
@@ -69,7 +71,10 @@ class _Exchanges:
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request; the response is open and not read."""
-        return await result_of(self._client.send(request, stream=True))
+        transport = self._client._transport_for_url(request.url)
+        if isinstance(transport, httpx2.AsyncBaseTransport):
+            return await transport.handle_async_request(request)
+        return transport.handle_request(request)
 
     async def _exchange(self, request: httpx2.Request) -> Exchange | None:
         """Read a request; None if it cannot be searched. An event loop reads none that is large."""
@@ -78,8 +83,15 @@ class _Exchanges:
             return None
         waits = self.discovery.waits
         content = await request.aread() if waits else request.read()
-        read = partial(exchange_of, request, provider, self._scope_headers)
-        return await asyncio.to_thread(read) if waits and len(content) > LARGE_BYTES else read()
+        if len(content) > MAX_SEARCHED_BYTES:
+            return None
+        fields = fields_of(content)
+        is_large = unread_bytes(content, fields) > LARGE_BYTES
+        read = partial(body_of, content, fields)
+        body = await asyncio.to_thread(read) if waits and is_large else read()
+        if body is None:
+            return None
+        return Exchange(request, provider, body, self._scope_headers, is_large)
 
     def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
         """Yield the body of a response as it comes, decoded unless it is to be raw; close it."""
@@ -135,8 +147,8 @@ class _Exchanges:
     async def _answer(self, exchange: Exchange) -> httpx2.Response:
         """Return the response for the SDK."""
         about = exchange.body, exchange.provider, None, exchange.scope, exchange.streams
-        is_large = len(exchange.request.content) > LARGE_BYTES
-        begun = await self.discovery.prepare(*about, in_thread=is_large, address=exchange.address)
+        in_thread = exchange.is_large
+        begun = await self.discovery.prepare(*about, in_thread=in_thread, address=exchange.address)
         if not isinstance(begun, Turn):
             is_same = begun is exchange.body
             return await self._send(exchange.request if is_same else exchange.forward(begun))

@@ -81,7 +81,7 @@ class Turn:
         often = settings.store.most_called(session, self.scope) if config.keeps_most_called else ()
         self.shown.keep((*config.pins, *often, *visible))
         if isinstance(self.provider, Native):
-            self.shown.keep(self.provider.undeferred(offer.by_name))
+            self.shown.keep(self.provider.undeferred(offer))
         self.shown.keep_found(self.first or ())
         self._begin()
 
@@ -89,7 +89,8 @@ class Turn:
         """Read the history in the form of the provider, and write the first request."""
         provider, names, store = self.provider, self.offer.names, self._settings.store
         self.search_name = provider.search_name or free_name(self._config.search_tool_name, names)
-        self.search_tool = provider.function(self.search_name, description(names), QUERY_SCHEMA)
+        about = self.offer.once("description", lambda: description(names))
+        self.search_tool = provider.function(self.search_name, about, QUERY_SCHEMA)
         request = self.asked
         # What the provider stores of a conversation holds its searches already.
         is_stored = bool(provider.previous(request))
@@ -199,8 +200,8 @@ class Turn:
         sent, offered = self.provider.tools(self.request), self.offer.by_name
         if not (named := self.refused.named_by(error, sent, offered)):
             return False
-        self.offer.keep(lambda name: name not in named)
-        self.shown.drop(named)
+        self.offer = self.offer.without(named)
+        self.shown.drop(named, self.offer)
         if self.rounds:
             self._request = self._with_tools(self.request)
         else:

@@ -16,10 +16,11 @@ client-executed tool search.
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
+from toolscout.client.offer import Offer
 from toolscout.discovery.providers.anthropic import Anthropic
 from toolscout.discovery.providers.calls import Call
 from toolscout.discovery.providers.fields import Json, changed_at, mapping, mappings
@@ -96,9 +97,13 @@ class Native(Provider):
         given = mapping(tool)
         return {**given, MARK: True} if self.can_defer(given) else tool
 
-    def undeferred(self, tools: Mapping[str, Any]) -> list[str]:
-        """Return the names of those that cannot be deferred."""
-        return [name for name, tool in tools.items() if not self.can_defer(mapping(tool))]
+    def undeferred(self, offer: Offer) -> list[str]:
+        """Return the names of the tools that cannot be deferred."""
+        tools = offer.by_name.items()
+        return offer.once(
+            (self.name, "undeferred"),
+            lambda: [name for name, tool in tools if not self.can_defer(mapping(tool))],
+        )
 
     def defers(self, request: Json) -> bool:
         """Return whether the model is of a version that loads tools."""

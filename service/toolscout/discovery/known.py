@@ -1,0 +1,58 @@
+"""Tools that came before, recognised by their JSON: what was made of them is not made again.
+
+An agent sends the same list with every request, and reading three hundred tools takes longer than
+all that a turn does with them.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from toolscout.client.offer import Offer
+from toolscout.common.lru import Lru
+
+KNOWN_BYTES, DECODED = 64 << 20, 6
+"""Bytes in memory of the known tools, about, and how many of them one byte of JSON takes."""
+
+
+class KnownTools(list[Any]):
+    """Tools that were decoded here, so that nobody changes them, and their offer."""
+
+    def __init__(self, tools: list[Any]) -> None:
+        super().__init__(tools)
+        self.offer = Offer(self)
+
+
+_KNOWN: Lru[bytes, KnownTools] = Lru(KNOWN_BYTES)
+"""By their JSON: who sends the same bytes gets the same objects."""
+
+
+def find(written: bytes) -> KnownTools | None:
+    """Return the tools that came before as these bytes."""
+    return _KNOWN.get(written)
+
+
+def keep(written: bytes, tools: list[Any]) -> KnownTools:
+    """Keep tools that were just decoded from these bytes."""
+    known = KnownTools(tools)
+    _KNOWN.put(written, known, DECODED * len(written))
+    return known
+
+
+def recognised(tools: list[Any]) -> list[Any]:
+    """Return known tools that equal those of a caller, whose own objects may change at any time."""
+    if isinstance(tools, KnownTools) or {*map(type, tools)} != {dict}:
+        return tools
+    with suppress(Exception):  # some are no JSON
+        written = msgspec.json.encode(tools)
+        if (known := find(written)) is not None:
+            return known
+        decoded = msgspec.json.decode(written)
+        return keep(written, decoded) if decoded == tools else tools
+    return tools
+
+
+def offer_of(tools: list[Any]) -> Offer:
+    """Return what a list of tools offers."""
+    return tools.offer if isinstance(tools, KnownTools) else Offer(tools)

@@ -1,0 +1,74 @@
+"""A list of tools that came before is known by its JSON, and is not read again."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from tests.turns.flows import DONE, Model
+from tests.turns.shapes import BY_NAME, Json
+from toolscout.discovery import DiscoveryConfig, ToolDiscovery
+from toolscout.discovery.config import ApiConfig
+from toolscout.discovery.known import recognised
+
+OPENAI = BY_NAME["openai"]
+
+
+def numbered(count: int) -> list[Json]:
+    return [OPENAI.tool(f"tool_{n}", f"Does the thing of number {n}") for n in range(count)]
+
+
+def test_equal_lists_are_one_that_no_caller_has():
+    mine = numbered(3)
+    known = recognised(mine)
+    assert known == mine
+    assert recognised(numbered(3)) is known
+    assert not any(one is other for one, other in zip(known, mine, strict=True))
+
+
+@pytest.mark.parametrize("odd", [("a", "tuple"), {1: "a number as a key"}, object()])
+def test_what_json_would_change_is_left_as_it_is(odd):
+    mine = [{"name": "a", "description": "b", "parameters": odd}]
+    assert recognised(mine) is mine
+
+
+def test_a_tool_that_its_caller_changes_is_sent_as_it_is_now(flow):
+    tools = numbered(20)
+    model = Model(OPENAI, DONE)
+    proxy = flow()
+    for text in ("Opens a file", "Opens a file or a folder"):
+        tools[7]["function"]["description"] = text
+        request = OPENAI.request("please", tools, **OPENAI.forcing("tool_7"))
+        proxy.complete(request, model)
+    sent = [tool["function"]["description"] for r in model.requests for tool in r["tools"][1:]]
+    assert sent == ["Opens a file", "Opens a file or a folder"]
+
+
+def calls_of(work: Any) -> int:
+    """Count the functions that are called, of Python and of C."""
+    count = 0
+
+    def counted(_frame: Any, event: str, _argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_a_turn_with_known_tools_costs_the_same_however_many_they_are():
+    config = DiscoveryConfig(enabled=True, strategy="api", api=ApiConfig("http://127.0.0.1:9"))
+    discovery = ToolDiscovery(config)
+    answer = OPENAI.response(DONE)
+
+    def cost_of(count: int) -> int:
+        request = OPENAI.request("please", numbered(count))
+        return calls_of(lambda: discovery.complete(request, lambda _: answer))
+
+    few, _, first, again = map(cost_of, (30, 30, 300, 300))
+    assert again < few < first / 5
+    discovery.close()
