@@ -116,7 +116,9 @@ def test_memory_is_bounded_over_ever_new_catalogs():
         gc.collect()
         after, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert after - before < 200_000
+    assert (
+        after - before < 400_000
+    )  # 250 lists would take a megabyte; tables of a map grow in leaps
 
 
 def test_a_cancelled_call_is_cancelled_and_nothing_is_left_of_it():

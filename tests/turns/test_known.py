@@ -7,9 +7,9 @@ import pytest
 
 from tests.turns.flows import DONE, Model
 from tests.turns.shapes import BY_NAME, Json
+from toolscout.client.known import recognised
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.config import ApiConfig
-from toolscout.discovery.known import recognised
 
 OPENAI = BY_NAME["openai"]
 

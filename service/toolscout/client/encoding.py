@@ -4,7 +4,6 @@ Tools that the service knows already are named by a digest, so that they need no
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from hashlib import sha256
 from math import inf
 from time import monotonic
@@ -13,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from toolscout.client.known import offer_of, recognised
 from toolscout.client.offer import Offer
 from toolscout.common.lru import Lru
 from toolscout.contract.bounds import MAX_NAME_CHARS
@@ -25,10 +25,6 @@ descriptions, or nothing."""
 
 Redact = Callable[[dict[str, Any]], dict[str, Any] | None]
 """Takes what would be sent of one tool, returns what may be; None keeps the tool unsent."""
-
-KNOWN_BYTES, LEAST_BYTES = 16 << 20, 16 << 10
-"""Bytes of lists, as they came and as they were sent, that an encoder remembers, and what a short
-one counts as: some thousand lists."""
 
 _NESTING = 8
 """Levels of a schema that a minimal definition follows."""
@@ -45,9 +41,8 @@ class Encoder:
         self._definition = definition
         self._redact = redact
         self._encode = msgspec.json.Encoder(enc_hook=_foreign).encode
-        self._known: Lru[bytes, tuple[bytes, bytes]] = Lru(KNOWN_BYTES)
-        """What is sent of a list, by its own JSON."""
         self._of_offers: WeakKeyDictionary[Offer, tuple[bytes, bytes]] = WeakKeyDictionary()
+        """What is sent of tools, for as long as they are known."""
 
     def encode(self, offer: Offer, deadline: float = inf) -> tuple[bytes, bytes]:
         """Return the array, and the SHA-256 by which it is recognised.
@@ -55,24 +50,13 @@ class Encoder:
         Raises:
             TimeoutError: the deadline (monotonic seconds) came before the end of the tools.
         """
+        if self._redact is not None:  # whose answer may depend on who asks
+            return self._written_anew(offer, deadline)
         if (encoded := self._of_offers.get(offer)) is None:
-            raw = self._raw(offer)
-            encoded = self._known.get(raw) or self._written_anew(offer, deadline)
-            if raw:
-                self._known.put(raw, encoded, max(len(raw) + len(encoded[0]), LEAST_BYTES))
-            self._of_offers[offer] = encoded
+            known = offer if offer.is_known else offer_of(recognised([*offer.by_name.values()]))
+            encoded = self._of_offers.get(known) or self._written_anew(known, deadline)
+            self._of_offers[known] = encoded
         return encoded
-
-    def _raw(self, offer: Offer) -> bytes:
-        """Return the tools as they are, in JSON; empty where what is sent may be something else.
-
-        That takes an eighth of the time of what is sent, and finds what has changed in place.
-        """
-        tools = list(offer.by_name.values())
-        if self._redact is None and {*map(type, tools)} == {dict}:
-            with suppress(Exception):  # some are no JSON
-                return self._encode(tools)
-        return b""
 
     def _written_anew(self, offer: Offer, deadline: float) -> tuple[bytes, bytes]:
         written: list[bytes] = []

@@ -50,6 +50,8 @@ class Offer:
         """Read the names; what is no list of tools, such as a text, is the only item of one."""
         self._by_name: dict[str, Any] | None = None
         self._made: dict[Any, Any] = {}
+        self.is_known = False
+        """Whether all who send these tools get this offer."""
         self.odd: tuple[int, ...] = ()
         tools = _listed(tools)
         try:

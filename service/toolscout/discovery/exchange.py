@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 import msgspec
 
+from toolscout.client.known import find, keep
 from toolscout.contract.bounds import count_values
-from toolscout.discovery.known import find, keep
 from toolscout.discovery.pieces import Pieces
 from toolscout.discovery.providers import Json, ProviderName
 from toolscout.discovery.providers.fields import UNREADABLE, decode, encode, mapping, object_of

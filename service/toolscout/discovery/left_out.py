@@ -167,6 +167,8 @@ class Refused:
 
     def remember(self) -> None:
         """Leave them out of the caller's later requests, those by a guess in this session alone."""
+        if not any(self._named.values()):
+            return
         self._left_out.remember(self._upstream._replace(session=""), self._named[True])
         if self._upstream.session:
             self._left_out.remember(self._upstream, self._named[False])

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, get_args
 
 from toolscout.client import events
+from toolscout.client.known import offer_of, recognised
 from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout
@@ -16,7 +17,6 @@ from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.client.settings import check_options
 from toolscout.discovery import local
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
-from toolscout.discovery.known import offer_of, recognised
 from toolscout.discovery.left_out import Upstream
 from toolscout.discovery.pieces import Places
 from toolscout.discovery.providers import Json, Provider, provider_named

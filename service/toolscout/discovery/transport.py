@@ -95,12 +95,11 @@ class _Exchanges:
 
     def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
         """Yield the body of a response as it comes, decoded unless it is to be raw; close it."""
+        is_plain = "content-encoding" not in response.headers and not response.is_stream_consumed
+        is_raw = is_raw or is_plain
         if not self.discovery.waits:
             return Blocking(response.iter_raw() if is_raw else response.iter_bytes())
-        if is_raw:
-            return response.aiter_raw()
-        pieces = response.aiter_bytes()
-        return in_turns(pieces) if "content-encoding" in response.headers else pieces
+        return response.aiter_raw() if is_raw else in_turns(response.aiter_bytes())
 
     async def _forward(
         self, exchange: Exchange, body: Json, *, streams: bool = False

@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from hmac import compare_digest
+from time import monotonic
+from typing import cast
 from urllib.parse import unquote_to_bytes
 
 import httpx2
@@ -49,6 +51,10 @@ BODILESS = (204, 304)
 """Statuses of answers without a body."""
 
 HEALTH, METRICS = "/healthz", "/metrics"
+
+AT_ONCE_S = 0.001
+"""How long the pieces of one answer may be sent without a pause: what never has to wait for them
+would let nobody else run."""
 
 MAX_PATH_LOGGED = 200
 
@@ -150,9 +156,12 @@ class Proxy:
                 if response.is_stream_consumed:  # the flow has read it
                     await send({"type": "http.response.body", "body": response.content})
                     return
-                async for piece in response.aiter_raw():
+                paused = monotonic()
+                async for piece in cast("httpx2.AsyncByteStream", response.stream):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
-                    await asyncio.sleep(0)  # a fast reader, or none, would let nobody else run
+                    if monotonic() >= paused + AT_ONCE_S:
+                        await asyncio.sleep(0)
+                        paused = monotonic()
                 await send({"type": "http.response.body", "body": b""})
         except (httpx2.HTTPError, Refused) as error:
             refused = _explained(error)

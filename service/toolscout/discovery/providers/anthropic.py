@@ -1,5 +1,6 @@
 """Anthropic messages and their stream."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -148,16 +149,38 @@ class AnthropicStream(BlockStream):
     reason_key = "stop_reason"
 
     _first_id = _id = ""
+    _same_index: re.Pattern[bytes] | None = None
+    """Finds the position of the block that was shown last, where it is the client's too."""
 
     def response(self) -> Json:
         """Return the message with its id."""
+        self._collect_passed()
         return {"id": self._id, **super().response()}
 
     def fail(self, status: int, error: Json) -> bytes:
         """Return the event `error`."""
         return write({"type": "error", "error": error}, "error")
 
+    def _is_text(self, raw: bytes) -> bool:
+        """Whether it is a piece of the text that is being shown."""
+        index = self._same_index
+        return bool(index and b'"text_delta"' in raw and index.search(raw)) and not self._waiting
+
+    def _collect_passed(self) -> None:
+        for data in self._passed() if self._texts else ():
+            index = data.get(self.index_key)
+            self._add(self._parts.setdefault(index, {}), mapping(data.get("delta")), index)
+
+    def _show(self, event: Event) -> bytes:
+        shown = super()._show(event)
+        index = (event.data or {}).get(self.index_key)
+        if shown is event.raw and event.kind == self.block_delta and isinstance(index, int):
+            self._same_index = re.compile(rb'"index":\s*%d\b' % index)
+        return shown
+
     def _handle(self, event: Event) -> bytes:
+        self._collect_passed()
+        self._same_index = None
         if event.kind == self.message_start:
             self._id = str(mapping((event.data or {}).get("message")).get("id") or "")
             self._first_id = self._first_id or self._id

@@ -42,8 +42,8 @@ class FrameSplitter(Splitter):
         """Return what is left of a stream that ended within an event."""
         return super().end().removesuffix(b"\n\n")  # fed after every stream, for other forms
 
-    def feed(self, chunk: bytes) -> list[Event]:
-        """Return the events that are complete now."""
+    def cut(self, chunk: bytes) -> list[bytes]:
+        """Return the events that are complete now, as they came."""
         self._rest += chunk
         events = []
         while len(self._rest) >= _HEAD_BYTES:
@@ -51,13 +51,30 @@ class FrameSplitter(Splitter):
             (check,) = _CRC.unpack_from(self._rest, _PRELUDE.size)
             is_event = check == crc32(self._rest[: _PRELUDE.size])
             if not is_event or not _LEAST_BYTES <= total <= MAX_BYTES:
-                events.append(Event(super().end()))
+                events.append(super().end())
             elif len(self._rest) < total:
                 break
             else:
-                events.append(_read(bytes(self._rest[:total])))
+                events.append(bytes(self._rest[:total]))
                 del self._rest[:total]
         return events
+
+    def read(self, raw: bytes) -> Event:
+        """Decode an event; what is none has no data."""
+        if len(raw) < _LEAST_BYTES:
+            return Event(raw)
+        total, size = _PRELUDE.unpack_from(raw)
+        (check,) = _CRC.unpack_from(raw, len(raw) - _CRC.size)
+        end = len(raw) - _CRC.size
+        if total != len(raw) or check != crc32(raw[:end]) or _HEAD_BYTES + size > end:
+            return Event(raw)
+        headers = raw[_HEAD_BYTES : _HEAD_BYTES + size]
+        try:
+            kind = _texts(headers).get(":event-type", "")
+            data = decode(raw[_HEAD_BYTES + size : end])
+        except (struct.error, KeyError, *UNREADABLE):
+            return Event(raw, headers=headers)
+        return Event(raw, data if isinstance(data, dict) else None, kind, headers)
 
 
 def write_frame(headers: bytes, data: dict[str, Any]) -> bytes:
@@ -72,21 +89,6 @@ def write_frame(headers: bytes, data: dict[str, Any]) -> bytes:
 def _header(name: str, value: str) -> bytes:
     head = bytes([len(name)]) + name.encode() + bytes([_TEXT])
     return head + struct.pack(">H", len(value)) + value.encode()
-
-
-def _read(raw: bytes) -> Event:
-    _, size = _PRELUDE.unpack_from(raw)
-    (check,) = _CRC.unpack_from(raw, len(raw) - _CRC.size)
-    end = len(raw) - _CRC.size
-    if check != crc32(raw[:end]) or _HEAD_BYTES + size > end:
-        return Event(raw)
-    headers = raw[_HEAD_BYTES : _HEAD_BYTES + size]
-    try:
-        kind = _texts(headers).get(":event-type", "")
-        data = decode(raw[_HEAD_BYTES + size : end])
-    except (struct.error, KeyError, *UNREADABLE):
-        return Event(raw, headers=headers)
-    return Event(raw, data if isinstance(data, dict) else None, kind, headers)
 
 
 def _texts(headers: bytes) -> dict[str, str]:

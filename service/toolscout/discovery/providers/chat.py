@@ -1,9 +1,10 @@
 """OpenAI chat completions, and compatible APIs."""
 
+import re
 from typing import Any
 
 from toolscout.discovery.providers.calls import Remover, call_in
-from toolscout.discovery.providers.fields import Json, mapping, mappings
+from toolscout.discovery.providers.fields import Json, encode, mapping, mappings
 from toolscout.discovery.providers.provider import Provider, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import DONE, Event, Stream, write
 
@@ -23,6 +24,13 @@ _TEXTS = {"thinking": "thinking", "reasoning.text": "text", "reasoning.summary":
 """Where such a block has a text, by its type."""
 
 
+_MORE = re.compile(
+    rb'"(?:tool_calls|function_call|finish_reason|role|usage|error)"\s*:\s*[^\sn]'
+    rb'|"content"\s*:\s*(?:""|null)|"delta"\s*:\s*\{\s*\}|\[DONE\]'
+)
+"""What an event has that is more than a text; quotes within a text have a backslash before them."""
+
+
 class OpenAIStream(Stream):
     """Removes pieces of searches from chunks and renumbers the other calls.
 
@@ -31,6 +39,8 @@ class OpenAIStream(Stream):
     """
 
     _has_role = False
+    _id_written = b""
+    """The id that the client got, as events have it."""
 
     def next_turn(self) -> None:
         """Reset, except for the calls sent to the client and the usage."""
@@ -48,6 +58,7 @@ class OpenAIStream(Stream):
 
     def response(self) -> Json:
         """Return the model's turn: its text, its calls and what it thought."""
+        self._collect_passed()
         calls = list(self._calls.values())
         message: Json = {"role": "assistant", "content": None, "tool_calls": calls}
         message |= {key: "".join(pieces) for key, pieces in self._said.items()}
@@ -84,6 +95,7 @@ class OpenAIStream(Stream):
 
     def _handle(self, event: Event) -> bytes:
         data = event.data
+        self._collect_passed()
         if event.kind == DONE:
             self._held.append(event)
             return b""
@@ -105,6 +117,18 @@ class OpenAIStream(Stream):
             data = {key: value for key, value in data.items() if key != "usage"}
         going = [said for choice in kept if (said := _said_by(choice))]
         return self._with_data(event, self._as_one({**data, "choices": going})) if going else b""
+
+    def _is_text(self, raw: bytes) -> bool:
+        """Whether it says something under the client's id, with nothing of a call or an end."""
+        if not self._id_written and isinstance(self._id, str):
+            self._id_written = encode(self._id)
+        is_own = self._id_written and self._id_written in raw and not self._held
+        return bool(is_own) and not _MORE.search(raw) and b'"delta"' in raw
+
+    def _collect_passed(self) -> None:
+        for data in self._passed() if self._texts else ():
+            for choice in mappings(data.get("choices")):
+                self._collect(mapping(choice.get("delta")))
 
     def _choice(self, choice: Json) -> Json | None:
         """Remove pieces of searches from a choice; None if nothing is left."""

@@ -2,6 +2,7 @@
 
 import re
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -40,19 +41,32 @@ class Splitter:
     def __init__(self) -> None:
         self._rest = bytearray()
 
-    def feed(self, chunk: bytes) -> list[Event]:
-        """Return the events that are complete now."""
+    def cut(self, chunk: bytes) -> list[bytes]:
+        """Return the events that are complete now, as they came."""
         searched = max(len(self._rest) - LONGEST_END + 1, 0)
         self._rest += chunk
         events = []
         start = 0
-        for end in [found.end() for found in _END.finditer(self._rest, searched)]:
-            raw = bytes(self._rest[start:end])
+        for found in _END.finditer(self._rest, searched):
+            raw = bytes(self._rest[start : (end := found.end())])
             if raw.strip():
-                events.append(_read(raw))
+                events.append(raw)
             start = end
         del self._rest[:start]
         return events
+
+    def read(self, raw: bytes) -> Event:
+        """Decode an event."""
+        lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
+        body = b"\n".join(lines)
+        if body == DONE.encode():
+            return Event(raw, kind=DONE)
+        data = object_of(body)
+        return Event(raw) if data is None else Event(raw, data, str(data.get("type")))
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """Return the events that are complete now, decoded."""
+        return [*map(self.read, self.cut(chunk))]
 
     def end(self) -> bytes:
         """Return what no event has ended yet."""
@@ -65,15 +79,6 @@ def write(data: dict[str, Any], name: str | None = None) -> bytes:
     """Return an event as bytes."""
     head = b"" if name is None else b"event: " + name.encode() + b"\n"
     return head + b"data: " + encode(data) + b"\n\n"
-
-
-def _read(raw: bytes) -> Event:
-    lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
-    body = b"\n".join(lines)
-    if body == DONE.encode():
-        return Event(raw, kind=DONE)
-    data = object_of(body)
-    return Event(raw) if data is None else Event(raw, data, str(data.get("type")))
 
 
 class Stream:
@@ -113,17 +118,33 @@ class Stream:
         """Positions in the client's turn, by those in the model's."""
         self._held: list[Event] = []
         """Events of the end of the turn."""
+        self._texts: list[bytes] = []
+        """Events that were passed on undecoded."""
 
     def feed(self, chunk: bytes) -> bytes:
         """Take bytes of the model, in any pieces; return the bytes for the client."""
         out = b""
-        for event in self._splitter.feed(chunk):
+        for raw in self._splitter.cut(chunk):
+            if self._is_text(raw):
+                self._texts.append(raw)
+                out += raw
+                continue
+            event = self._splitter.read(raw)
             try:
                 out += self._handle(event)
             except Exception:
                 logger.exception("an event of the model could not be read, and passes as it came")
                 out += event.raw
         return out
+
+    def _is_text(self, raw: bytes) -> bool:
+        """Whether an event certainly has but a text, which the client gets as it came."""
+        return False
+
+    def _passed(self) -> Iterator[Json]:
+        """Decode the events that were passed on, each once, when their texts are needed."""
+        passed, self._texts = self._texts, []
+        return (event.data for event in map(self._splitter.read, passed) if event.data)
 
     @abstractmethod
     def response(self) -> Json:

@@ -12,8 +12,9 @@ import msgspec
 from toolscout.client.offer import Offer
 from toolscout.common.lru import Lru
 
-KNOWN_BYTES, DECODED = 64 << 20, 6
-"""Bytes in memory of the known tools, about, and how many of them one byte of JSON takes."""
+KNOWN_BYTES, LEAST_BYTES, DECODED = 64 << 20, 64 << 10, 6
+"""Bytes in memory of the known tools, about, those that a short list counts as, and how many one
+byte of JSON takes: a thousand lists at most."""
 
 
 class KnownTools(list[Any]):
@@ -21,7 +22,8 @@ class KnownTools(list[Any]):
 
     def __init__(self, tools: list[Any]) -> None:
         super().__init__(tools)
-        self.offer = Offer(self)
+        self.offer = Offer(tools)  # not of itself, which would make a circle
+        self.offer.is_known = True
 
 
 _KNOWN: Lru[bytes, KnownTools] = Lru(KNOWN_BYTES)
@@ -36,7 +38,7 @@ def find(written: bytes) -> KnownTools | None:
 def keep(written: bytes, tools: list[Any]) -> KnownTools:
     """Keep tools that were just decoded from these bytes."""
     known = KnownTools(tools)
-    _KNOWN.put(written, known, DECODED * len(written))
+    _KNOWN.put(written, known, max(DECODED * len(written), LEAST_BYTES))
     return known
 
 
