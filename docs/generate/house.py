@@ -114,7 +114,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_455,
+        3_510,
     ),
     "commands": Product(
         "questions, logs, flags",

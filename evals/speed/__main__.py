@@ -11,7 +11,7 @@ import sys
 from os import cpu_count
 from pathlib import Path
 
-from evals.speed import external, large, learning, many, mcp, report, scenarios, traffic
+from evals.speed import callers, external, large, learning, many, mcp, report, scenarios, traffic
 from evals.speed.plan import Plan
 
 
@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5, help="repeats per row")
     parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
     parser.add_argument("--questions", action="store_true", help="new questions and old, only")
+    parser.add_argument("--callers", action="store_true", help="what asking costs callers, only")
     parser.add_argument("--learning", action="store_true", help="what learning costs, only")
     parser.add_argument("--mcp", action="store_true", help="what mcp = on costs, only")
     parser.add_argument("--compiles", action="store_true", help="what new lists cost, only")
@@ -43,6 +44,8 @@ def main() -> int:
     plan = Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
     if parsed.database:
         rows = list(external.measure(plan, parsed.database, parsed.tools))
+    elif parsed.callers:
+        rows = list(callers.measure(plan))
     elif parsed.large or parsed.many:
         rows = list((large if parsed.large else many).measure(plan))
     elif parsed.questions or parsed.compiles:

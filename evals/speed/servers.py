@@ -72,6 +72,13 @@ def _process(command: list[str], port: int) -> Iterator[Running]:
         yield Running(port, process.pid, time.perf_counter() - began)
 
 
+@contextmanager
+def listening(command: list[str], port: int) -> Iterator[Running]:
+    """Yield any other program, once it listens."""
+    with programs.running(command, lambda: programs.answers(port), end=signal.SIGINT) as process:
+        yield Running(port, process.pid, 0.0)
+
+
 def ready(port: int) -> bool:
     """Whether what listens there, if anything does, says that it is ready."""
     return programs.says_yes(f"http://127.0.0.1:{port}/readyz")

@@ -55,7 +55,9 @@ class Body(httpx2.AsyncByteStream):
                         return reason
         except TimeoutError:
             return "too slow"
-        return b"".join(self._pieces)
+        whole = b"".join(self._pieces)
+        self._pieces.clear()
+        return whole
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the pieces.

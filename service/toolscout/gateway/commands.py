@@ -4,9 +4,13 @@ import argparse
 import logging
 import os
 import signal
+import socket
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from time import sleep
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
@@ -18,14 +22,17 @@ from toolscout.terminal import positive, whole_number
 
 if TYPE_CHECKING:
     from toolscout.discovery.config import DiscoveryConfig
-    from toolscout.gateway.proxy import Proxy
+    from toolscout.serving.limited import LimitedServer
 
 KEY = "TOOLSCOUT_PROXY_KEY"
 """The variable with the key that callers send in `X-Toolscout-Key`."""
 
-MAX_HELD_BYTES = 32 * 1024 * 1024
+MAX_HELD_BYTES = 48 * 1024 * 1024
 
 FAILED = 1
+
+ANEW_S = 1.0
+"""Seconds before a worker is started in place of one that has ended by itself."""
 
 SELECTOR = "http://127.0.0.1:8080"
 
@@ -77,6 +84,8 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     add("--connect-timeout", metavar="SECONDS", type=positive, default=10, help=about)
     about = "how long the provider may be silent before and within an answer; 0 sets no limit"
     add("--read-timeout", metavar="SECONDS", type=whole_number, default=0, help=about)
+    about = "processes that share the port; each has its own conversations, connections and breaker"
+    add("--workers", metavar="COUNT", type=positive, default=1, help=about)
     about = "report to the service which tools were called after a search"
     add("--learn", choices=("on", "off"), default="on", help=about)
 
@@ -88,24 +97,89 @@ def proxy(parsed: argparse.Namespace) -> int:
         ConfigurationError: a flag, the key, a file or the installation is at fault.
         OSError: nobody can listen at the address.
     """
+    from toolscout.serving.callers import check_key
+
+    settings = load_serving(vars(parsed))
+    check_key(parsed.host, KEY, os.environ.get(KEY) or None, insecure=settings.insecure)
+    _log_to_stderr()
+    with TemporaryDirectory() as figures:
+        if parsed.workers > 1:  # read by the library when it is loaded
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = figures
+        server = _server(parsed, settings)  # what is wrong is said here, before anything listens
+        sockets = [listen(parsed.host, parsed.port, "set another by --port")]
+        if parsed.metrics_port:
+            another = "set another by --metrics-port"
+            sockets.append(listen(parsed.host, parsed.metrics_port, another))
+        if parsed.workers == 1:
+            return _serve(server, sockets)
+        return _run_workers(parsed.workers, lambda: _serve(_server(parsed, settings), sockets))
+
+
+def _run_workers(count: int, serve: Callable[[], int]) -> int:
+    """Serve in forks of this process until it gets a signal, which ends them all.
+
+    One that ends by itself is replaced; one that cannot start ends the others.
+    """
+    started: set[int] = set()
+    signals = (signal.SIGTERM, signal.SIGINT)
+    status: list[int] = []
+
+    def end(*_: object) -> None:
+        status.append(0)
+        for process in started:
+            os.kill(process, signal.SIGTERM)
+
+    def worker() -> NoReturn:
+        for each in signals:
+            signal.signal(each, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
+        code = FAILED
+        try:
+            code = serve()
+        finally:
+            os._exit(code)
+
+    for each in signals:
+        signal.signal(each, end)
+    while not status or started:
+        while len(started) < count and not status:
+            signal.pthread_sigmask(signal.SIG_BLOCK, signals)  # until it is known whom to end
+            started.add(os.fork() or worker())
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
+        process, ended = os.wait()
+        started.discard(process)
+        if not status and os.waitstatus_to_exitcode(ended) == FAILED:
+            end()
+            status.insert(0, FAILED)
+        elif not status:
+            logging.getLogger("toolscout.proxy").error("worker %d has ended", process)
+            sleep(ANEW_S)
+    return status[0]
+
+
+def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
+    """Make the server of one process."""
     import httpx2
     from prometheus_client import CollectorRegistry, ProcessCollector
+    from prometheus_client.multiprocess import MultiProcessCollector
 
     from toolscout.client.events import log_event, log_turn
     from toolscout.client.metrics import PrometheusMetrics
     from toolscout.discovery import AsyncTransport
     from toolscout.gateway.proxy import Proxy
-    from toolscout.serving.callers import CallerGuard, check_key
+    from toolscout.serving.callers import CallerGuard
+    from toolscout.serving.limited import LimitedServer
 
-    settings = load_serving(vars(parsed))
-    key = os.environ.get(KEY) or None
-    check_key(parsed.host, KEY, key, insecure=settings.insecure)
     wait = parsed.connect_timeout
     timeout = httpx2.Timeout(None, connect=wait, pool=wait, read=parsed.read_timeout or None)
     limits = httpx2.Limits(max_connections=parsed.max_connections, max_keepalive_connections=100)
     config = _config(parsed)
-    registry = CollectorRegistry()
-    ProcessCollector(registry=registry)
+    registry = shown = CollectorRegistry()
+    if parsed.workers > 1:  # each shows the sums of all
+        shown = CollectorRegistry()
+        MultiProcessCollector(shown)  # type: ignore[no-untyped-call]
+    else:
+        ProcessCollector(registry=registry)
     figures = PrometheusMetrics(registry)
     try:
         transport = AsyncTransport(
@@ -123,17 +197,17 @@ def proxy(parsed: argparse.Namespace) -> int:
         upstream=parsed.upstream,
         transport=transport,
         guard=CallerGuard(parsed.host, settings.allowed_hosts),
-        key=key,
+        key=os.environ.get(KEY) or None,
         timeout=timeout,
         body_timeout_s=settings.caller_timeout_s,
         max_held_bytes=parsed.max_held_bytes,
         metrics_port=parsed.metrics_port,
-        registry=registry,
+        registry=shown,
     )
-    try:
-        return _serve(made, settings, parsed)
-    except SystemExit:  # uvicorn exits if it cannot start, after printing the reason
-        return FAILED
+    logger = logging.getLogger("toolscout.proxy")
+    server = LimitedServer(made, settings, logger, parsed.drain, host=parsed.host, port=parsed.port)
+    made.count_refusal = server.refused
+    return server
 
 
 def _config(parsed: argparse.Namespace) -> "DiscoveryConfig":
@@ -150,22 +224,13 @@ def _config(parsed: argparse.Namespace) -> "DiscoveryConfig":
     return DiscoveryConfig.of({**alone, **changes, "api": {"endpoint": SELECTOR, **of_api}})
 
 
-def _serve(proxy: "Proxy", settings: Settings, parsed: argparse.Namespace) -> int:
-    from toolscout.serving.limited import LimitedServer
-
-    _log_to_stderr()
-    logger = logging.getLogger("toolscout.proxy")
-    server = LimitedServer(
-        proxy, settings, logger, parsed.drain, host=parsed.host, port=parsed.port
-    )
-    proxy.count_refusal = server.refused
-    sockets = [listen(parsed.host, parsed.port, "set another by --port")]
-    if parsed.metrics_port:
-        another = "set another by --metrics-port"
-        sockets.append(listen(parsed.host, parsed.metrics_port, another))
+def _serve(server: "LimitedServer", sockets: list[socket.socket]) -> int:
     # The server raises the signal again that has ended it, and such an end is no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    server.run(sockets)
+    try:
+        server.run(sockets)
+    except SystemExit:  # uvicorn exits if it cannot start, after printing the reason
+        return FAILED
     return 0 if server.started else FAILED
 
 
