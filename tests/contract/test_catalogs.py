@@ -109,6 +109,18 @@ def test_a_search_names_the_catalog(server: Server):
     problem_of(server.search(catalog="never-registered"), 404, "catalog_unknown")
 
 
+def test_a_list_that_was_registered_or_changed_is_complete_at_once(server: Server):
+    put(server, "whole", crowd(1_500, "cog"))
+    asked = {"pattern": "turn the wheel", "catalog": "whole", "latency_budget_ms": 60_000}
+    for _ in range(2):
+        answer = server.post(asked)
+        selection = answer.headers["x-tool-selection"]
+        assert "cache=hit" in selection  # which a list has only once its vectors are made
+        assert "degraded=no" in selection
+        server.client.patch("/v1/catalogs/whole", json={"upsert": [TOOL]})
+    assert "turn_wheel" in answer.json()["selected_names"]
+
+
 def test_a_digest_can_be_looked_into_like_a_name(server: Server):
     digest = server.search(tools=TOOLS).headers["x-catalog-digest"]
     until(lambda: server.get(url(digest)).status_code == 200)

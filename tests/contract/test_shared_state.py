@@ -256,6 +256,24 @@ def test_a_registered_name_is_known_to_the_other_process_with_its_first_search(
         assert known(two, f"n{number}", ACME_NEW, pattern=f"spin gear{number} 7")
 
 
+def test_a_change_by_the_other_process_is_answered_by_what_was_there_until_it_is_complete(
+    pair: tuple[Server, Server],
+):
+    one, two = pair
+    tools = crowd(3_000, "winch")
+    older, newer = {"x-api-key": ACME_OLD}, {"x-api-key": ACME_NEW}
+    for changed in (tools, [*tools, {"name": "hoist_barge", "description": "Hoist a barge"}]):
+        assert one.client.put(
+            "/v1/catalogs/dock", json={"tools": changed}, headers=older
+        ).is_success
+        hasty = {"pattern": "hoist a barge", "catalog": "dock", "latency_budget_ms": 1}
+        if changed is tools:
+            until(lambda: known(two, "dock", ACME_NEW, pattern="spin winch 7"))
+    answer = two.post(hasty, headers=newer)
+    assert "cache=hit" in answer.headers["x-tool-selection"]
+    until(lambda: "hoist_barge" in two.post(hasty, headers=newer).json()["selected_names"])
+
+
 @pytest.mark.integration
 def test_a_name_that_the_store_does_not_answer_for_is_no_unknown_one(
     replica: Server, store_server: RedisServer | PostgresServer

@@ -75,7 +75,7 @@ async def put_catalog(
     is_external = data.keep == "postgres"
     if is_external and data.ttl_s is not None:
         raise invalid("ttl_s", _NO_TTL)
-    catalog = None if is_external else await lookup.compiled(service, trace, bytes(data.tools))
+    catalog = None if is_external else await lookup.completed(service, trace, bytes(data.tools))
     check_whole(catalog.names if catalog is not None else (), trace.skipped)
 
     async def change() -> tuple[int, Record]:
@@ -123,7 +123,7 @@ async def patch_catalog(
         listed = await service.compiles.run(
             trace.tenant, _patched, raw, data, service.settings.max_tools
         )
-        catalog = await lookup.compiled(service, trace, listed)
+        catalog = await lookup.completed(service, trace, listed)
         lasts = data.ttl_s
         if lasts is None and known.expires is not None:
             lasts = max(0.001, known.expires - time())

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Sequence
-from functools import partial
 from hashlib import sha256
 from time import perf_counter
 from typing import TypeVar
@@ -20,7 +19,6 @@ from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.work_threads import DEADLINE_S
-from toolscout.server.compiling.worker import Listing
 from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
@@ -151,6 +149,8 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     if must_know and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")
     digest, raw = loading.result() if loading.done() else (compiled_here, None)
+    if raw is not None and compiled_here is not None:  # another process has changed the tools
+        digest, raw = compiled_here, None  # they answer until the new ones are complete
     if raw is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
         raw_hash = sha256(raw).digest()
@@ -225,6 +225,14 @@ async def compiled(
     return catalog
 
 
+async def completed(service: Service, trace: Trace, raw: bytes) -> Catalog:
+    """Return the same as `compiled`, and with its vectors unless these take as long again.
+
+    So a list that was registered is searched by all it has, and the one before it until then.
+    """
+    return await compiled(service, trace, raw, complete_by=perf_counter() + COMPILED_WITHIN_S)
+
+
 def stage_for(job: CompileJob, ranker: str) -> "asyncio.Future[Catalog]":
     """Return the first stage of a compile that has all that a ranker needs."""
     return job.lexical if ranker in ("bm25", "regex") else job.complete
@@ -290,12 +298,16 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     return (None, None) if found is None else (found[0].digest, found[1])
 
 
-def _remember(
-    service: Service, space: str, name: str, whole: str, listing: "asyncio.Future[Listing]"
-) -> None:
-    """Remember the digest of what a key sees of a catalog, which reading tells."""
-    if not listing.cancelled() and listing.exception() is None:
-        service.named.put((space, name), (whole, listing.result().digest), 1)
+def _remember(service: Service, space: str, name: str, whole: str, job: CompileJob) -> None:
+    """Remember the digest of what a key sees of a catalog, once that is complete."""
+
+    def ended(complete: "asyncio.Future[Catalog]") -> None:
+        if complete.cancelled() or complete.exception() is not None:
+            service.named.pop((space, name))  # what was there before answers no longer
+        else:
+            service.named.put((space, name), (whole, job.listing.result().digest), 1)
+
+    job.complete.add_done_callback(ended)
 
 
 async def _load(service: Service, space: str, name: str) -> tuple[str | None, bytes | None]:
@@ -316,7 +328,7 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, by
     if raw is not None:
         job = service.compiles.start(space, sha256(raw).digest(), raw)
         if digest is not None and not (space == tenant_of(space) and is_digest(name)):
-            job.listing.add_done_callback(partial(_remember, service, space, name, digest))
+            _remember(service, space, name, digest, job)
     return digest, raw
 
 
