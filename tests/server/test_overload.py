@@ -23,7 +23,7 @@ from tests.support import (
 )
 from toolscout.errors import Overloaded
 from toolscout.ranking.ladder import Costs
-from toolscout.server.http.admission import FEW, Admission
+from toolscout.server.http.admission import FEW, PROBES, Admission, Slot
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS[:3]}).encode()
 IN_FLIGHT = "toolscout_inflight_requests"
@@ -91,6 +91,17 @@ def test_parallel_requests_get_200_or_503(crowded: Process):
     assert all("retry-after" in r.headers for r in responses if r.status_code == 503)
     assert crowded.post(BODY).status_code == 200
     assert crowded.metric(IN_FLIGHT) == 0
+
+
+def test_one_late_turn_of_the_event_loop_is_no_overload():
+    admission = Admission(max_in_flight=256, max_lag_ms=400)
+    admission.measure(1.5)
+    assert isinstance(admission.enter("acme"), Slot)
+    admission.measure(0.5)
+    assert admission.enter("acme") == "loop_lag"
+    for _ in range(PROBES):
+        admission.measure(0.01)
+    assert isinstance(admission.enter("acme"), Slot)
 
 
 def test_unknown_tools_that_many_others_wait_to_have_read_are_refused():

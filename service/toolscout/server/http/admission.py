@@ -8,15 +8,15 @@ ones keep their latency. Probes, metrics and callers without a valid key do not 
 Slots, the bytes of bodies and the room for unknown tools are shared fairly between tenants
 (`fairness`): when they are scarce, 503 goes to the tenant that uses more than its share.
 
-The lag counts only while there are requests: an idle process that was stopped (SIGSTOP, a frozen
-machine) refuses nobody when it resumes.
+The lag is the mean of the last few measurements, and counts only while there are requests: an idle
+process that was stopped (SIGSTOP, a frozen machine) refuses nobody when it resumes.
 
 Unknown tools are read and scanned in threads with a separate queue: a request that would wait there
 for longer than its latency budget is refused as well.
 """
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic, perf_counter
@@ -27,6 +27,11 @@ from toolscout.ranking.ladder import Costs
 
 PROBE_S = 0.02
 """Seconds between measurements of the event loop's lag."""
+
+PROBES = 4
+"""Measurements whose mean is the lag: on a busy machine a process may wait half a second for a core
+and be in time again, which is no overload.
+"""
 
 FEW = 8
 """Number of requests with unknown tools, shared by the active tenants, that are read at any cost,
@@ -75,7 +80,7 @@ class Admission:
         self._max_lag = max_lag_ms / 1_000
         self._slots = Shares(max_in_flight)
         self._bytes = Shares(max_bytes)
-        self.lag = 0.0
+        self._measured = deque([0.0] * PROBES, PROBES)
         self._reading: Counter[str] = Counter()
         self._backlog_kib: dict[str, float] = {}
         """Unknown tools that are being read and scanned, by tenant."""
@@ -96,6 +101,15 @@ class Admission:
             self._timer.cancel()
 
     @property
+    def lag(self) -> float:
+        """How late the event loop has run lately, in seconds."""
+        return sum(self._measured) / PROBES
+
+    def measure(self, late: float) -> None:
+        """Count one measurement, in seconds."""
+        self._measured.append(late)
+
+    @property
     def in_flight(self) -> int:
         """Requests that are being answered."""
         return self._slots.used
@@ -107,8 +121,8 @@ class Admission:
     def enter(self, tenant: str) -> Slot | str:
         """Give a new request a slot, or return the reason for a refusal."""
         sends_most = self._slots.ask(tenant)
-        # The current lag of an overdue probe counts too.
-        lag = max(self.lag, self._late(perf_counter()))
+        # A probe that is overdue takes the place of the oldest.
+        lag = max(self.lag, self.lag + (self._late(perf_counter()) - self._measured[0]) / PROBES)
         if lag > (self._max_lag if sends_most else PATIENCE * self._max_lag):
             return "loop_lag"
         is_first = not self.in_flight
@@ -155,10 +169,8 @@ class Admission:
 
     def _probe(self) -> None:
         now = perf_counter()
-        late = max(0.0, self._late(now))
+        self.measure(max(0.0, self._late(now)))
         self._busy, self._busy_since = 0.0, now
-        # One late probe raises the lag at once; it falls over a few timely ones.
-        self.lag = late if late > self.lag else 0.5 * (self.lag + late)
         self._due = now + PROBE_S
         self._timer = asyncio.get_running_loop().call_later(PROBE_S, self._probe)
 
