@@ -1,7 +1,6 @@
 """The commands `toolscout mcp` and `toolscout import`; what they need is loaded when they run."""
 
 import argparse
-import asyncio
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -98,6 +97,8 @@ def gateway(parsed: argparse.Namespace) -> int:
 
 
 def _log_in(config: Config, server: str) -> str:
+    import asyncio  # a third of what starting any command would take
+
     from toolscout.gateway.mcp.oauth import log_in
 
     name = prefix_of(server)
