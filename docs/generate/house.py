@@ -92,7 +92,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_303,
+        7_307,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -101,7 +101,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_805,
+        8_807,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_660),
     "turns": Product(

@@ -14,9 +14,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index import static_model
 from toolscout.index.languages import BUNDLED_LANGUAGES, SHARES
-from toolscout.index.static_model import BUNDLED_MODEL
+from toolscout.index.static_model import BUNDLED_MODEL, load
 from toolscout.index.words import Words, WordTables
 
 faiss.omp_set_num_threads(1)
@@ -52,10 +51,9 @@ class Embedder(WordTables):
 
     def __init__(self, source: str | Path = BUNDLED_MODEL) -> None:
         """Load a model2vec model from a folder, or from the hub as OWNER/NAME@COMMIT."""
-        model = static_model.load(source)
-        self._rows: NDArray = model.embedding
-        self._mapping: NDArray | None = model.token_mapping
-        self._weights: NDArray | None = model.weights
+        model = load(source)
+        self._rows, self._mapping = model.embedding, model.token_mapping
+        self._weights = model.weights
         is_bundled = Path(source) == BUNDLED_MODEL and BUNDLED_LANGUAGES.is_dir()
         super().__init__(
             model.tokenizer, model.unk_token_id, BUNDLED_LANGUAGES if is_bundled else None

@@ -148,9 +148,9 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     must_know = is_name and compiled_here is None  # of a digest, callers send the tools instead
     if must_know and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")
-    digest, raw = loading.result() if loading.done() else (compiled_here, None)
-    if raw is not None and compiled_here is not None:  # another process has changed the tools
-        digest, raw = compiled_here, None  # they answer until the new ones are complete
+    # Tools that another process has changed answer as they were until the new ones are complete.
+    is_answer = loading.done() and (compiled_here is None or loading.result()[1] is None)
+    digest, raw = loading.result() if is_answer else (compiled_here, None)
     if raw is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
         raw_hash = sha256(raw).digest()

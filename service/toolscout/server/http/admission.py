@@ -80,7 +80,8 @@ class Admission:
         self._max_lag = max_lag_ms / 1_000
         self._slots = Shares(max_in_flight)
         self._bytes = Shares(max_bytes)
-        self._measured = deque([0.0] * PROBES, PROBES)
+        self.measured = deque([0.0] * PROBES, PROBES)
+        """By how many seconds the latest probes were late."""
         self._reading: Counter[str] = Counter()
         self._backlog_kib: dict[str, float] = {}
         """Unknown tools that are being read and scanned, by tenant."""
@@ -103,11 +104,7 @@ class Admission:
     @property
     def lag(self) -> float:
         """How late the event loop has run lately, in seconds."""
-        return sum(self._measured) / PROBES
-
-    def measure(self, late: float) -> None:
-        """Count one measurement, in seconds."""
-        self._measured.append(late)
+        return sum(self.measured) / PROBES
 
     @property
     def in_flight(self) -> int:
@@ -122,7 +119,7 @@ class Admission:
         """Give a new request a slot, or return the reason for a refusal."""
         sends_most = self._slots.ask(tenant)
         # A probe that is overdue takes the place of the oldest.
-        lag = max(self.lag, self.lag + (self._late(perf_counter()) - self._measured[0]) / PROBES)
+        lag = max(self.lag, self.lag + (self._late(perf_counter()) - self.measured[0]) / PROBES)
         if lag > (self._max_lag if sends_most else PATIENCE * self._max_lag):
             return "loop_lag"
         is_first = not self.in_flight
@@ -169,7 +166,7 @@ class Admission:
 
     def _probe(self) -> None:
         now = perf_counter()
-        self.measure(max(0.0, self._late(now)))
+        self.measured.append(max(0.0, self._late(now)))
         self._busy, self._busy_since = 0.0, now
         self._due = now + PROBE_S
         self._timer = asyncio.get_running_loop().call_later(PROBE_S, self._probe)
