@@ -7,7 +7,8 @@ import pytest
 
 from tests.turns.flows import DONE, Model
 from tests.turns.shapes import BY_NAME, Json
-from toolscout.client.known import recognised
+from toolscout.client.known import known_as, offer_of
+from toolscout.client.offer import MAX_MADE
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.config import ApiConfig
 
@@ -20,16 +21,39 @@ def numbered(count: int) -> list[Json]:
 
 def test_equal_lists_are_one_that_no_caller_has():
     mine = numbered(3)
-    known = recognised(mine)
+    known = known_as(mine)
     assert known == mine
-    assert recognised(numbered(3)) is known
+    assert known_as(numbered(3)) is known
     assert not any(one is other for one, other in zip(known, mine, strict=True))
+    assert offer_of(mine).everything == tuple(mine)
+    assert all(one is other for one, other in zip(offer_of(mine).everything, mine, strict=True))
 
 
 @pytest.mark.parametrize("odd", [("a", "tuple"), {1: "a number as a key"}, object()])
-def test_what_json_would_change_is_left_as_it_is(odd):
-    mine = [{"name": "a", "description": "b", "parameters": odd}]
-    assert recognised(mine) is mine
+def test_what_json_would_change_is_not_known(odd):
+    assert known_as([{"name": "a", "description": "b", "parameters": odd}]) is None
+
+
+def test_what_a_hook_does_to_a_tool_reaches_no_other_call(flow):
+    sent: list[str] = []
+
+    def hooked(request: Json) -> Json:
+        function = request["tools"][1]["function"]
+        sent.append(function["description"])
+        function["description"] += " CHANGED"
+        return OPENAI.response(DONE)
+
+    for _ in range(3):
+        request = OPENAI.request("please", numbered(20), **OPENAI.forcing("tool_7"))
+        flow().complete(request, hooked)
+    assert sent == ["Does the thing of number 7"] * 3
+
+
+def test_an_offer_remembers_few_things():
+    offer = offer_of(numbered(3))
+    for number in range(100):
+        assert offer.once(number, [number].copy) == [number]
+    assert len(offer._made) <= MAX_MADE
 
 
 def test_a_tool_that_its_caller_changes_is_sent_as_it_is_now(flow):

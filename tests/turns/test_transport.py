@@ -58,6 +58,22 @@ def test_an_sdk_gets_the_call_of_a_found_tool(upstream, service, model, interfac
     assert model.seen(agent.shape)[:2] == [first, [*first, "send_email"]]
 
 
+def test_a_closed_transport_sends_nothing(upstream, service):
+    transport = Transport(service.url)
+    transport.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        transport.handle_request(httpx2.Request("GET", f"{upstream.url}/v1/models"))
+    assert upstream.requests == []
+
+
+def test_an_inner_transport_may_be_for_both_kinds_of_code(service):
+    body = json.dumps(asked(OPENAI)).encode()
+    inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json={"choices": []}))
+    with httpx2.Client(transport=Transport(service.url, inner=inner)) as client:
+        url, headers = "http://127.0.0.1:9/v1/chat/completions", dict([JSON_KIND])
+        assert client.post(url, content=iter([body]), headers=headers).json() == {"choices": []}
+
+
 def test_a_stream_of_gemini_as_an_array_is_passed_on_as_it_comes(service):
     answer = b'[{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}\n]\n'
     with (

@@ -287,9 +287,11 @@ async def _read_body(response: httpcore2.Response, encoding: str, body: bytearra
     """Append the content of an answer, decoded, to a body of at most a megabyte."""
     if encoding not in ENCODINGS:
         raise AnswerError("unsupported content encoding")
-    packed = zlib.decompressobj(GZIP) if encoding == "gzip" else None
+    packed = None
     try:
         async for piece in response.aiter_stream():
+            if packed is None and encoding == "gzip":  # an empty answer has not even a head
+                packed = zlib.decompressobj(GZIP)
             body += piece if packed is None else packed.decompress(piece, MAX_BYTES + 1)
             if len(body) > MAX_BYTES:
                 raise AnswerError(f"answer longer than {MAX_BYTES} bytes")

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from toolscout.client.known import offer_of, recognised
+from toolscout.client.known import known_as
 from toolscout.client.offer import Offer
 from toolscout.common.lru import Lru
 from toolscout.contract.bounds import MAX_NAME_CHARS
@@ -53,9 +53,10 @@ class Encoder:
         if self._redact is not None:  # whose answer may depend on who asks
             return self._written_anew(offer, deadline)
         if (encoded := self._of_offers.get(offer)) is None:
-            known = offer if offer.is_known else offer_of(recognised([*offer.by_name.values()]))
-            encoded = self._of_offers.get(known) or self._written_anew(known, deadline)
-            self._of_offers[known] = encoded
+            known = None if offer.is_known else known_as([*offer.by_name.values()])
+            whole = offer if known is None else known.offer
+            encoded = self._of_offers.get(whole) or self._written_anew(whole, deadline)
+            self._of_offers[offer] = self._of_offers[whole] = encoded
         return encoded
 
     def _written_anew(self, offer: Offer, deadline: float) -> tuple[bytes, bytes]:

@@ -42,19 +42,27 @@ def keep(written: bytes, tools: list[Any]) -> KnownTools:
     return known
 
 
-def recognised(tools: list[Any]) -> list[Any]:
-    """Return known tools that equal those of a caller, whose own objects may change at any time."""
+def known_as(tools: list[Any]) -> KnownTools | None:
+    """Return known tools that equal those of a caller; None for what JSON would change.
+
+    They are nobody's: a caller who got them could change them for all others.
+    """
     if isinstance(tools, KnownTools) or {*map(type, tools)} != {dict}:
-        return tools
+        return None
     with suppress(Exception):  # some are no JSON
         written = msgspec.json.encode(tools)
         if (known := find(written)) is not None:
             return known
         decoded = msgspec.json.decode(written)
-        return keep(written, decoded) if decoded == tools else tools
-    return tools
+        return keep(written, decoded) if decoded == tools else None
+    return None
 
 
 def offer_of(tools: list[Any]) -> Offer:
-    """Return what a list of tools offers."""
-    return tools.offer if isinstance(tools, KnownTools) else Offer(tools)
+    """Return what a list offers: its own tools, and what was made of equal ones."""
+    if isinstance(tools, KnownTools):
+        return tools.offer
+    offer = Offer(tools)
+    if (known := known_as(tools)) is not None:
+        offer.share(known.offer)
+    return offer

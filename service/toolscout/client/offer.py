@@ -20,7 +20,7 @@ from toolscout.tools import shapes
 
 T = TypeVar("T")
 
-MAX_MADE = 32
+MAX_MADE = 12
 """Things that an offer remembers of its tools."""
 
 MARKER = "cache_control"
@@ -102,10 +102,15 @@ class Offer:
         found: T | None = self._made.get(what)
         if found is not None:
             return found
-        if len(self._made) == MAX_MADE:  # callers of one list may have had different tools refused
+        made = make()
+        if len(self._made) >= MAX_MADE:  # callers of one list may have had different tools refused
             self._made.clear()
-        self._made[what] = made = make()
+        self._made[what] = made
         return made
+
+    def share(self, other: "Offer") -> None:
+        """Share what is made once with an offer of tools that equal these."""
+        self._made = other._made
 
     @property
     def everything(self) -> tuple[Any, ...]:

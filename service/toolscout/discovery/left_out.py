@@ -101,7 +101,9 @@ class LeftOut:
                 self._judged.put(key, judged)
             refused |= judged
         gone = frozenset(refused.difference(forced))
-        return offer.once(("without", gone), lambda: offer.without(gone)) if gone else offer
+        if not gone or not offer.is_known:  # what a caller owns is not shared with others
+            return offer.without(gone)
+        return offer.once(("without", gone), lambda: offer.without(gone))
 
     def _judge(self, interface: str, offer: Offer) -> Iterator[str]:
         for name, tool in offer.by_name.items():

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, get_args
 
 from toolscout.client import events
-from toolscout.client.known import offer_of, recognised
+from toolscout.client.known import offer_of
 from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout
@@ -164,7 +164,7 @@ class Preparation:
     def _begin(self, request: Json, session: str | None, upstream: Upstream) -> Turn | Json:
         strategy, scope = self.config.strategy, upstream.scope
         provider = provider_named(upstream.interface)
-        tools = recognised(provider.tools(request))
+        tools = provider.tools(request)
         if strategy == "passthrough" or provider.passes(request):
             return request
         previous = provider.previous(request)

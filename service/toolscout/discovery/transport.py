@@ -36,7 +36,7 @@ from toolscout.discovery.exchange import (
     unread_bytes,
 )
 from toolscout.discovery.flow import AsyncToolDiscovery, ToolDiscovery, answer_to
-from toolscout.discovery.pieces import Blocking, Body, Pieces, in_turns, joined, run
+from toolscout.discovery.pieces import Blocking, Body, Pieces, in_turns, joined, result_of, run
 from toolscout.discovery.providers import Json
 from toolscout.discovery.providers.fields import encode
 from toolscout.discovery.turn import Turn
@@ -71,10 +71,12 @@ class _Exchanges:
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request; the response is open and not read."""
-        transport = self._client._transport_for_url(request.url)
-        if isinstance(transport, httpx2.AsyncBaseTransport):
-            return await transport.handle_async_request(request)
-        return transport.handle_request(request)
+        if self._client.is_closed:
+            raise RuntimeError("the transport has been closed")
+        transport: Any = self._client._transport_for_url(request.url)
+        waits = self.discovery.waits
+        send = transport.handle_async_request if waits else transport.handle_request
+        return await result_of(send(request))
 
     async def _exchange(self, request: httpx2.Request) -> Exchange | None:
         """Read a request; None if it cannot be searched. An event loop reads none that is large."""

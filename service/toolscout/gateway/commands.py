@@ -7,9 +7,10 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from tempfile import TemporaryDirectory
-from time import sleep
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -31,8 +32,9 @@ MAX_HELD_BYTES = 48 * 1024 * 1024
 
 FAILED = 1
 
-ANEW_S = 1.0
-"""Seconds before a worker is started in place of one that has ended by itself."""
+START_S, ANEW_S = 10.0, 1.0
+"""Seconds in which a worker that fails is one that cannot start, and those before another is
+started in place of one that has ended by itself."""
 
 SELECTOR = "http://127.0.0.1:8080"
 
@@ -102,8 +104,8 @@ def proxy(parsed: argparse.Namespace) -> int:
     settings = load_serving(vars(parsed))
     check_key(parsed.host, KEY, os.environ.get(KEY) or None, insecure=settings.insecure)
     _log_to_stderr()
-    with TemporaryDirectory() as figures:
-        if parsed.workers > 1:  # read by the library when it is loaded
+    with TemporaryDirectory() if parsed.workers > 1 else nullcontext() as figures:
+        if figures is not None:  # read by the library when it is loaded
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = figures
         server = _server(parsed, settings)  # what is wrong is said here, before anything listens
         sockets = [listen(parsed.host, parsed.port, "set another by --port")]
@@ -118,8 +120,9 @@ def proxy(parsed: argparse.Namespace) -> int:
 def _run_workers(count: int, serve: Callable[[], int]) -> int:
     """Serve in forks of this process until it gets a signal, which ends them all.
 
-    One that ends by itself is replaced; one that cannot start ends the others.
+    One that ends by itself is replaced; one that cannot start, at the beginning, ends the others.
     """
+    logger, began = logging.getLogger("toolscout.proxy"), monotonic()
     started: set[int] = set()
     signals = (signal.SIGTERM, signal.SIGINT)
     status: list[int] = []
@@ -127,7 +130,8 @@ def _run_workers(count: int, serve: Callable[[], int]) -> int:
     def end(*_: object) -> None:
         status.append(0)
         for process in started:
-            os.kill(process, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(process, signal.SIGTERM)
 
     def worker() -> NoReturn:
         for each in signals:
@@ -136,6 +140,8 @@ def _run_workers(count: int, serve: Callable[[], int]) -> int:
         code = FAILED
         try:
             code = serve()
+        except Exception:
+            logger.exception("a worker could not go on")
         finally:
             os._exit(code)
 
@@ -148,11 +154,13 @@ def _run_workers(count: int, serve: Callable[[], int]) -> int:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
         process, ended = os.wait()
         started.discard(process)
-        if not status and os.waitstatus_to_exitcode(ended) == FAILED:
+        if status:
+            continue
+        logger.error("worker %d has ended", process)
+        if os.waitstatus_to_exitcode(ended) == FAILED and monotonic() < began + START_S:
+            status.append(FAILED)
             end()
-            status.insert(0, FAILED)
-        elif not status:
-            logging.getLogger("toolscout.proxy").error("worker %d has ended", process)
+        else:
             sleep(ANEW_S)
     return status[0]
 

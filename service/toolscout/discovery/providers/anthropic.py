@@ -166,10 +166,9 @@ class AnthropicStream(BlockStream):
         index = self._same_index
         return bool(index and b'"text_delta"' in raw and index.search(raw)) and not self._waiting
 
-    def _collect_passed(self) -> None:
-        for data in self._passed() if self._texts else ():
-            index = data.get(self.index_key)
-            self._add(self._parts.setdefault(index, {}), mapping(data.get("delta")), index)
+    def _collect_text(self, data: Json) -> None:
+        index = data.get(self.index_key)
+        self._add(self._parts.setdefault(index, {}), mapping(data.get("delta")), index)
 
     def _show(self, event: Event) -> bytes:
         shown = super()._show(event)
@@ -179,7 +178,6 @@ class AnthropicStream(BlockStream):
         return shown
 
     def _handle(self, event: Event) -> bytes:
-        self._collect_passed()
         self._same_index = None
         if event.kind == self.message_start:
             self._id = str(mapping((event.data or {}).get("message")).get("id") or "")

@@ -26,7 +26,8 @@ _TEXTS = {"thinking": "thinking", "reasoning.text": "text", "reasoning.summary":
 
 _MORE = re.compile(
     rb'"(?:tool_calls|function_call|finish_reason|role|usage|error)"\s*:\s*[^\sn]'
-    rb'|"content"\s*:\s*(?:""|null)|"delta"\s*:\s*\{\s*\}|\[DONE\]'
+    rb'|"content"\s*:\s*null|"(?:content|reasoning_content|reasoning|refusal)"\s*:\s*""'
+    rb'|"delta"\s*:\s*(?:\{\s*\}|null)|\[DONE\]'
 )
 """What an event has that is more than a text; quotes within a text have a backslash before them."""
 
@@ -95,7 +96,6 @@ class OpenAIStream(Stream):
 
     def _handle(self, event: Event) -> bytes:
         data = event.data
-        self._collect_passed()
         if event.kind == DONE:
             self._held.append(event)
             return b""
@@ -120,15 +120,14 @@ class OpenAIStream(Stream):
 
     def _is_text(self, raw: bytes) -> bool:
         """Whether it says something under the client's id, with nothing of a call or an end."""
-        if not self._id_written and isinstance(self._id, str):
+        if not self._id_written and self._id and isinstance(self._id, str):
             self._id_written = encode(self._id)
         is_own = self._id_written and self._id_written in raw and not self._held
         return bool(is_own) and not _MORE.search(raw) and b'"delta"' in raw
 
-    def _collect_passed(self) -> None:
-        for data in self._passed() if self._texts else ():
-            for choice in mappings(data.get("choices")):
-                self._collect(mapping(choice.get("delta")))
+    def _collect_text(self, data: Json) -> None:
+        for choice in mappings(data.get("choices")):
+            self._collect(mapping(choice.get("delta")))
 
     def _choice(self, choice: Json) -> Json | None:
         """Remove pieces of searches from a choice; None if nothing is left."""

@@ -2,7 +2,6 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -10,12 +9,22 @@ import msgspec
 from toolscout.client.log import logger
 from toolscout.common.lru import Lru
 from toolscout.discovery.providers.calls import call_in, called_through, is_other, with_calls
-from toolscout.discovery.providers.fields import Json, add, encode, mapping, object_of
+from toolscout.discovery.providers.fields import (
+    UNREADABLE,
+    Json,
+    add,
+    encode,
+    mapping,
+    object_of,
+)
 
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 LONGEST_END = 4
 """Bytes of the longest end of an event."""
 
+
+MOST_TEXTS = 256
+"""Events that are passed on before they are decoded together: a millisecond's work."""
 
 DONE = "[DONE]"
 """The last event of OpenAI's chat completions, which is no JSON."""
@@ -126,9 +135,12 @@ class Stream:
         out = b""
         for raw in self._splitter.cut(chunk):
             if self._is_text(raw):
-                self._texts.append(raw)
                 out += raw
+                self._texts.append(raw)
+                if len(self._texts) == MOST_TEXTS:
+                    self._collect_passed()
                 continue
+            self._collect_passed()
             event = self._splitter.read(raw)
             try:
                 out += self._handle(event)
@@ -141,10 +153,21 @@ class Stream:
         """Whether an event certainly has but a text, which the client gets as it came."""
         return False
 
-    def _passed(self) -> Iterator[Json]:
-        """Decode the events that were passed on, each once, when their texts are needed."""
+    def _collect_passed(self) -> None:
+        """Record the texts of the events that were passed on."""
+        if not self._texts:
+            return
         passed, self._texts = self._texts, []
-        return (event.data for event in map(self._splitter.read, passed) if event.data)
+        written = [raw.partition(b"data:")[2] for raw in passed]
+        try:
+            read = msgspec.json.decode(b"[%b]" % b",".join(written), type=list[dict[str, Any]])
+        except UNREADABLE:  # some is no JSON, or more than one line
+            read = [event.data or {} for event in map(self._splitter.read, passed)]
+        for data in read:
+            self._collect_text(data)
+
+    def _collect_text(self, data: Json) -> None:
+        """Record what such an event says."""
 
     @abstractmethod
     def response(self) -> Json:

@@ -226,7 +226,7 @@ async def compiled(
 
 
 async def completed(service: Service, trace: Trace, raw: bytes) -> Catalog:
-    """Return the same as `compiled`, and with its vectors unless these take as long again.
+    """Return the same as `compiled`, with its vectors unless both together take too long.
 
     So a list that was registered is searched by all it has, and the one before it until then.
     """
@@ -299,13 +299,21 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
 
 
 def _remember(service: Service, space: str, name: str, whole: str, job: CompileJob) -> None:
-    """Remember the digest of what a key sees of a catalog, once that is complete."""
+    """Remember the digest of what a key sees of a catalog, once that is complete.
+
+    What was there before answers until then, and no longer if it can never be complete.
+    """
+    before = service.named.get((space, name))
 
     def ended(complete: "asyncio.Future[Catalog]") -> None:
-        if complete.cancelled() or complete.exception() is not None:
-            service.named.pop((space, name))  # what was there before answers no longer
-        else:
+        if service.named.get((space, name)) != before:
+            return  # it was changed here meanwhile
+        if complete.cancelled() or isinstance(complete.exception(), Overloaded):
+            return  # the next search starts it again
+        if complete.exception() is None:
             service.named.put((space, name), (whole, job.listing.result().digest), 1)
+        else:
+            service.named.pop((space, name))
 
     job.complete.add_done_callback(ended)
 
