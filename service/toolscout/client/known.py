@@ -12,9 +12,9 @@ import msgspec
 from toolscout.client.offer import Offer
 from toolscout.common.lru import Lru
 
-KNOWN_BYTES, LEAST_BYTES, DECODED = 64 << 20, 64 << 10, 6
+KNOWN_BYTES, LEAST_BYTES, DECODED = 64 << 20, 64 << 10, 9
 """Bytes in memory of the known tools, about, those that a short list counts as, and how many one
-byte of JSON takes: a thousand lists at most."""
+byte of JSON takes, with what is sent of it: a thousand lists at most."""
 
 
 class KnownTools(list[Any]):
