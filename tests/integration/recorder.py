@@ -20,6 +20,7 @@ class Recorder(CustomLogger):
     async def async_log_success_event(self, kwargs, response_obj, start_time, end_time):
         metadata = kwargs["litellm_params"]["metadata"] or {}
         charge = {"key": metadata.get("user_api_key"), "cost": kwargs.get("response_cost")}
+        charge["asked"] = str(kwargs.get("messages"))
         with Path(os.environ["RECORDED"]).open("a") as out:
             out.write(json.dumps(charge) + "\n")
 
