@@ -92,7 +92,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_307,
+        7_311,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -101,7 +101,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_812,
+        8_809,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_670),
     "turns": Product(
@@ -114,7 +114,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_515,
+        3_516,
     ),
     "commands": Product(
         "questions, logs, flags",

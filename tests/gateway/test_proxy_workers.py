@@ -68,3 +68,14 @@ def test_workers_share_a_port_and_one_that_dies_is_replaced(upstream, service):
         assert server.wait() == 0
         assert f"worker {dead} has ended" in server.stderr
     assert len(upstream.requests) == 7
+
+
+def test_workers_end_with_a_proxy_that_is_killed(upstream, service):
+    flags, fresh = ("--workers", "2"), {"before": ("env",)}
+    with proxy(f"{upstream.url}/v1", *flags, selector=service.url, **fresh) as server:
+        until(lambda: len(workers_of(server)) == 2)
+        ask(server, 1)
+        workers = workers_of(server)
+        server.signal(signal.SIGKILL)
+        server.wait()
+        until(lambda: not any(Path(f"/proc/{worker}/cmdline").exists() for worker in workers))

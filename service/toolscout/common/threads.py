@@ -99,6 +99,9 @@ def any_running() -> bool:
 _M_ARENA_MAX = -8
 
 
+_PR_SET_PDEATHSIG = 1
+
+
 def use_one_arena() -> None:
     """Share one heap between all threads, where the library is glibc; call before there are any.
 
@@ -107,3 +110,9 @@ def use_one_arena() -> None:
     if sys.platform == "linux":
         with suppress(AttributeError, OSError):
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
+def end_with_parent(how: int) -> None:
+    """Get a signal when the parent process ends, however it does; on Linux alone."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, how)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 
 from toolscout.common.addresses import listen
+from toolscout.common.threads import end_with_parent
 from toolscout.errors import ConfigurationError, InvalidArgument
 from toolscout.settings import Settings
 from toolscout.settings_sources import load_serving
@@ -134,6 +135,7 @@ def _run_workers(count: int, serve: Callable[[], int]) -> int:
                 os.kill(process, signal.SIGTERM)
 
     def worker() -> NoReturn:
+        end_with_parent(signal.SIGTERM)
         for each in signals:
             signal.signal(each, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)

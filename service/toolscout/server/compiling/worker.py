@@ -8,7 +8,6 @@ Work is a function of the worker and further arguments, sent by reference. What 
 reply; a generator replies several times.
 """
 
-import ctypes
 import os
 import pickle
 import signal
@@ -24,7 +23,7 @@ from typing import Any
 import msgspec
 
 from toolscout.common.lru import Lru
-from toolscout.common.threads import FairPool, use_one_arena
+from toolscout.common.threads import FairPool, end_with_parent, use_one_arena
 from toolscout.engine import Engine
 from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
@@ -58,7 +57,6 @@ NAME_BYTES = 120
 
 _encode = msgspec.json.Encoder().encode
 
-_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _LEFT_TO_PARENT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -238,8 +236,7 @@ def _portable(error: Exception) -> Exception:
 
 def serve(connection: Connection, engine: Engine, settings: Settings, seed: int = SEED) -> None:
     """Be a worker until the connection ends; signals are left to the serving process."""
-    if sys.platform == "linux":  # it also ends with its parent where it is stopped
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    end_with_parent(signal.SIGKILL)  # also where it is stopped
     for number in _LEFT_TO_PARENT:
         signal.signal(number, signal.SIG_IGN)
     sys.setswitchinterval(SWITCH_S)
