@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ import httpx2
 
 from evals.programs import free_port
 from evals.speed import questions, servers, traffic
+from evals.speed.floor import read_body
 from evals.speed.plan import Plan
 from evals.speed.report import Row
 from toolscout.client import Selector
@@ -35,9 +37,9 @@ _ANSWER = {"id": "c", "choices": [{"index": 0, "message": _MESSAGE, "finish_reas
 _PIECE = {"id": "c", "choices": [{"index": 0, "delta": {"content": "so "}, "finish_reason": None}]}
 
 
-async def model(scope: dict[str, Any], receive: Callable[..., Any], send: Any) -> None:
+async def model(_scope: dict[str, Any], receive: Callable[..., Any], send: Any) -> None:
     """Answer a chat completion, as a stream where that is asked for."""
-    content = await _read(receive) if scope["type"] == "http" else b""
+    content = await read_body(receive)
     streams = b'"stream":true' in content
     kind = b"text/event-stream" if streams else b"application/json"
     head = {"status": 200, "headers": [(b"content-type", kind)]}
@@ -59,7 +61,7 @@ class Relay:
         """Send a request on, and its answer back."""
         self._client = self._client or httpx2.AsyncClient(timeout=None)
         _, port, path = scope["path"].split("/", 2)
-        content = await _read(receive)
+        content = await read_body(receive)
         url = f"http://127.0.0.1:{port}/{path}"
         async with self._client.stream("POST", url, content=content, headers=HEADERS) as answer:
             kind = answer.headers["content-type"].encode()
@@ -71,14 +73,6 @@ class Relay:
 
 
 relay = Relay()
-
-
-async def _read(receive: Callable[..., Any]) -> bytes:
-    content, more = b"", True
-    while more:
-        message = await receive()
-        content, more = content + message.get("body", b""), message.get("more_body", False)
-    return content
 
 
 def measure(plan: Plan) -> Iterator[Row]:
@@ -100,7 +94,7 @@ def measure(plan: Plan) -> Iterator[Row]:
             for question in islice(asked, WARM + CALLS)
         ]
 
-    with servers.toolscout() as service, _application("model") as api:
+    with servers.toolscout() as service, servers.application(f"{__name__}:model") as api:
         selector_url, url = f"http://127.0.0.1:{service.port}", f"http://127.0.0.1:{api.port}{PATH}"
         with httpx2.Client(timeout=None) as plain:
             yield _of_caller("a plain call, 300 tools", plain, url, bodies(300))
@@ -109,10 +103,12 @@ def measure(plan: Plan) -> Iterator[Row]:
                 name = f"through the transport, {count} tools, {earlier} messages before"
                 yield _of_caller(name, client, url, bodies(count, earlier))
         with Selector(selector_url) as selector:
-            known = iter([*islice(asked, WARM + CALLS)])
-            spent = [_spent(lambda: selector.select(next(known), tools)) for _ in range(CALLS)]
+            spent = [_spent(partial(selector.select, q, tools)) for q in islice(asked, CALLS)]
             yield Row("`Selector.select`, 300 known tools", cpu=_mean(spent[WARM:]))
-        with _proxy(selector_url, api.port) as ours, _application("relay") as bare:
+        with (
+            _proxy(selector_url, api.port) as ours,
+            servers.application(f"{__name__}:relay") as bare,
+        ):
             through = f"http://127.0.0.1:{bare.port}/{api.port}{PATH}"
             at_ours = f"http://127.0.0.1:{ours.port}{PATH}"
             for name, earlier in (("300 tools", 0), ("300 tools, 40 messages before", 40)):
@@ -159,15 +155,6 @@ def _spent(work: Callable[[], object]) -> float:
 
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
-
-
-@contextmanager
-def _application(name: str) -> Iterator[servers.Running]:
-    port = free_port()
-    command = ["-m", "uvicorn", f"evals.speed.callers:{name}", "--port", str(port)]
-    command += ["--lifespan", "off", "--no-access-log", "--log-level", "warning"]
-    with servers.listening([sys.executable, *command], port) as running:
-        yield running
 
 
 @contextmanager

@@ -22,27 +22,26 @@ _decode = msgspec.json.Decoder(Envelope).decode
 _ANSWER = b'{"selected_names":[]}'
 
 
-async def app(
-    scope: dict[str, Any],
-    receive: Callable[[], Awaitable[dict[str, Any]]],
-    send: Callable[[dict[str, Any]], Awaitable[None]],
-) -> None:
-    """Answer every request alike."""
-    if scope["type"] == "lifespan":
-        while (await receive())["type"] != "lifespan.shutdown":
-            await send({"type": "lifespan.startup.complete"})
-        await send({"type": "lifespan.shutdown.complete"})
-        return
+async def read_body(receive: Callable[[], Awaitable[dict[str, Any]]]) -> bytes:
+    """Return the whole body of a request."""
     chunks = []
     more = True
     while more:
         message = await receive()
         chunks.append(message.get("body", b""))
         more = message.get("more_body", False)
-    if scope["path"] == "/readyz":
-        digest = ""
-    else:
-        digest = sha256(_decode(b"".join(chunks)).tools).hexdigest()
+    return b"".join(chunks)
+
+
+async def app(
+    scope: dict[str, Any],
+    receive: Callable[[], Awaitable[dict[str, Any]]],
+    send: Callable[[dict[str, Any]], Awaitable[None]],
+) -> None:
+    """Answer every request alike."""
+    content = await read_body(receive)
+    is_probe = scope["path"] == "/readyz"
+    digest = "" if is_probe else sha256(_decode(content).tools).hexdigest()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(_ANSWER)).encode()),

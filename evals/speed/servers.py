@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import urlopen
@@ -49,14 +49,19 @@ def toolscout(*flags: str) -> Iterator[Running]:
 
 
 @contextmanager
-def floor() -> Iterator[Running]:
-    """Yield the floor application on the same uvicorn."""
+def application(path: str) -> Iterator[Running]:
+    """Yield an ASGI application, such as `evals.speed.floor:app`, on the same uvicorn."""
     port = free_port()
-    command = ["-m", "uvicorn", "evals.speed.floor:app", "--port", str(port)]
+    command = ["-m", "uvicorn", path, "--port", str(port), "--lifespan", "off"]
     command += ["--loop", "uvloop", "--http", "httptools", "--no-access-log"]
     command += ["--no-server-header", "--no-date-header", "--log-level", "warning"]
-    with _process([sys.executable, *command], port) as running:
+    with listening([sys.executable, *command], port) as running:
         yield running
+
+
+def floor() -> AbstractContextManager[Running]:
+    """Yield the floor application."""
+    return application("evals.speed.floor:app")
 
 
 def benchmark(*flags: str) -> subprocess.CompletedProcess[str]:

@@ -17,6 +17,9 @@ from tests.turns.shapes import BY_NAME, Said
 OPENAI = BY_NAME["openai"]
 TOOLS = [OPENAI.tool(f"tool_{n}", f"Does the thing of number {n}") for n in range(30)]
 
+FRESH = {"before": ("env",)}
+"""Starts an interpreter of its own, which has not loaded the library of figures yet."""
+
 
 @pytest.fixture
 def upstream() -> Iterator[Peer]:
@@ -47,8 +50,7 @@ def ask(server: Process, number: int) -> None:
 def test_workers_share_a_port_and_one_that_dies_is_replaced(upstream, service):
     metrics = free_port()
     flags = ("--workers", "2", "--metrics-port", str(metrics))
-    fresh = {"before": ("env",)}  # an interpreter that has not loaded the library of figures yet
-    with proxy(f"{upstream.url}/v1", *flags, selector=service.url, **fresh) as server:
+    with proxy(f"{upstream.url}/v1", *flags, selector=service.url, **FRESH) as server:
 
         def searches() -> float:
             text = httpx2.get(f"http://127.0.0.1:{metrics}/metrics").text
@@ -71,8 +73,7 @@ def test_workers_share_a_port_and_one_that_dies_is_replaced(upstream, service):
 
 
 def test_workers_end_with_a_proxy_that_is_killed(upstream, service):
-    flags, fresh = ("--workers", "2"), {"before": ("env",)}
-    with proxy(f"{upstream.url}/v1", *flags, selector=service.url, **fresh) as server:
+    with proxy(f"{upstream.url}/v1", "--workers", "2", selector=service.url, **FRESH) as server:
         until(lambda: len(workers_of(server)) == 2)
         ask(server, 1)
         workers = workers_of(server)

@@ -21,10 +21,10 @@ def numbered(count: int) -> list[Json]:
 
 def test_equal_lists_are_one_that_no_caller_has():
     mine = numbered(3)
-    known = known_as(mine)
-    assert known == mine
-    assert known_as(numbered(3)) is known
-    assert not any(one is other for one, other in zip(known, mine, strict=True))
+    shared = known_as(mine)
+    assert shared == mine
+    assert known_as(numbered(3)) is shared
+    assert not any(one is other for one, other in zip(shared, mine, strict=True))
     assert offer_of(mine).everything == tuple(mine)
     assert all(one is other for one, other in zip(offer_of(mine).everything, mine, strict=True))
 

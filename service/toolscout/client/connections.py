@@ -108,7 +108,6 @@ class Connections:
         self._verify = verify if url.scheme == "https" else False
         self._trust_env = trust_env and not is_loopback(url.host)
         self._warned = False
-        self._client: httpx2.AsyncClient | None = None
         self._pool: httpcore2.AsyncConnectionPool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[Reply]] = set()
@@ -133,14 +132,14 @@ class Connections:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        client, self._client = self._client, None
-        if client is None or self._loop is not asyncio.get_running_loop():
+        pool, self._pool = self._pool, None
+        if pool is None or self._loop is not asyncio.get_running_loop():
             return
         if left := tuple(self._tasks):
             for task in left:
                 task.cancel()
             await asyncio.wait(left, timeout=CLOSE_S)
-        await client.aclose()
+        await pool.aclose()
         for _ in range(2):  # a socket closes one turn of the loop later
             await asyncio.sleep(0)
 
@@ -192,14 +191,14 @@ class Connections:
     def _connected(self) -> httpcore2.AsyncConnectionPool:
         """Return the pool of the running event loop; connections cannot move between loops."""
         loop = asyncio.get_running_loop()
-        if self._client is None or self._pool is None or self._loop is not loop:
+        if self._pool is None or self._loop is not loop:
             self._loop = loop
-            self._client = httpx2.AsyncClient(
+            client = httpx2.AsyncClient(
                 limits=self._limits, verify=self._verify, trust_env=self._trust_env
             )
             # The client knows the proxies of the environment. Its pool is asked directly, which
             # halves the CPU of a call, and gets a network of ours: there is no argument for either.
-            self._pool = self._client._transport_for_url(self.url)._pool  # type: ignore[attr-defined]
+            self._pool = client._transport_for_url(self.url)._pool  # type: ignore[attr-defined]
             self._pool._network_backend = _Network()
         return self._pool
 
@@ -269,15 +268,12 @@ async def _read(response: httpcore2.Response) -> Reply:
     Raises:
         AnswerError: it is too long, or not encoded as was asked for, or as it says.
     """
-    headers = {
-        name.decode("ascii", "replace").lower(): value.decode("latin-1")
-        for name, value in response.headers
-    }
+    headers = {n.decode("latin-1").lower(): v.decode("latin-1") for n, v in response.headers}
     body = bytearray()
     try:
         await _read_body(response, headers.get("content-encoding", "").strip().lower(), body)
     except AnswerError:
-        if 200 <= response.status < 300:
+        if Reply(response.status).is_success:
             raise
         body.clear()
     return Reply(response.status, headers, bytes(body))

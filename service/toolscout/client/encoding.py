@@ -53,10 +53,12 @@ class Encoder:
         if self._redact is not None:  # whose answer may depend on who asks
             return self._written_anew(offer, deadline)
         if (encoded := self._of_offers.get(offer)) is None:
-            known = None if offer.is_known else known_as([*offer.by_name.values()])
-            whole = offer if known is None else known.offer
-            encoded = self._of_offers.get(whole) or self._written_anew(whole, deadline)
-            self._of_offers[offer] = self._of_offers[whole] = encoded
+            tools = [] if offer.is_known or offer.equal else [*offer.by_name.values()]
+            if (equal := known_as(tools)) is not None:
+                offer.share(equal.offer)
+            shared = offer.equal or offer
+            encoded = self._of_offers.get(shared) or self._written_anew(shared, deadline)
+            self._of_offers[offer] = self._of_offers[shared] = encoded
         return encoded
 
     def _written_anew(self, offer: Offer, deadline: float) -> tuple[bytes, bytes]:

@@ -37,9 +37,9 @@ def find(written: bytes) -> KnownTools | None:
 
 def keep(written: bytes, tools: list[Any]) -> KnownTools:
     """Keep tools that were just decoded from these bytes."""
-    known = KnownTools(tools)
-    _KNOWN.put(written, known, max(DECODED * len(written), LEAST_BYTES))
-    return known
+    kept = KnownTools(tools)
+    _KNOWN.put(written, kept, max(DECODED * len(written), LEAST_BYTES))
+    return kept
 
 
 def known_as(tools: list[Any]) -> KnownTools | None:
@@ -51,8 +51,8 @@ def known_as(tools: list[Any]) -> KnownTools | None:
         return None
     with suppress(Exception):  # some are no JSON
         written = msgspec.json.encode(tools)
-        if (known := find(written)) is not None:
-            return known
+        if (equal := find(written)) is not None:
+            return equal
         decoded = msgspec.json.decode(written)
         return keep(written, decoded) if decoded == tools else None
     return None
@@ -63,6 +63,6 @@ def offer_of(tools: list[Any]) -> Offer:
     if isinstance(tools, KnownTools):
         return tools.offer
     offer = Offer(tools)
-    if (known := known_as(tools)) is not None:
-        offer.share(known.offer)
+    if (equal := known_as(tools)) is not None:
+        offer.share(equal.offer)
     return offer

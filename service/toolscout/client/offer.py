@@ -52,6 +52,8 @@ class Offer:
         self._made: dict[Any, Any] = {}
         self.is_known = False
         """Whether all who send these tools get this offer."""
+        self.equal: Offer | None = None
+        """The known offer of equal tools, once it was looked for."""
         self.odd: tuple[int, ...] = ()
         tools = _listed(tools)
         try:
@@ -110,7 +112,7 @@ class Offer:
 
     def share(self, other: "Offer") -> None:
         """Share what is made once with an offer of tools that equal these."""
-        self._made = other._made
+        self._made, self.equal = other._made, other
 
     @property
     def everything(self) -> tuple[Any, ...]:
@@ -149,7 +151,7 @@ class Offer:
             return self
         left = copy.copy(self)
         left._by_name, left.names, left._named = kept, tuple(kept), tuple(kept.values())
-        left._made = {}
+        left._made, left.equal = {}, None
         return left
 
     def pick(self, names: Iterable[str]) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 BUNDLED_MODEL = Path(__file__).parent.parent / "model"
 
 UNKNOWN = "[UNK]"
-"""The token of the bundled model that stands for none."""
+"""The token for what the bundled model does not know."""
 
 
 class Model(NamedTuple):
@@ -36,9 +36,9 @@ def load(source: str | Path) -> Model:
         return Model(rows, tokenizer, tokenizer.token_to_id(UNKNOWN))
     from model2vec import StaticModel
 
-    found = StaticModel.from_pretrained(_folder(source), force_download=False)
-    about = found.unk_token_id, found.token_mapping, found.weights
-    return Model(found.embedding, found.tokenizer, *about)
+    model = StaticModel.from_pretrained(_folder(source), force_download=False)
+    about = model.unk_token_id, model.token_mapping, model.weights
+    return Model(model.embedding, model.tokenizer, *about)
 
 
 def _folder(source: str | Path) -> str | Path:

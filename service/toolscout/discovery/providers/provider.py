@@ -121,8 +121,8 @@ class Provider:
 
     def tools(self, request: Json) -> list[Any]:
         """Return the tools of a request, unchanged, built-ins among them."""
-        given = request.get("tools") or []
-        return given if isinstance(given, list) else list(given)
+        tools = request.get("tools") or []
+        return tools if isinstance(tools, list) else list(tools)
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
         """Return the request with other tools; without any, no key, because `[]` is refused."""
