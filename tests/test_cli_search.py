@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ZENITH
-from tests.support import TOOLS, Process, crowd, toolscout
+from tests.support import TOOLS, Process, crowd, ran, toolscout
 from toolscout.cli import main
 
 
@@ -124,6 +124,14 @@ def test_a_limit_names_its_setting_which_holds_here_too(
     monkeypatch.setenv("TOOLSCOUT_MAX_TOOLS", "many")
     assert main(["search", "gadget_17_spin", "--tools", str(path)]) == 2
     assert "TOOLSCOUT_MAX_TOOLS" in capsys.readouterr().err
+
+
+def test_a_search_imports_nothing_that_only_others_need(offered: str):
+    script = "import sys; from toolscout.cli import main; main(); print(*sys.modules)"
+    done = ran([sys.executable, "-c", script, "search", "forecast", "--tools", offered])
+    unneeded = {"asyncio", "rapidfuzz", "toolscout.evaluation", "toolscout.gateway", "uvicorn"}
+    assert done.stdout.startswith("get_weather\n")
+    assert unneeded.isdisjoint(done.stdout.split())
 
 
 def test_a_terminal_is_told_what_takes_more_than_a_second(tmp_path: Path):

@@ -1,8 +1,9 @@
 """The command line of the service, the proxy, the MCP gateway and a search."""
 
 import argparse
+import atexit
+import gc
 import os
-import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +11,12 @@ from typing import Any
 
 from toolscout import __version__
 from toolscout.errors import ConfigurationError, ToolscoutError
-from toolscout.evaluation import commands as evaluation
-from toolscout.gateway import commands as proxy
-from toolscout.gateway.mcp import commands as mcp
 from toolscout.searching import add_search_arguments, search
 from toolscout.settings import BY_NAME, SETTINGS, Settings
 from toolscout.settings_sources import load, redacted
 from toolscout.terminal import USAGE, YELLOW, Parser, as_json, complain
+
+Run = Callable[[argparse.Namespace], int]
 
 OK, NOTHING = 0, 1
 
@@ -30,8 +30,13 @@ EXITS = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
-    commands = parser()
+    """Run one command, by default that of this process; returns the exit status."""
+    is_search = (sys.argv[1:] if arguments is None else arguments)[:1] == ["search"]
+    if is_search and arguments is None:
+        # Collecting what is loaded and soon ends with the process would take a sixth of its time.
+        gc.disable()
+        atexit.register(gc.freeze)
+    commands = parser(only_search=is_search)
     if "_ARGCOMPLETE" in os.environ:  # a shell requests completions
         import argcomplete
 
@@ -92,15 +97,8 @@ def _check_config(parsed: argparse.Namespace) -> int:
 
 
 def _copy_store(parsed: argparse.Namespace) -> int:
-    from toolscout.state.sqlite_file import back_up
-
-    files = _store_file(parsed), parsed.file
-    back_up(*(reversed(files) if parsed.is_restored else files))
-    return OK
-
-
-def _store_file(parsed: argparse.Namespace) -> Path:
     from toolscout.state.opening import sqlite_path
+    from toolscout.state.sqlite_file import back_up
 
     path = sqlite_path(_settings(parsed).store)
     if path is None:
@@ -108,16 +106,14 @@ def _store_file(parsed: argparse.Namespace) -> Path:
             "store: only sqlite:PATH is backed up here; "
             "Redis and PostgreSQL have their own means, memory has none"
         )
-    return path
+    back_up(*((parsed.file, path) if parsed.is_restored else (path, parsed.file)))
+    return OK
 
 
 def _openapi(parsed: argparse.Namespace) -> int:
     from toolscout.server.openapi.document import as_yaml, document
 
-    if parsed.json:
-        print(as_json(document()))
-    else:
-        sys.stdout.write(as_yaml())
+    sys.stdout.write(f"{as_json(document())}\n" if parsed.json else as_yaml())
     return OK
 
 
@@ -126,6 +122,8 @@ def _help(parsed: argparse.Namespace) -> int:
 
 
 def _version(parsed: argparse.Namespace) -> int:
+    import platform
+
     if parsed.json:
         print(as_json({"version": __version__, "python": platform.python_version()}))
     else:
@@ -156,16 +154,17 @@ def _settings(parsed: argparse.Namespace) -> Settings:
     return load(vars(parsed), config=parsed.config)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; completion and docs/cli.md are made from it."""
+def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
+    """Return the parser of all commands; completion and docs/cli.md are made from it.
+
+    With `only_search` it has one command, so that the modules of the others are not imported.
+    """
     statuses = "; ".join(f"{status}: {text}" for status, text in EXITS.items())
     whole = Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
     whole.add_argument("-v", "--version", action="version", version=__version__)
-    commands = whole.add_subparsers(required=True, metavar="COMMAND")
+    commands = whole.add_subparsers(required=True, metavar="COMMAND", prog=whole.prog)
 
-    def command(
-        name: str, run: Callable[[argparse.Namespace], int], about: str, extra: str = "server"
-    ) -> Any:
+    def command(name: str, run: Run, about: str, extra: str = "server") -> Any:
         shown = f"{about[0].upper()}{about[1:]}."
         added = commands.add_parser(name, help=about, description=shown)
         # A view, so that it contains flags that are added later.
@@ -173,6 +172,17 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run, extra=extra, flags=flags, command=added)
         return added
 
+    if not only_search:
+        _add_service(command)
+    add_search_arguments(command("search", search, "search a file of tools"))
+    if not only_search:
+        _add_others(command)
+    for one in commands.choices.values():
+        _add_defaults(one)
+    return whole
+
+
+def _add_service(command: Callable[..., Any]) -> None:
     serve = command("serve", _serve, "run the service")
     check = command("check-config", _check_config, "show the effective settings")
     check.add_argument("--json", action="store_true", help="as JSON")
@@ -181,7 +191,12 @@ def parser() -> argparse.ArgumentParser:
         for setting in SETTINGS:
             _add_setting(one, setting)
 
-    add_search_arguments(command("search", search, "search a file of tools"))
+
+def _add_others(command: Callable[..., Any]) -> None:
+    from toolscout.evaluation import commands as evaluation
+    from toolscout.gateway import commands as proxy
+    from toolscout.gateway.mcp import commands as mcp
+
     about = "judge by questions with known answers which tools are selected"
     evaluation.add_evaluate_arguments(command("evaluate", evaluation.evaluate, about))
     about = "find tools that are hard to tell apart, to find or to call"
@@ -219,9 +234,6 @@ def parser() -> argparse.ArgumentParser:
     asked.add_argument("about", nargs="*", metavar="COMMAND", help="which; all of them if none")
     complete = command("completion", _completion, "print completion for a shell")
     complete.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
-    for one in commands.choices.values():
-        _add_defaults(one)
-    return whole
 
 
 def _add_defaults(command: argparse.ArgumentParser) -> None:

@@ -8,8 +8,7 @@ from toolscout import Engine
 from toolscout.index.embedder import QueryVectors
 from toolscout.index.pattern_vectors import Pattern, pack, pack_text, read_pattern, unpack
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.indexes import prior_of
-from toolscout.learning.prior import CAP, HALF_LIFE_S, STALE_S, LearnedIndex
+from toolscout.learning.prior import CAP, HALF_LIFE_S, STALE_S, LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Prior
 from toolscout.ranking.pipeline import rank
 from toolscout.text.query import Query, analyse

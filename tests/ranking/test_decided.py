@@ -10,8 +10,7 @@ from toolscout import Engine
 from toolscout.contract.requests import Filters
 from toolscout.index.pattern_vectors import pack_text, unpack
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.indexes import prior_of
-from toolscout.learning.prior import LearnedIndex
+from toolscout.learning.prior import LearnedIndex, prior_of
 from toolscout.ranking import pipeline
 from toolscout.ranking.ask import Ask, Learned, Prior
 from toolscout.ranking.explain import explain

@@ -9,8 +9,8 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.compile import example_texts
 from toolscout.index.embedder import Embedder
 from toolscout.index.pattern_vectors import read_pattern
-from toolscout.learning.indexes import index_of_examples, prior_of
-from toolscout.learning.prior import LearnedIndex
+from toolscout.learning.experience import Experience
+from toolscout.learning.prior import LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Prior
 from toolscout.ranking.pipeline import rank
 from toolscout.ranking.scorers import learning_gains
@@ -59,3 +59,8 @@ def judged(catalog: Catalog, embedder: Embedder | None) -> Catalog:
         ranking = rank(catalog, Ask(pattern=text), embedder, prior=without)
         gained += learning_gains(ranking).get(catalog.names[row], 0.0)
     return replace(catalog, examples_gain=gained)
+
+
+def index_of_examples(catalog: Catalog) -> LearnedIndex:
+    """Return an index of what a catalog's tools say by examples alone."""
+    return LearnedIndex([(name, "") for name in catalog.names], Experience(), 0.0, catalog)

@@ -13,11 +13,9 @@ import msgspec
 from toolscout.common.lru import Lru
 from toolscout.errors import NOT_JSON
 from toolscout.index.catalog import Catalog
-from toolscout.index.pattern_vectors import read_pattern
 from toolscout.learning.experience import Experience
 from toolscout.learning.gate import Gate
 from toolscout.learning.prior import LearnedIndex
-from toolscout.ranking.ask import Prior
 
 INDEXES = 8
 """Maximum number of catalogs of a tenant with a cached index."""
@@ -69,16 +67,6 @@ class Indexes:
         index = LearnedIndex(keys, self._experience, now, catalog)
         self._made.put(catalog.digest, index)
         return index
-
-
-def prior_of(index: LearnedIndex) -> Prior:
-    """Return an index as the pipeline uses it."""
-    return Prior(lambda query, vectors: index.prior(read_pattern(query, vectors)), index.version)
-
-
-def index_of_examples(catalog: Catalog) -> LearnedIndex:
-    """Return an index of what a catalog's tools say by examples alone."""
-    return LearnedIndex([(name, "") for name in catalog.names], Experience(), 0.0, catalog)
 
 
 def content_digest(wire: bytes) -> str:

@@ -21,9 +21,9 @@ from toolscout.learning.chains import Insight
 from toolscout.learning.examples import ExamplePriors
 from toolscout.learning.experience import Experience, Observation, Use
 from toolscout.learning.gate import Gate
-from toolscout.learning.indexes import content_digest, prior_of
+from toolscout.learning.indexes import content_digest
 from toolscout.learning.log import DAY_S, KEPT_S, Erasure, Report, Seen, Slices, unfinished
-from toolscout.learning.prior import HALF_LIFE_S
+from toolscout.learning.prior import HALF_LIFE_S, prior_of
 from toolscout.learning.retention import AgingLog
 from toolscout.learning.tenants import Tenant, Tenants
 from toolscout.learning.turns import Turn, digest, report_of, source_of

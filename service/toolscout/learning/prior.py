@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index.catalog import Catalog
-from toolscout.index.pattern_vectors import MEANING_SHARE, Pattern, keep, unpack
+from toolscout.index.pattern_vectors import MEANING_SHARE, Pattern, keep, read_pattern, unpack
 from toolscout.learning.experience import SLOTS, Experience, Key
 from toolscout.learning.gate import Gate
 from toolscout.learning.points import Points, Votes
 from toolscout.learning.turns import REPORTS_PER_SOURCE
-from toolscout.ranking.ask import Learned
+from toolscout.ranking.ask import Learned, Prior
 
 Floats = NDArray[np.float32]
 
@@ -205,6 +205,11 @@ class LearnedIndex:
             gains = (slot.successes - slot.failures) * counted
             votes = Votes(gains, uses * counted, slot.since, slot.worked)
             self._points.write(place, slot.point, votes)
+
+
+def prior_of(index: LearnedIndex) -> Prior:
+    """Return an index as the pipeline uses it."""
+    return Prior(lambda query, vectors: index.prior(read_pattern(query, vectors)), index.version)
 
 
 def _trust(closest: float, pattern: Pattern) -> float:

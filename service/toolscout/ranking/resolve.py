@@ -2,9 +2,6 @@
 
 from functools import cached_property
 
-from rapidfuzz.distance import JaroWinkler
-from rapidfuzz.process import extract
-
 from toolscout.common.spelling import forms
 from toolscout.contract.answers import Resolution
 from toolscout.contract.bounds import MAX_NAME_CHARS
@@ -61,6 +58,9 @@ class Resolver:
         return spelled, rows
 
     def _similar(self, name: str) -> list[str]:
+        from rapidfuzz.distance import JaroWinkler
+        from rapidfuzz.process import extract
+
         spelled, rows = self._spelled
         best: dict[int, float] = {}
         for letters in _compared(name):

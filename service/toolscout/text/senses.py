@@ -48,7 +48,8 @@ def read(text: str) -> Reading:
     for piece in _PIECES.finditer(text):
         word = piece[0].lower()
         for after, meaning in senses.get(word, ()) if is_order and piece.start() >= place else ():
-            if (rest := after.match(text, piece.end())) is not None:
+            # Compiled when a verb is first met: to compile all takes longer than a search.
+            if (rest := re.compile(after, re.IGNORECASE).match(text, piece.end())) is not None:
                 pieces += [text[place : piece.start()], meaning]
                 place = rest.end()
                 meanings[_terms(word)[0]] = _terms(meaning)
@@ -67,8 +68,8 @@ def _terms(text: str) -> tuple[str, ...]:
 
 
 @cache
-def _senses() -> tuple[dict[str, list[tuple[re.Pattern[str], str]]], frozenset[str]]:
-    """Return by each form of a verb what follows it in a sense and what it means then.
+def _senses() -> tuple[dict[str, list[tuple[str, str]]], frozenset[str]]:
+    """Return by each form of a verb what follows it in a sense, as a pattern, and its meaning.
 
     The words that an order comes after follow.
     """
@@ -81,10 +82,10 @@ def _senses() -> tuple[dict[str, list[tuple[re.Pattern[str], str]]], frozenset[s
         nouns = "|".join(each["objects"].replace("_", r"\s+").split())
         after = _OBJECT.format(nouns=nouns, breaks=breaks)
         rows += [(verb, after, each["means"]) for verb in each["verbs"].split()]
-    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
     for verb, after, means in sorted(rows, key=lambda row: -row[0].count("_")):
         first, *others = verb.split("_")
-        rest = re.compile("".join(rf"\s+{word}\b" for word in others) + after, re.IGNORECASE)
+        rest = "".join(rf"\s+{word}\b" for word in others) + after
         for form in (first, first.removesuffix("e") + "ing", f"{first}{first[-1]}ing"):
             found.setdefault(form, []).append((rest, means))
     return found, frozenset(lists["words"]["before"].split())

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from itertools import chain
 
 import numpy as np
-from rapidfuzz.distance import OSA
-from rapidfuzz.process import cdist
 
 MIN_WORD = 3
 """Minimum characters of a correction."""
@@ -61,6 +59,9 @@ class Vocabulary:
         return known
 
     def _nearest(self, written: str, stem: str) -> list[tuple[str, int]]:
+        from rapidfuzz.distance import OSA
+        from rapidfuzz.process import cdist
+
         limit = 1 if len(written) <= 4 else 2 if len(written) <= 12 else 3
         sizes = range(max(MIN_WORD, len(stem) - limit), len(written) + limit + 1)
         candidates = [
