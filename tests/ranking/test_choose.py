@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from toolscout.ranking.choose import (
     Pins,
-    Places,
     best,
     choose,
     in_rank_order,
@@ -32,7 +31,7 @@ def test_the_best_are_those_of_a_full_sort(scores: list[float], count: int):
 
 def answer(ranked: list[int], pins: Pins, top_k: int) -> list[int]:
     kept = kept_pins(ranked, pins, top_k)
-    chosen, last = choose(ranked, kept, Places(top_k, kept))
+    chosen, last = choose(ranked, kept, top_k - len(kept))
     return chosen + last
 
 

@@ -113,6 +113,19 @@ def test_threads_take_work_from_the_tenants_in_turn():
     assert [line for line in order if line.startswith("acme")] == [f"acme {n}" for n in range(50)]
 
 
+def test_the_smallest_need_not_wait_for_the_largest_nor_the_oldest_for_ever():
+    order: list[int] = []
+    pool = FairPool(1, "test", lambda size: size)
+    go, begun = threading.Event(), threading.Event()
+    pool.submit("acme", lambda _: begun.set() or go.wait(), 0)
+    assert begun.wait(30)
+    waiting = [pool.submit("acme", order.append, size) for size in (900, 800, 3, 2, 1)]
+    go.set()
+    for each in waiting:
+        each.result(30)
+    assert order == [1, 900, 2, 800, 3]
+
+
 def test_work_brings_its_result_or_its_error():
     pool = FairPool(2, "test")
     assert pool.submit("acme", int, "7").result(30) == 7
@@ -121,7 +134,7 @@ def test_work_brings_its_result_or_its_error():
 
 
 def test_more_work_than_may_wait_is_refused_and_what_waits_is_done():
-    pool = FairPool(1, "test", 2)
+    pool = FairPool(1, "test", most_waiting=2)
     go, begun = threading.Event(), threading.Event()
     pool.submit("acme", lambda: begun.set() or go.wait())
     assert begun.wait(30)

@@ -26,13 +26,29 @@ _pools: "WeakSet[FairPool]" = WeakSet()
 class FairPool:
     """Runs calls in a few daemon threads, those of one tenant in the order of submission."""
 
-    def __init__(self, threads: int, name: str, most_waiting: int | None = None) -> None:
-        """Take the number of threads, and of calls that may wait; None for no limit."""
+    def __init__(
+        self,
+        threads: int,
+        name: str,
+        size_of: Callable[..., int] | None = None,
+        most_waiting: int | None = None,
+    ) -> None:
+        """Start with no thread.
+
+        Args:
+            threads: at most.
+            name: of the threads.
+            size_of: what a call of these arguments takes. With it, every second call is a tenant's
+                smallest, which need not wait for many large ones, and the others its oldest.
+            most_waiting: calls that may wait; None for no limit.
+        """
         self._threads = threads
         self._name = name
         self._most_waiting = most_waiting
-        self._queues: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
-        """Calls that wait, by tenant; the first tenant is the next."""
+        self._size_of = size_of
+        self._is_smallest_next = False
+        self._queues: dict[str, deque[tuple[Future[Any], Callable[[], Any], int]]] = {}
+        """Calls that wait, by tenant, and their sizes; the first tenant is the next."""
         self._ready = threading.Condition()
         self._started = self._waiting = 0
         self.running = 0
@@ -52,7 +68,8 @@ class FairPool:
             if self._waiting == self._most_waiting:
                 raise TooMuchWork("too much work waits for a thread; try again shortly")
             queue = self._queues.setdefault(tenant, deque())
-            queue.append((future, lambda: work(*args, **kwargs)))
+            size = 0 if self._size_of is None else self._size_of(*args, **kwargs)
+            queue.append((future, lambda: work(*args, **kwargs), size))
             self._waiting += 1
             if self._started < min(self._threads, self.running + self._waiting):
                 self._started += 1
@@ -67,7 +84,12 @@ class FairPool:
                 self._ready.wait_for(lambda: self._waiting)
                 tenant = next(iter(self._queues))
                 queue = self._queues.pop(tenant)
-                future, call = queue.popleft()
+                place = 0
+                if self._is_smallest_next:
+                    place = min(range(len(queue)), key=lambda at: queue[at][2])
+                self._is_smallest_next = self._size_of is not None and not self._is_smallest_next
+                future, call, _ = queue[place]
+                del queue[place]
                 if queue:
                     self._queues[tenant] = queue  # behind the others
                 self._waiting -= 1

@@ -1,6 +1,6 @@
 """Choose the tools to show from a ranking: the cap, the pins, names first."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -56,26 +56,6 @@ def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
         rows, found = rows[among], found[among]
     ranked: list[int] = rows[(-found).argsort(kind="stable")][:count].tolist()
     return ranked
-
-
-class Places:
-    """The places of an answer, some of which pins `kept` have taken."""
-
-    def __init__(self, top_k: int, kept: Iterable[int] = ()) -> None:
-        self._free = top_k
-        for row in kept:
-            self.take(row)
-
-    def has_room(self, row: int) -> bool:
-        """Whether there is a place for a row."""
-        return self._free > 0
-
-    def take(self, row: int) -> bool:
-        """Take the place of a row, if there is one."""
-        if not self._free:
-            return False
-        self._free -= 1
-        return True
 
 
 def names_first(
@@ -140,18 +120,17 @@ def kept_pins(ranked: Sequence[int], pins: Pins, top_k: int) -> list[int]:
     return first + list(pins.others[:room])
 
 
-def choose(
-    ranked: Sequence[int], kept: Sequence[int], places: Places
-) -> tuple[list[int], list[int]]:
-    """Fill the places beside the pins `kept`, which have theirs.
+def choose(ranked: Sequence[int], kept: Sequence[int], room: int) -> tuple[list[int], list[int]]:
+    """Choose the `room` best rows beside the pins `kept`.
 
     Returns:
         The ranked rows of the answer, matching pins among them, and the pins that come last.
     """
-    pinned = set(kept)
-    chosen = [row for row in ranked if row in pinned or places.take(row)]
-    taken = set(chosen)
-    return chosen, [row for row in kept if row not in taken]
+    chosen = set(kept)
+    chosen.update([row for row in ranked if row not in chosen][:room])
+    found = [row for row in ranked if row in chosen]
+    chosen.difference_update(found)
+    return found, [row for row in kept if row in chosen]
 
 
 def lower_failed(

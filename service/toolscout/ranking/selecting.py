@@ -11,7 +11,7 @@ from toolscout.ranking import coverage, prerequisites
 from toolscout.ranking import judge as judging
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.boost import boosts_for
-from toolscout.ranking.choose import Pins, Places, follow
+from toolscout.ranking.choose import follow
 from toolscout.ranking.scorers import SCORERS, boosted, with_experience
 from toolscout.ranking.scoring import read, score
 
@@ -22,18 +22,17 @@ DEPTH = 100
 def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
     ranked: Sequence[int],
     pinned: Iterable[int],
-    places: Places,
+    room: int,
     *,
     score: Callable[[int], float],
     min_score: float,
     cost: Callable[[int], int],
     budget: int | None,
 ) -> list[int]:
-    """Fill the places in rank order; skip what does not fit, and try the next.
+    """Fill the `room` beside the pins in rank order; skip what does not fit, and try the next.
 
-    Pins have theirs already; they cost tokens but are never refused, and ranked ones keep their
-    place. A tool below `min_score` leaves its place empty and costs nothing: no worse tool moves
-    up.
+    Pins cost tokens but are never refused, and ranked ones keep their place. A tool below
+    `min_score` leaves its place empty and costs nothing: no worse tool moves up.
     """
     kept = set(pinned)
     left = None if budget is None else budget - sum(map(cost, kept))
@@ -42,17 +41,17 @@ def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
         if row in kept:
             chosen.append(row)
             continue
-        if not places.has_room(row):
+        if not room:
             continue
         if score(row) < min_score:
-            places.take(row)
+            room -= 1
             continue
         if left is not None:
             price = cost(row)
             if price > left:
                 continue
             left -= price
-        places.take(row)
+        room -= 1
         chosen.append(row)
     return chosen
 
@@ -133,9 +132,8 @@ def order(ranking: Ranking) -> Ranking:
     """Put named tools first, then the best; place the pins and the chain."""
     ask, pinned = ranking.ask, ranking.pinned
     if ranking.outcome == "no_match":
-        places = _places(ranking)
-        kept = [row for row in pinned if places.take(row)] if ask.no_match == "pins" else []
-        return replace(ranking, ranked=[], kept=kept)
+        kept = pinned[: ask.top_k] if ask.no_match == "pins" else ()
+        return replace(ranking, ranked=[], kept=list(kept))
     mentions = ranking.mentions
     slots = max(ask.top_k - len(pinned), 1)
     ranked = choosing.names_first(ranking.ranked, mentions, ranking.source.names, slots)
@@ -147,12 +145,8 @@ def order(ranking: Ranking) -> Ranking:
         fixed = {*pinned, *(mention.row for mention in mentions)}
         relevance = partial(judging.score, ranking)
         ranked = follow(ranked, ranking.following, relevance, fixed.__contains__)
-    return replace(ranking, ranked=ranked, kept=_kept(ranking, ranked, pins))
-
-
-def _kept(ranking: Ranking, ranked: list[int], pins: Pins) -> list[int]:
-    """Return the pins that an answer has room for."""
-    return choosing.kept_pins(ranked, pins, ranking.ask.top_k)
+    kept = choosing.kept_pins(ranked, pins, ask.top_k)
+    return replace(ranking, ranked=ranked, kept=kept)
 
 
 def limit(ranking: Ranking) -> Ranking:
@@ -163,7 +157,7 @@ def limit(ranking: Ranking) -> Ranking:
     ranked = within_limits(
         ranking.ranked,
         ranking.kept,
-        _places(ranking),
+        _room(ranking),
         score=partial(judging.score, ranking),
         min_score=ask.min_score,
         cost=lambda row: cost_of(ranking.source.tool(row), ask.detail, ask.include_definitions),
@@ -174,7 +168,7 @@ def limit(ranking: Ranking) -> Ranking:
 
 def choose(ranking: Ranking) -> Ranking:
     """Fill the places; lower tools that failed within them."""
-    chosen, last = choosing.choose(ranking.ranked, ranking.kept, _places(ranking))
+    chosen, last = choosing.choose(ranking.ranked, ranking.kept, _room(ranking))
     if ranking.learned is not None:
         sure = {mention.row for mention in ranking.mentions if mention.sure}
         chosen = choosing.lower_failed(chosen, ranking.learned.added, ranking.unlearned, sure)
@@ -186,10 +180,9 @@ def _best(ranking: Ranking) -> list[int]:
     return choosing.best(ranking.scores, _depth(ranking))
 
 
-def _places(ranking: Ranking) -> Places:
-    """Return the places of the answer, in which the pins are already."""
-    ask = ranking.ask
-    return Places(ask.top_k, ranking.kept)
+def _room(ranking: Ranking) -> int:
+    """Return how many tools an answer has room for beside the pins that it has."""
+    return max(ranking.ask.top_k - len(ranking.kept), 0)
 
 
 def _depth(ranking: Ranking) -> int:

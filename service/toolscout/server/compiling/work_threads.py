@@ -30,7 +30,7 @@ DEADLINE_S = 10.0
 TENANT: ContextVar[str] = ContextVar("tenant", default="")
 """Whose request the running task answers: tenants take turns at the threads."""
 
-WORK = FairPool(THREADS, "work", MOST_WAITING)
+WORK = FairPool(THREADS, "work", most_waiting=MOST_WAITING)
 SCANS = FairPool(max(1, (os.cpu_count() or 2) // 2), "scan")
 """Half of the cores: the event loop keeps one, however many patterns are matched."""
 

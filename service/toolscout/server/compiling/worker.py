@@ -40,6 +40,9 @@ from toolscout.tools.filters import filters_of, passes
 THREADS = {"read": 2, "call": 4, "compile": 2}
 """Threads by kind of work. Of two compiles one may be huge without holding up small ones."""
 
+SIZE_OF: dict[str, Callable[..., int]] = {"compile": lambda _, work, args: len(args[0].raw)}
+"""What a piece of work takes, where the smallest need not wait for the largest."""
+
 KEPT_BYTES = 32 * 1024 * 1024
 """Lists, as they were sent, that stay decoded for their compile and the calls that come after."""
 
@@ -56,8 +59,6 @@ NAME_BYTES = 120
 """Of the tokens of a name, about, with what Python keeps of them."""
 
 _encode = msgspec.json.Encoder().encode
-
-_LEFT_TO_PARENT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -99,7 +100,7 @@ class Worker:
         self._max_tools = settings.max_tools
         self._cache = CatalogCache(settings.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
-        self._pools = {name: FairPool(threads, name) for name, threads in THREADS.items()}
+        self._pools = {name: FairPool(n, name, SIZE_OF.get(name)) for name, n in THREADS.items()}
 
     def run(self) -> None:
         """Serve until the other end is gone."""
@@ -237,7 +238,7 @@ def _portable(error: Exception) -> Exception:
 def serve(connection: Connection, engine: Engine, settings: Settings, seed: int = SEED) -> None:
     """Be a worker until the connection ends; signals are left to the serving process."""
     end_with_parent(signal.SIGKILL)  # also where it is stopped
-    for number in _LEFT_TO_PARENT:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     sys.setswitchinterval(SWITCH_S)
     Worker(connection, engine, settings, seed).run()
