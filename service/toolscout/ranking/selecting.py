@@ -132,8 +132,8 @@ def order(ranking: Ranking) -> Ranking:
     """Put named tools first, then the best; place the pins and the chain."""
     ask, pinned = ranking.ask, ranking.pinned
     if ranking.outcome == "no_match":
-        kept = pinned[: ask.top_k] if ask.no_match == "pins" else ()
-        return replace(ranking, ranked=[], kept=list(kept))
+        shown = pinned[: ask.top_k] if ask.no_match == "pins" else ()
+        return replace(ranking, ranked=[], kept=list(shown))
     mentions = ranking.mentions
     slots = max(ask.top_k - len(pinned), 1)
     ranked = choosing.names_first(ranking.ranked, mentions, ranking.source.names, slots)
