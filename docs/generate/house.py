@@ -92,7 +92,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_311,
+        7_309,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -101,20 +101,20 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_809,
+        8_807,
     ),
-    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_670),
+    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_668),
     "turns": Product(
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_750,
+        4_771,
     ),
     "gateways": Product(
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_516,
+        3_518,
     ),
     "commands": Product(
         "questions, logs, flags",

@@ -50,10 +50,11 @@ WAYS = (
     Way("all tools", "anthropic", None),
     Way("loaded by Anthropic", "anthropic", {}),
     Way("loaded by OpenAI (Responses)", "openai-responses", {}),
-    Way("emulated for Anthropic", "anthropic", {"native": False, "dispatch": False}),
-    Way("the same, `dispatch`", "anthropic", {"native": False, "dispatch": True}),
-    Way("emulated for chat completions", "openai", {"dispatch": False}),
-    Way("the same, `dispatch`", "openai", {"dispatch": True}),
+    Way("emulated for Anthropic", "anthropic", {"native": False}),
+    Way("the same, `dispatch: off`", "anthropic", {"native": False, "dispatch": "off"}),
+    Way("emulated for chat completions", "openai", {}),
+    Way("the same, `dispatch: on`", "openai", {"dispatch": "on"}),
+    Way("the same, `dispatch: off`", "openai", {"dispatch": "off"}),
     Way("`always_keep: auto`, third such conversation", "openai", {"always_keep": "auto"}, 2),
 )
 

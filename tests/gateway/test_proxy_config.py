@@ -83,7 +83,7 @@ def test_the_file_says_how_many_tools_are_few_and_where_the_service_is(tmp_path)
         with proxy(upstream.url, "--config", file, selector="") as running:
             ask(running)
         assert shown(model) == [PHANTOM]
-        assert OPENAI.names(model.requests[1]) == [PHANTOM, "send_email"]
+        assert OPENAI.names(model.requests[1]) == [PHANTOM, "call_tool", "send_email"]
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,7 @@ def test_the_file_says_how_many_tools_are_few_and_where_the_service_is(tmp_path)
         ({}, ["--max-tools", "many"], "max_tools: expected a whole number"),
         ({}, ["--selector-timeout", "soon"], "api.timeout: expected a duration like 2s"),
         ({}, ["--rollout", "percent:200"], "rollout"),
+        ({}, ["--dispatch", "often"], "dispatch: "),
     ],
 )
 def test_a_wrong_key_is_an_error_that_names_it(tmp_path, keys, flags, said):

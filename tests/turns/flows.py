@@ -35,10 +35,10 @@ class Model:
 
 
 class Flow:
-    """Either twin behind one blocking call."""
+    """Either twin behind one blocking call, which declares what it finds unless told otherwise."""
 
     def __init__(self, kind: type[Any], config: DiscoveryConfig | str, **options: Any) -> None:
-        self.discovery = kind(config, **options)
+        self.discovery = kind(config, **{"dispatch": "off", **options})
 
     def complete(
         self, request: Json, model: Callable[[Json], Json], *args: Any, **more: Any

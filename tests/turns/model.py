@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from itertools import count
 from typing import Any
 
@@ -12,6 +13,8 @@ from tests.turns.streaming import EVENTS
 from toolscout.discovery.exchange import PATHS, STREAMING_PATHS
 
 PHANTOM = "gateway_search_tools"
+THROUGH = "call_tool"
+DEFINED = re.compile(r'{"name":"([^"]+)","description"')
 NATIVE_SEARCH = "tool_search"
 USAGE = {
     "openai": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
@@ -132,7 +135,7 @@ class ScriptedModel:
         is_observed = self.ends and "Observation:" in str(questions(interface, body)[-1])
         if is_observed or f"tool_{number}" in told:
             return Said(f"It said: {told.get(f'tool_{number}')}")
-        names = visible(interface, body)
+        names = callable_names(interface, body)
         searches = [t for t in body.get("tools", []) if t.get("type") == NATIVE_SEARCH]
         search = NATIVE_SEARCH if searches else PHANTOM
         if self.wants not in names and (searches or PHANTOM in names):
@@ -140,11 +143,14 @@ class ScriptedModel:
                 asked = {"query": self.query}
                 return Said("Let me look.", ((f"search_{number}", search, asked),))
             return Said("There is no tool for that.")
-        real = [name for name in names if name != PHANTOM]
+        real = [name for name in names if name not in (PHANTOM, THROUGH)]
         if not real:
             return Said("There is no tool for that.")
         name = self.wants if self.wants in real else real[0]
-        calls = [(f"tool_{number}", name, self.arguments)]
+        call = (name, self.arguments)
+        if name not in visible(interface, body):
+            call = (THROUGH, {"name": name, "arguments": self.arguments})
+        calls = [(f"tool_{number}", *call)]
         if self.searches_beside and PHANTOM in names:
             self.searches_beside = False
             calls.append((f"search_{number}", PHANTOM, {"query": self.query}))
@@ -153,8 +159,9 @@ class ScriptedModel:
         return Said("Sending.", tuple(calls))
 
     def seen(self, shape: Any) -> list[list[str]]:
-        """Names of the tools that the model saw in each request so far."""
-        return [visible(shape.name, request) for request in self.requests]
+        """Names of the tools that the model could call in each request so far, by either way."""
+        names = [callable_names(shape.name, request) for request in self.requests]
+        return [[name for name in each if name != THROUGH] for each in names]
 
 
 JSON = ("Content-Type", "application/json")
@@ -175,6 +182,16 @@ def forbids(body: Json) -> bool:
         or choice == "none"
         or (isinstance(choice, dict) and choice.get("type") == "none")
     )
+
+
+def callable_names(interface: str, body: Json) -> list[str]:
+    """Return the tools that are declared, and those that are called through a constant one."""
+    names = visible(interface, body)
+    if THROUGH in names:
+        told = map(str, results(interface, body).values())
+        defined = [name for text in told for name in DEFINED.findall(text)]
+        names += [name for name in defined if name not in names]
+    return names
 
 
 def whole(shape: Shape, said: Said, body: Json, number: int) -> Json:

@@ -90,7 +90,7 @@ def test_of_many_requests_at_once_some_are_searched_for_at_a_time():
 
     with peer(script) as fake:
         for _ in range(2):  # in a second event loop, too
-            assert asyncio.run(all_of_them(fake.url)) == [[PHANTOM, "tool_7"]] * 50
+            assert asyncio.run(all_of_them(fake.url)) == [[PHANTOM, "call_tool", "tool_7"]] * 50
         assert len(fake.requests) == 100
     assert peaks == [SEARCHED_AT_ONCE]
 

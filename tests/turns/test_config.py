@@ -135,6 +135,7 @@ def test_a_number_that_is_not_above_zero_is_the_default(monkeypatch, number):
         ({"enabled": "maybe"}, "enabled: expected true or false"),
         ({"restore_on_no_match": 0}, "restore_on_no_match: expected true or false"),
         ({"rollout": 0}, "rollout: expected text"),
+        ({"dispatch": "often"}, "dispatch: "),
         ({"target_ratio": float("nan")}, "target_ratio: expected a number"),
         ({"strategy": ["api"]}, "strategy: expected text"),
         ({"api": {"timeout": ""}}, "api.timeout: expected a duration"),

@@ -152,7 +152,7 @@ def test_when_nothing_fits_the_model_is_told_so_and_what_there_is(flow, shape, t
 AWAY = "http://127.0.0.1:9"
 
 
-@pytest.mark.parametrize("dispatch", [False, True], ids=["emulated", "dispatch"])
+@pytest.mark.parametrize("dispatch", ["off", "on"], ids=["emulated", "dispatch"])
 @pytest.mark.parametrize(
     ("endpoint", "why"),
     [(None, "Nothing fits this query"), (AWAY, "The search gave no answer")],

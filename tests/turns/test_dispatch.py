@@ -24,7 +24,7 @@ CONSTANT = [PHANTOM, "call_tool"]
 
 def test_the_client_gets_a_call_of_the_found_tool(flow: Make, shape: Shape, tools):
     model = Model(shape, SEARCH, THROUGH)
-    answer = flow(dispatch=True).complete(shape.request("please", tools), model, shape.name)
+    answer = flow(dispatch="on").complete(shape.request("please", tools), model, shape.name)
     assert shape.read(answer) == DIRECT
     assert [model.seen(turn) for turn in range(2)] == [CONSTANT, CONSTANT]
     [found] = shape.results(model.requests[1]).values()
@@ -34,7 +34,7 @@ def test_the_client_gets_a_call_of_the_found_tool(flow: Make, shape: Shape, tool
 
 
 def test_the_next_request_goes_on_with_the_bytes_of_the_one_before(flow: Make, shape: Shape, tools):
-    discovery = flow(dispatch=True)
+    discovery = flow(dispatch="on")
     model = Model(shape, SEARCH, THROUGH, DONE)
     request = shape.request("please", tools)
     discovery.complete(request, model, shape.name)
@@ -49,7 +49,7 @@ def test_the_next_request_goes_on_with_the_bytes_of_the_one_before(flow: Make, s
 
 
 def test_a_visible_tool_is_called_directly(flow: Make, shape: Shape, tools):
-    discovery = flow(dispatch=True, always_keep=["send_email"])
+    discovery = flow(dispatch="on", always_keep=["send_email"])
     model = Model(shape, DIRECT, DONE)
     request = shape.request("please", tools)
     assert shape.read(discovery.complete(request, model, shape.name)) == DIRECT
@@ -74,7 +74,7 @@ def test_a_stream_has_the_call_of_the_found_tool(service, shape: Shape, tools, p
     config = DiscoveryConfig(enabled=True, strategy="api", api=ApiConfig(service.url))
     both = Said("Sending.", (*THROUGH.calls, ("call_3", "call_tool", {"name": "read_file"})))
     model = StreamingModel(shape, SEARCH, both, piece=piece)
-    discovery = ToolDiscovery(config, dispatch=True)
+    discovery = ToolDiscovery(config, dispatch="on")
     out = b"".join(discovery.stream(shape.request("please", tools), model, shape.name))
     discovery.close()
     said = read(shape, out)
@@ -86,7 +86,7 @@ def test_a_stream_has_the_call_of_the_found_tool(service, shape: Shape, tools, p
 
 def test_a_search_beside_a_call_shows_its_tools_next_time(flow: Make, shape: Shape, tools):
     """The model never saw the result, so only a declaration tells it of the tool."""
-    discovery = flow(dispatch=True, always_keep=["read_file"], top_k=1)
+    discovery = flow(dispatch="on", always_keep=["read_file"], top_k=1)
     read_it = ("call_3", "read_file", {"path": "x"})
     model = Model(shape, Said("", (*SEARCH.calls, read_it)), DONE)
     request = shape.request("please", tools)

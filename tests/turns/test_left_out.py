@@ -146,7 +146,7 @@ def test_a_compatible_server_gets_what_the_vendor_would_refuse():
         with httpx2.Client(transport=transport) as client:
             body = shape.request("delete it", tools) | {"model": "gpt-4o"}
             client.post("http://my-vllm:8000/v1/chat/completions", json=body)
-    assert shape.names(sent[0]) == [PHANTOM, "slack.send_email.delete"]
+    assert shape.names(sent[0]) == [PHANTOM, "call_tool", "slack.send_email.delete"]
 
 
 def strict(request: httpx2.Request) -> httpx2.Response:

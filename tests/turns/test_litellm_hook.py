@@ -184,7 +184,7 @@ def test_pins_take_no_place_of_what_is_found(hook, router, monkeypatch, pins):
     with peer(script) as fake:
         monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
         (tools,) = prepared(hook, received(request()))
-    _, *shown = [tool["name"] for tool in tools]
+    _, _, *shown = [tool["name"] for tool in tools]
     assert sorted(shown) == sorted(["search_code", "read_file", *pins])
 
 
@@ -251,7 +251,7 @@ def test_a_deployment_that_refuses_deferred_tools_is_sent_none_any_more(
 
 
 def test_a_tool_that_a_provider_has_refused_is_sent_no_more(hook, monkeypatch):
-    told = {"refused": "Invalid schema for function 'read_file'", "param": "tools[1].parameters"}
+    told = {"refused": "Invalid schema for function 'read_file'", "param": "tools[2].parameters"}
     with peer(lambda exchange: exchange.select("read_file")) as fake:
         monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
         sent = prepared(hook, received(request()), received(request()), **told)

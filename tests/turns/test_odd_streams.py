@@ -66,7 +66,7 @@ def test_a_search_is_never_seen_however_a_model_counts_and_names_its_calls(run, 
     model = Odd(events(*ODD[odd]))
     out = b"".join(run(shape.request("please help", tools, stream=True), model, "openai"))
     assert len(model.requests) == 2
-    assert shape.names(model.requests[1])[:2] == [PHANTOM, "read_file"]
+    assert shape.names(model.requests[1])[:3] == [PHANTOM, "call_tool", "read_file"]
     assert b"search_tools" not in out
     assert b"gateway" not in out
 
@@ -167,7 +167,7 @@ def test_what_an_api_puts_beside_a_call_reaches_the_client_with_the_call_of_the_
     tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     config = DiscoveryConfig(enabled=True, strategy="tool-search")
     through = piece("call_tool", '{"name": "read_file", "arguments": {}}', "c1") | SIGNED
-    discovery = ToolDiscovery(config, dispatch=True)
+    discovery = ToolDiscovery(config, dispatch="on")
     request = shape.request("please help", tools, stream=True)
     first, *_ = b"".join(discovery.stream(request, Odd(events([through])), "openai")).split(b"\n")
     [call] = json.loads(first[6:])["choices"][0]["delta"]["tool_calls"]

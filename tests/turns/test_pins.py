@@ -73,7 +73,7 @@ def test_a_transport_shows_its_pins_and_asks_for_as_many_as_it_is_told(service):
     ):
         http.post(f"{upstream.url}/chat/completions", json=body)
         seen = OPENAI.names(upstream.requests[0].json)
-    assert seen == [PHANTOM, "read_file", "create_db", "run_tests"]
+    assert seen == [PHANTOM, "call_tool", "read_file", "create_db", "run_tests"]
     assert service.requests[0].json["top_k"] == 3  # it may find the pin
     assert "always_keep" not in service.requests[0].json
 
@@ -153,7 +153,7 @@ def test_nor_does_it_for_an_sdk_in_any_form(engine, interface, streams, native, 
 def test_nor_does_it_where_tools_are_called_through_another(flow, shape, engine, pins):
     model = Model(shape, search(PULL_REQUEST), DONE)
     request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])
-    flow("api", engine.url, always_keep=tuple(pins), dispatch=True).complete(
+    flow("api", engine.url, always_keep=tuple(pins), dispatch="on").complete(
         request, model, shape.name
     )
     [told] = shape.results(model.requests[1]).values()

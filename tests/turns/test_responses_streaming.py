@@ -119,7 +119,7 @@ def test_a_name_that_only_comes_with_the_whole_call_is_waited_for(run, request_)
     out = b"".join(run(request_, model, SHAPE.name))
     assert PHANTOM.encode() not in out
     assert read(SHAPE, out) == READING
-    assert SHAPE.names(sent[1]) == [PHANTOM, "read_file"]
+    assert SHAPE.names(sent[1]) == [PHANTOM, "call_tool", "read_file"]
 
 
 def test_items_are_told_apart_without_their_positions(run, request_):
@@ -134,7 +134,7 @@ def test_items_are_told_apart_without_their_positions(run, request_):
 
     sent, model = answering(bare(search("read"), 0), bare(READING, 1))
     out = b"".join(run(request_, model, SHAPE.name))
-    assert SHAPE.names(sent[1]) == [PHANTOM, "read_file"]
+    assert SHAPE.names(sent[1]) == [PHANTOM, "call_tool", "read_file"]
     assert PHANTOM.encode() not in out
     assert [i["type"] for i in final(out)["output"]] == ["reasoning", "message", "function_call"]
 
@@ -151,7 +151,7 @@ def test_a_search_is_answered_if_it_is_told_whole_but_once(run, request_, left_o
         events = [*rest, b"data: " + json.dumps(data).encode() + b"\n\n"]
     sent, model = answering(events, responses_events(READING, 1))
     out = b"".join(run(request_, model, SHAPE.name))
-    assert SHAPE.names(sent[1]) == [PHANTOM, "read_file"]
+    assert SHAPE.names(sent[1]) == [PHANTOM, "call_tool", "read_file"]
     assert read(SHAPE, out) == READING
 
 

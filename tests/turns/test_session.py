@@ -13,10 +13,8 @@ def clock() -> Clock:
 
 def test_finding_adds(clock):
     store = SessionStore(clock=clock)
-    store.mark_deferred("s")
     store.mark_expanded("s", ["x", "y"])
     store.mark_expanded("s", ["y", "z"])
-    assert (store.has_deferred("s"), store.has_deferred("t")) == (True, False)
     assert store.expanded("s") == ("x", "y", "z")
     assert store.expanded("t") == ()
 

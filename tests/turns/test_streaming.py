@@ -56,7 +56,7 @@ def test_a_search_is_never_seen_and_the_found_tool_is_called(run, shape, request
     out = b"".join(run(request_, model, shape.name))
     assert PHANTOM.encode() not in out
     assert read(shape, out) == READING
-    assert model.seen(1) == [PHANTOM, "read_file"]
+    assert model.seen(1) == [PHANTOM, "call_tool", "read_file"]
     assert "read_file" in shape.results(model.requests[1])["call_1"]
     assert '"stream": true' in json.dumps(model.requests[1])
 

@@ -5,7 +5,7 @@
 Names, defaults and forced values are the proxy's, with one default of our own: the selector call
 may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment, in lists
 too, and a variable that is not set is logged by name. Four keys are our own: `rollout`,
-`defer_above`, `search`, and `restore_on_no_match`, which is on in a file, as the proxy does. An
+`defer_above`, `dispatch`, and `restore_on_no_match`, which is on in a file, as the proxy does. An
 unknown strategy or key is an error that names the nearest known one; keys of the proxy that have no
 meaning here are ignored.
 `provider` is read and, as in the proxy, not used for the call.
@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -65,6 +65,11 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
+Dispatching = Literal["auto", "on", "off"]
+"""When found tools are called through one constant tool, where a provider does not load tools by
+itself: from the second find of a conversation on (`auto`), always, or never.
+"""
+
 MOST_CALLED = "auto"
 """Stands in `always_keep` for the tools that are called most."""
 
@@ -100,6 +105,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
     restore_on_no_match: bool = False
     defer_above: int | None = None
     """Requests with at most this many tools are forwarded as they are."""
+    dispatch: Dispatching = "auto"
     api: ApiConfig = ApiConfig()
 
     def __post_init__(self) -> None:
@@ -135,6 +141,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         check_count("defer_above", changed.defer_above or 0, 0)
         check_count("top_k", changed.max_search_results, 1)
         check_switches(restore_on_no_match=changed.restore_on_no_match)
+        if changed.dispatch not in get_args(Dispatching):
+            raise InvalidArgument.of("dispatch", "auto, on or off", changed.dispatch)
         return changed
 
     @property
@@ -175,8 +183,9 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             given["api"]["timeout"] = spent
         if isinstance(strategy := given.get("strategy"), str):
             given["strategy"] = STRATEGY_ALIASES.get(strategy, strategy)
-        if isinstance(given.get("rollout"), bool):  # YAML reads `on` and `off` as these
-            given["rollout"] = "on" if given["rollout"] else "off"
+        for key in ("rollout", "dispatch"):
+            if isinstance(given.get(key), bool):  # YAML reads `on` and `off` as these
+                given[key] = "on" if given[key] else "off"
         for key in ("enabled", "enable_search_fallback", "restore_on_no_match"):
             if str(given.get(key, True)).lower() not in ("true", "false"):
                 raise ConfigurationError(f"{key}: expected true or false")

@@ -3,7 +3,9 @@
     search_tools("send an email")                    → definitions of the tools found, as text
     call_tool("send_email", {"to": "a@b.example"})   → the client gets a call of `send_email`
 
-The tools of a request then stay the same after a find, and with them the cached prompt.
+The tools of a request then stay the same after a find, and with them the cached prompt. The first
+finds of a conversation are usually declared as tools, with which the constant one comes; then the
+model calls them by itself, and only later ones through it.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from toolscout.client.offer import Offer
+from toolscout.discovery.config import Dispatching
 from toolscout.discovery.providers import Call, Json, Provider
 from toolscout.discovery.providers.calls import calling_through, with_calls, without_dispatch
 from toolscout.discovery.providers.fields import encode, object_of
@@ -44,13 +47,26 @@ class Dispatch:
     Args:
         provider: whose shapes these are.
         name: of the constant tool.
+        mode: `on`, `off`, or `auto`: once the first finds of a conversation are declared.
     """
 
-    def __init__(self, provider: Provider, name: str) -> None:
+    def __init__(self, provider: Provider, name: str, mode: Dispatching) -> None:
         self._provider = provider
         self._name = name
+        self._mode = mode
+        self.is_active = mode == "on"
+        """Whether the constant tool is there; without it found tools are declared."""
         opens = provider.stream
         self.stream = None if opens is None else partial(opens, dispatch_name=name)
+
+    @property
+    def declares_finds(self) -> bool:
+        """Whether the next finds are the first ones."""
+        return self._mode == "auto" and not self.is_active
+
+    def begin(self) -> None:
+        """Have the constant tool from now on, beside the first finds."""
+        self.is_active = self._mode != "off"
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(self._provider, attribute)
@@ -60,6 +76,8 @@ class Dispatch:
 
         Known tools are there as well: no result of a search has their definitions.
         """
+        if not self.is_active:
+            return self._provider.offered(request, search, tools)
         dispatch = self._provider.function(self._name, DESCRIPTION, SCHEMA)
         declared = [search, dispatch, *tools.visible, *tools.known]
         direct = {*Offer(declared).names}
@@ -95,6 +113,8 @@ class Dispatch:
     def _defined(
         self, results: Sequence[SearchResult], known: Collection[str]
     ) -> list[SearchResult]:
+        if not self.is_active:
+            return list(results)
         return [one._replace(text=self._with_definitions(one, known)) for one in results]
 
     def _with_definitions(self, answered: SearchResult, known: Collection[str]) -> str:

@@ -16,7 +16,7 @@ from toolscout.client.selection import Selection
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.client.settings import check_options
 from toolscout.discovery import local
-from toolscout.discovery.config import ApiConfig, DiscoveryConfig
+from toolscout.discovery.config import ApiConfig, DiscoveryConfig, Dispatching
 from toolscout.discovery.left_out import Upstream
 from toolscout.discovery.pieces import Places
 from toolscout.discovery.providers import Json, Provider, provider_named
@@ -63,7 +63,9 @@ class Preparation:
         store: remembers what each session has found.
         native: use the provider's own deferred loading where the model has it.
         dispatch: call found tools through one constant tool where the model cannot do that, so that
-            the tools of a request stay the same; found tools then have no `order`.
+            the tools of a request stay the same: `on`, `off` or, from the second find of a
+            conversation on, `auto`. By default as in the configuration, but `off` with another
+            `order` than `append`, which such tools do not have.
         restore_on_no_match: bring all tools back when nothing fits a search, as the proxy does;
             else the model is told so, and what there is. By default as in the configuration: a file
             that does not say otherwise does the former, a URL the latter.
@@ -88,7 +90,7 @@ class Preparation:
         rollout: str | Rollout | None = None,
         turn_observers: Sequence[events.TurnObserver] | None = (events.log_turn,),
         native: bool = True,
-        dispatch: bool = False,
+        dispatch: Dispatching | None = None,
         restore_on_no_match: bool | None = None,
         remember_tools: bool = True,
         learn: bool = True,
@@ -101,19 +103,22 @@ class Preparation:
             raise InvalidArgument.of("config", "a URL or a DiscoveryConfig", config)
         if config.strategy == "tool-search":
             local.check_regex()
-        check_switches(native=native, dispatch=dispatch, remember_tools=remember_tools, learn=learn)
+        check_switches(native=native, remember_tools=remember_tools, learn=learn)
         check_count("max_rounds", max_rounds, 1)
         if order not in get_args(Order):
             raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
-        self.config = config = config.with_arguments(
-            always_keep, top_k, restore_on_no_match=restore_on_no_match, defer_above=defer_above
-        )
+        if order != "append" and dispatch is None:
+            dispatch = "off"
+        own = {"restore_on_no_match": restore_on_no_match, "dispatch": dispatch}
+        config = config.with_arguments(always_keep, top_k, defer_above=defer_above, **own)
+        self.config = config
+        order = "append" if config.dispatch == "on" else order
         self.store = SessionStore() if store is None else store
         self._told_of_threads = False
         self._places = Places(SEARCHED_AT_ONCE)
         on_end = partial(self._observe, "finished")
         self._turn_settings = TurnSettings(
-            config, self.store, order, max_rounds, native, dispatch, remember_tools, on_end
+            config, self.store, order, max_rounds, native, remember_tools, on_end
         )
         self._turn_observers = events.checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(config.rollout if rollout is None else rollout)

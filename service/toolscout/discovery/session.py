@@ -113,8 +113,6 @@ class Added(msgspec.Struct, frozen=True):
 class Session(msgspec.Struct):
     """The state of one conversation."""
 
-    has_deferred: bool = False
-    """Whether tools were deferred in it."""
     catalog: tuple[str, bytes] | None = None
     """The provider whose shape their definitions have, and the key of the definitions."""
     expanded: dict[str, None] = msgspec.field(default_factory=dict)
@@ -154,11 +152,6 @@ class SessionStore:
         """Bytes in memory of the sessions, about."""
         return self._sessions.size
 
-    def has_deferred(self, session: str) -> bool:
-        """Return whether tools were deferred in a session."""
-        with self._lock:
-            return self._live(session).has_deferred
-
     def expanded(self, session: str) -> tuple[str, ...]:
         """Return the names found so far, oldest first."""
         with self._lock:
@@ -183,7 +176,7 @@ class SessionStore:
                 catalog = (provider, sha256(written).digest())
                 self._catalogs.put(catalog[1], written, len(written))
         with self._writing(session) as found:
-            found.has_deferred, found.catalog = True, catalog
+            found.catalog = catalog
 
     def mark_expanded(self, session: str, names: Iterable[str]) -> None:
         """Add found names."""

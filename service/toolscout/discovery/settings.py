@@ -30,8 +30,6 @@ class TurnSettings(msgspec.Struct, frozen=True):
     max_rounds: int
     native: bool
     """Whether the provider's own deferred loading is used where the model has it."""
-    dispatch: bool
-    """Whether found tools are called through one constant tool where that is not so."""
     remember_tools: bool
     """Whether a session's deferred tools are kept for requests that leave theirs out."""
     on_end: Callable[[Any], None]

@@ -67,22 +67,22 @@ class Turn:
         self.asked = request
         """The request as it came."""
         self._request: Json | None = None
-        if settings.dispatch:
-            provider = cast("Provider", Dispatch(provider, free_name(NAME, offer.names)))
-        self._emulated = provider
+        self._dispatch = Dispatch(provider, free_name(NAME, offer.names), config.dispatch)
+        self._emulated = provider = cast("Provider", self._dispatch)
         native = native_of(provider, request) if settings.native else None
         self.provider = (not settings.refusing.get(upstream.of_anyone) and native) or provider
         choice = provider.choice(request)
         self.refused = Refused(settings.left_out, upstream, choice.names)
-        limit = provider.max_tools and provider.max_tools - (2 if settings.dispatch else 1)
-        self.shown = Shown(offer, "append" if settings.dispatch else settings.order, limit)
+        limit = provider.max_tools and provider.max_tools - (1 if config.dispatch == "off" else 2)
+        self.shown = Shown(offer, settings.order, limit)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
         often = settings.store.most_called(session, self.scope) if config.keeps_most_called else ()
         self.shown.keep((*config.pins, *often, *visible))
         if isinstance(self.provider, Native):
             self.shown.keep(self.provider.undeferred(offer))
-        self.shown.keep_found(self.first or ())
+        if self.first:
+            self.show_first(self.first)
         self._begin()
 
     def _begin(self) -> None:
@@ -103,7 +103,8 @@ class Turn:
         # Where messages were changed or other tools offered, the session is what is left.
         found = history.names if history.is_known else store.expanded(self.session)
         self._known = known = [*found, *provider.recent(self.asked)]
-        loaded = known if is_stored and self.is_native else provider.referred(history.searches)
+        is_told = is_stored and (self.is_native or self._dispatch.is_active)
+        loaded = known if is_told else provider.referred(history.searches)
         unloaded = [name for name in known if name not in loaded]
         self._has_additions = bool(found or history.searches)
         needed = [name for name in self._needed if name not in loaded]
@@ -162,7 +163,8 @@ class Turn:
         """Show the tools that fit the first message, in this and in all later requests."""
         self._new_first = names
         self.shown.keep_found(names)
-        self._request = None
+        if names:
+            self._dispatch.begin()
 
     def show_without_answer(self) -> None:
         """Show every tool, because nobody answers; of too many, those nearest to the message."""
@@ -189,8 +191,6 @@ class Turn:
         keeps = self._settings.remember_tools or self.provider.keeps_tools(self.asked)
         tools = self.offer.everything if keeps else ()
         store.mark_deferred(self.session, tools, self.provider.name)
-        if self._new_first is not None:
-            store.mark_visible(self.session, self._catalog, self._new_first)
 
     def leaves_out(self, error: Exception) -> bool:
         """Leave out the tools that a refusal names; whether there are any."""
@@ -290,6 +290,8 @@ class Turn:
         """Report the end of the turn once, with its last response or with an error."""
         if not self._has_ended:
             self._has_ended = True
+            if self._is_accepted and self._new_first is not None:
+                self._settings.store.mark_visible(self.session, self._catalog, self._new_first)
             try:  # store what the turn has added to its conversation
                 said = [self.provider.without_calls(r, self.search_name) for r in self._responses]
                 names = self.shown.lasting(with_all=self.was_mixed)
@@ -323,6 +325,9 @@ class Turn:
         if self.session and not selection.fell_open:
             self._settings.store.mark_expanded(self.session, new)
         text = result_text(selection, names, len(new), self.offer)
+        if self._dispatch.declares_finds and names and not self.is_native and not self._restored:
+            self.show_first(names)
+            names = ()
         return SearchResult(call, text, [self.offer.by_name[name] for name in names])
 
     def _with_every_tool(self, request: Json) -> Json:

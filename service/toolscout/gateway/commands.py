@@ -62,6 +62,8 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-search-results", metavar="COUNT", help="most tools that a search brings")
     about = "forward requests with at most this many tools unchanged"
     add("--defer-above", metavar="COUNT", help=about)
+    about = "call found tools through one constant tool: auto, from the second find on; on or off"
+    add("--dispatch", metavar="MODE", help=about)
     add("--rollout", metavar="MODE", help="off, dark, shadow, percent:N or on")
     about = "bring all tools back when nothing fits a search"
     add("--restore-on-no-match", metavar="BOOL", help=about)

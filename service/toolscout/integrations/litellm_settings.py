@@ -7,16 +7,18 @@ TOOLSCOUT_ROLLOUT      off, dark, shadow, percent:N or on; by default as in the 
 TOOLSCOUT_DEFER_ABOVE  leave requests with at most this many tools alone, by default 5
 TOOLSCOUT_ALWAYS_KEEP  names of tools that every model sees, with commas between them
 TOOLSCOUT_TOP_K        most tools that a search brings, by default 5
+TOOLSCOUT_DISPATCH     auto, on or off: call found tools through one constant tool
 TOOLSCOUT_LEARN        off: do not report to the service which tools were called after a search
 """
 
 import logging
 import os
+from typing import cast
 
 from toolscout.client import ConfigurationError
 from toolscout.client.rollout import Rollout
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, load
-from toolscout.discovery.config import ApiConfig
+from toolscout.discovery.config import ApiConfig, Dispatching
 
 PROXY_LOG = "LiteLLM Proxy"
 
@@ -49,6 +51,7 @@ def discovery_from_environment() -> AsyncToolDiscovery:
         top_k=_count("TOOLSCOUT_TOP_K", config.max_search_results),
         rollout=rollout,
         defer_above=_count("TOOLSCOUT_DEFER_ABOVE", FEW_TOOLS),
+        dispatch=cast("Dispatching | None", get("TOOLSCOUT_DISPATCH") or None),
         learn=get("TOOLSCOUT_LEARN", "on").strip().lower() != "off",
     )
 

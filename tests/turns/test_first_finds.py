@@ -1,0 +1,84 @@
+"""What a conversation finds first is declared, and what it finds later is called through a tool."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.turns.flows import DONE, PHANTOM, Flow, Model, search
+from tests.turns.shapes import Said, Shape
+from toolscout.discovery.config import DiscoveryConfig
+from toolscout.discovery.providers import PROVIDERS
+
+Make = Callable[..., Flow]
+MAIL = Said("Sending.", (("call_2", "send_email", {"path": "a@b.example"}),))
+THROUGH = Said("", (("call_4", "call_tool", {"name": "read_file", "arguments": {"path": "x"}}),))
+READING = Said("", (("call_4", "read_file", {"path": "x"}),))
+DECLARED = [PHANTOM, "call_tool", "send_email"]
+
+
+def begins_with(request: Any, earlier: Any, shape: Shape) -> bool:
+    """Whether an earlier request is the beginning of a later one, tools and messages."""
+    history = PROVIDERS[shape.name].history
+    before, after = history(earlier), history(request)
+    return shape.raw(earlier) == shape.raw(request) and after[: len(before)] == before
+
+
+def test_the_first_find_is_declared_and_the_next_one_is_called_through(flow, shape, tools):
+    discovery = flow(dispatch="auto")
+    model = Model(shape, search("email"), MAIL, DONE, search("read", "call_3"), THROUGH, DONE)
+    first = shape.request("write to a@b.example", tools)
+    assert shape.read(discovery.complete(first, model, shape.name)) == MAIL
+    second = shape.history(first, MAIL, ["sent"], "and now read it")
+    assert shape.read(discovery.complete(second, model, shape.name)) == DONE
+    third = shape.history(second, DONE, [], "read x, please")
+    assert shape.read(discovery.complete(third, model, shape.name)) == READING
+    assert [model.seen(turn) for turn in range(5)] == [[PHANTOM], *[DECLARED] * 4]
+    for earlier, later in ((1, 2), (2, 3), (3, 4)):
+        assert begins_with(model.requests[later], model.requests[earlier], shape)
+    told = shape.results(model.requests[4])["call_3"]
+    assert json.loads(told.splitlines()[-1])["name"] == "read_file"
+
+
+def test_what_fits_the_first_message_is_the_first_find(flow: Make, shape: Shape, tools):
+    discovery = flow("hybrid-first", dispatch="auto")
+    model = Model(shape, search("read", "call_3"), THROUGH)
+    request = shape.request("email somebody", tools)
+    assert shape.read(discovery.complete(request, model, shape.name)) == READING
+    assert [model.seen(turn) for turn in range(2)] == [DECLARED, DECLARED]
+
+
+def test_where_nothing_fits_the_first_message_the_first_search_is_the_first_find(
+    flow: Make, shape: Shape, tools
+):
+    discovery = flow("hybrid-first", dispatch="auto")
+    model = Model(shape, search("email"), MAIL)
+    request = shape.request("hello there", tools)
+    assert shape.read(discovery.complete(request, model, shape.name)) == MAIL
+    assert [model.seen(turn) for turn in range(2)] == [[PHANTOM], DECLARED]
+
+
+def test_a_search_beside_a_call_is_a_first_find_too(flow: Make, shape: Shape, tools):
+    discovery = flow(dispatch="auto", always_keep=["read_file"], top_k=1)
+    beside = Said("", (*search("email").calls, ("call_3", "read_file", {"path": "x"})))
+    model = Model(shape, beside, DONE)
+    request = shape.request("read x, then write", tools)
+    said = shape.read(discovery.complete(request, model, shape.name))
+    assert said.calls == beside.calls[1:]
+    discovery.complete(shape.history(request, said, ["ok"], "go on"), model, shape.name)
+    assert sorted(model.seen(1)) == sorted([*DECLARED, "read_file"])
+
+
+def test_an_outage_before_the_first_find_brings_every_tool_back(flow: Make, shape: Shape, tools):
+    model = Model(shape, search("email"), MAIL)
+    running = flow(endpoint="http://127.0.0.1:9", dispatch="auto")
+    assert shape.read(running.complete(shape.request("please", tools), model, shape.name)) == MAIL
+    assert {"send_email", "read_file"} <= {*model.seen(1)}
+    assert "call_tool" not in model.seen(1)
+
+
+@pytest.mark.parametrize("written", ["on", "off", "auto", True, False])
+def test_a_file_says_it_in_words_or_as_yaml_reads_them(written: Any):
+    config = DiscoveryConfig.of({"enabled": True, "strategy": "api", "dispatch": written})
+    assert config.dispatch == {True: "on", False: "off"}.get(written, written)
