@@ -10,7 +10,7 @@ from openai.types.chat import completion_create_params as openai_chat
 from openai.types.responses import response_create_params as openai_responses
 
 from tests.client.upstream import Exchange
-from tests.turns.model import PHANTOM, whole
+from tests.turns.model import PHANTOM, THROUGH, whole
 from tests.turns.rules import visible
 from tests.turns.shapes import SHAPES, Json, Said, Shape
 from tests.turns.streaming import EVENTS
@@ -55,7 +55,8 @@ def searches_then_calls(shape: Shape, body: Json) -> Said:
         return Said(f"It said: {told[-1]}")
     if PHANTOM in names and not results:
         return search(1)
-    return Said("Sending.", (("call_tool", next(n for n in names if n != PHANTOM), {"path": "a"}),))
+    name = next(name for name in names if name not in (PHANTOM, THROUGH))
+    return Said("Sending.", (("call_tool", name, {"path": "a"}),))
 
 
 def searches_forever(shape: Shape, body: Json) -> Said:

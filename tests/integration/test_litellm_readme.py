@@ -101,7 +101,7 @@ def test_the_curl_prints_what_the_page_shows(
     assert providers.leaks == providers.refused == []
     seen = providers.seen()
     if rollout == "on":
-        assert seen == [[PHANTOM, "send_email"], [PHANTOM, "send_email"]]
+        assert seen == [[PHANTOM, "call_tool", "send_email"]] * 2
         return
     assert len(seen[0]) == 6
     until(lambda: "tool search" in log.read_text("utf-8"))
