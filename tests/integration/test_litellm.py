@@ -44,9 +44,10 @@ TURNS = [
     pytest.param(*turn, id=f"{turn[0]} client, {turn[1]}, {'stream' if turn[2] else 'whole'}")
     for turn in product(("openai", "anthropic"), ("gpt", "claude"), (False, True))
 ]
-FOUND = [PHANTOM, THROUGH, "send_email"]
-SEARCHABLE = ([PHANTOM], FOUND)
-"""The search tool, and what is known to fit the message: other tests teach the service."""
+SEARCHABLE = ([PHANTOM], [PHANTOM, THROUGH, "send_email"])
+LOADABLE = ([PHANTOM], [PHANTOM, "send_email"])
+"""The search tool, and what is known to fit the message: other tests teach the service. A model
+that loads tools by itself has no tool to call others through."""
 
 ROLLOUTS = ("dark", "shadow")
 
@@ -113,8 +114,9 @@ def test_the_model_searches_and_the_caller_sees_only_what_it_finds(
     body = request(client, model, f"please write to somebody {client} {model} {stream}")
     said = proxy.ask(client, body, stream)
     first, second = proxy.providers.seen()
-    assert first in SEARCHABLE
-    assert second[:3] == FOUND
+    loads = (client, model) == ("anthropic", "claude")
+    assert first in (LOADABLE if loads else SEARCHABLE)
+    assert second[: 2 if loads else 3] == (LOADABLE if loads else SEARCHABLE)[-1]
     assert len(second) <= 7
     assert called(said) == ["send_email"]
     assert said.text == ("Let me look.Sending." if stream else "Sending.")
@@ -141,7 +143,7 @@ def test_responses_are_searched(proxy: Proxy, model: str, stream: bool):
     assert [item.name for item in response.output if item.type == "function_call"] == ["send_email"]
     first, second = proxy.providers.seen()
     assert first in SEARCHABLE
-    assert second[:3] == FOUND
+    assert second[:3] == SEARCHABLE[-1]
 
 
 @pytest.mark.parametrize(("client", "model", "stream"), TURNS)
