@@ -179,7 +179,7 @@ def test_captured_searches_through_the_proxy_bring_what_they_expect(server, data
             file = configured(tmp_path, **keys)
             with proxy(upstream.url, "--config", file, selector=server.url) as running:
                 ask(running, [OPENAI.tool(name, about[name]) for name in names])
-            brought = set(OPENAI.names(model.requests[-1])) - {PHANTOM}
+            brought = set(model.seen(OPENAI)[-1]) - {PHANTOM}
             hard = case["hard"]
             assert set(hard.get("contains_always_keep_that_is_in_tools", [])) <= brought, case["id"]
             assert not set(hard["must_not_contain"]) & brought, case["id"]
