@@ -133,7 +133,11 @@ class Postings:
         self._keys = _array("q", keys)
         frequency = np.diff(bounds)
         self._starts = _array("q", bounds)
-        found_in = frequency if corpus is None else corpus.found_in(keys, frequency)
+        found_in = frequency.copy()
+        # Of thousands of terms the corpus has told the frequencies of a hundred.
+        for term, count in {}.items() if corpus is None else corpus.frequencies.items():
+            if (slot := self._slot(term)) is not None:
+                found_in[slot] = max(found_in[slot], count)
         self._found_in = None if corpus is None else _array("q", found_in)
         idf = np.log((self._total - found_in + 0.5) / (found_in + 0.5) + 1.0)
         self._idf = _array("d", idf)

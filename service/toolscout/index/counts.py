@@ -22,12 +22,6 @@ class Corpus(NamedTuple):
     frequencies: Mapping[str, int]
     """How many tools have a term, of the terms that a question asks for."""
 
-    def found_in(self, keys: NDArray[np.int64], frequency: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many tools have each term, by its hash; `frequency` is that of the index."""
-        known = {hash(term): count for term, count in self.frequencies.items()}
-        found = [known.get(key, 0) for key in keys.tolist()]
-        return np.maximum(frequency, np.array(found, np.int64))
-
 
 class TermCounts(msgspec.Struct, frozen=True, gc=False):
     """The terms of one tool in order of first use, with `hashes` and `counts` as packed int64.
