@@ -93,6 +93,30 @@ def test_what_one_process_changes_the_other_finds_at_once(servers: tuple[Server,
     assert get(two, "").json()["tools"] == len(TOOLS) + 301
 
 
+def test_a_tool_that_was_answered_is_never_answered_as_it_was_before(
+    servers: tuple[Server, Server], postgres_server: PostgresServer
+):
+    def shown(server: Server) -> list[str]:
+        fields = {"catalog": "fresh", "no_match_below": 0, "detail": "full"}
+        found = ask(server, "grind corn", **fields).json()
+        return [tool["description"] for tool in found["tools"]]
+
+    for wording in ("Grind corn to flour", "Grind corn to grits", "Grind corn to flour"):
+        tools = [{"name": "grind", "description": wording}]
+        written = [{"tools": tools, "keep": "postgres"}, {"upsert": tools}]
+        for server, method, body in zip(servers, ("PUT", "PATCH"), written, strict=True):
+            assert change(server, method, body, "fresh") in (200, 201)
+            assert [shown(each) for each in servers] == [[wording]] * 2
+    meal = {"name": "grind", "description": "Grind corn to meal"}
+    assert change(servers[0], "PUT", {"tools": [meal], "keep": "postgres"}, "other") == 201
+    postgres_server.ask("DELETE FROM toolscout.tools WHERE catalog = 'fresh';")
+    assert [shown(each) for each in servers] == [[], []]
+    postgres_server.ask("UPDATE toolscout.tools SET catalog = 'fresh' WHERE catalog = 'other';")
+    assert [shown(each) for each in servers] == [["Grind corn to meal"]] * 2
+    postgres_server.ask("DELETE FROM toolscout.tools WHERE catalog = 'fresh';")
+    assert [shown(each) for each in servers] == [[], []]
+
+
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
