@@ -8,6 +8,7 @@ import argparse
 import json
 import platform
 import sys
+from dataclasses import asdict
 from os import cpu_count
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def main() -> int:
     parser.add_argument("--compiles", action="store_true", help="what new lists cost, only")
     parser.add_argument("--large", action="store_true", help="50,000 and 100,000 tools, only")
     parser.add_argument("--many", action="store_true", help="1,000 lists of 300, only")
-    parser.add_argument("--database", metavar="URL", help="catalogs in this PostgreSQL, only")
+    parser.add_argument("--database", metavar="URL", help="held and in this PostgreSQL, only")
     parser.add_argument("--tools", type=int, nargs="+", default=[10_000, 100_000], help="how many")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parsed = parser.parse_args()
@@ -55,7 +56,7 @@ def main() -> int:
     print(f"\n{cpu_count()} cores, Python {platform.python_version()}\n")
     print(report.table(rows))
     if parsed.json:
-        parsed.json.write_text(json.dumps([report.as_dict(row) for row in rows], indent=1))
+        parsed.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     return 0
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
+from statistics import fmean
 from typing import Any
 
 import httpx2
@@ -104,7 +105,7 @@ def measure(plan: Plan) -> Iterator[Row]:
                 yield _of_caller(name, client, url, bodies(count, earlier))
         with Selector(selector_url) as selector:
             spent = [_spent(partial(selector.select, q, tools)) for q in islice(asked, CALLS)]
-            yield Row("`Selector.select`, 300 known tools", cpu=_mean(spent[WARM:]))
+            yield Row("`Selector.select`, 300 known tools", cpu=fmean(spent[WARM:]))
         with (
             _proxy(selector_url, api.port) as ours,
             servers.application(f"{__name__}:relay") as bare,
@@ -133,7 +134,7 @@ def _of_caller(name: str, client: httpx2.Client, url: str, bodies: list[bytes]) 
     def post() -> None:
         client.post(url, content=next(left), headers=HEADERS).raise_for_status()
 
-    return Row(name, cpu=_mean([_spent(post) for _ in bodies][WARM:]))
+    return Row(name, cpu=fmean([_spent(post) for _ in bodies][WARM:]))
 
 
 def _of_server(server: servers.Running, url: str, bodies: list[bytes]) -> float:
@@ -151,10 +152,6 @@ def _spent(work: Callable[[], object]) -> float:
     before = time.process_time()
     work()
     return (time.process_time() - before) * 1_000
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 from evals.speed import client, servers, traffic
 from evals.speed.client import Timings
-from evals.speed.plan import Plan, learn, row, settle
+from evals.speed.plan import Plan, in_turn, learn, row, settle
 from evals.speed.report import Row
 
 SIZES = (50_000, 100_000)
@@ -27,14 +27,14 @@ def measure(plan: Plan) -> Iterator[Row]:
         with servers.toolscout(*FLAGS) as ours:
             known = traffic.by_digest(learn(ours, small, 300), traffic.PROSE)
             before, _ = ours.memory_mib()
-            tools = json.dumps(combined(real, size))
-            large = traffic.by_digest(_learn(ours, tools), traffic.PROSE, latency_budget_ms=1_000)
-            settle(ours)
+            payload = traffic.inline(json.dumps(combined(real, size)), ["warm up"])[0]
+            digest = client.call(ours.port, payload)[1]["x-catalog-digest"]
+            settle(ours)  # no request waits until so many are compiled
+            large = traffic.by_digest(digest, traffic.PROSE, latency_budget_ms=1_000)
             after, peak = ours.memory_mib()
             note = f"{after - before:.0f} MiB more than without it, peak {peak:.0f}"
-            runs = [client.run(ours.port, large, 1, CALLS) for _ in range(plan.repeats)]
-            yield row(f"by digest, {size:,}", runs, note)
-            alone = [client.run(ours.port, known, 1, 20 * CALLS) for _ in range(plan.repeats)]
+            yield row(f"by digest, {size:,}", in_turn(plan, [(ours, large)], 1, CALLS)[0], note)
+            alone = in_turn(plan, [(ours, known)], 1, 20 * CALLS)[0]
             yield row("by digest, 300, nothing else", alone)
             beside = [asyncio.run(_beside(ours, known, large)) for _ in range(plan.repeats)]
             yield row(f"by digest, 300, while {size:,} are searched", beside)
@@ -54,14 +54,6 @@ def combined(tools: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
             "definition": third["definition"],
         }
     return list(made.values())
-
-
-def _learn(ours: servers.Running, tools: str) -> str:
-    """Have a large list compiled, which no request waits for; returns its digest."""
-    payload = traffic.inline(tools, ["warm up"])[0]
-    digest = client.call(ours.port, payload)[1]["x-catalog-digest"]
-    settle(ours)
-    return digest
 
 
 async def _beside(ours: servers.Running, known: list[bytes], large: list[bytes]) -> Timings:

@@ -14,14 +14,13 @@ from time import perf_counter
 from typing import Any
 
 from evals.speed.servers import Running, toolscout
+from evals.speed.traffic import FEEDBACK, SEARCH
 
 SIZES = (300, 10_000)
 OBSERVATIONS = 100_000
 BATCH = 1_000
 PATTERNS = 5_000
 WARM_UP = 20
-
-SEARCH, FEEDBACK = "/v1/tool-discovery/search", "/v1/tool-discovery/feedback"
 
 
 def report(folder: Path, calls: int) -> Iterator[str]:

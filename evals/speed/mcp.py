@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from evals.speed import client, traffic
+from evals.speed.plan import learn, timed
 from evals.speed.servers import Running, toolscout
 from evals.speed.traffic import PROSE
 
@@ -29,30 +30,22 @@ def report(folder: Path, calls: int) -> Iterator[str]:
         )
     tools = json.dumps(traffic.load(folder, SIZE))
     with toolscout("--mcp", "on") as running:
-        digest = _digest(running, tools)
+        digest = learn(running, tools, SIZE)
         search = [{"pattern": text, "catalog": digest, "top_k": 10} for text in PROSE]
-        path = "/v1/tool-discovery/search"
-        yield _timed("HTTP", running, [_post(path, body, {}) for body in search], calls)
+        yield _timed("HTTP", running, [_post(traffic.SEARCH, body, {}) for body in search], calls)
         for revision in REVISIONS:
             messages = [_message(revision, text, digest) for text in PROSE]
             yield _timed(f"MCP {revision}", running, messages, calls)
         yield f"afterwards: {running.memory_mib()[0]:.0f} MiB"
 
 
-def _digest(running: Running, tools: str) -> str:
-    payload = traffic.inline(tools, ["warm up"], latency_budget_ms=60_000)[0]
-    return client.call(running.port, payload)[1]["x-catalog-digest"]
-
-
 def _timed(name: str, running: Running, payloads: list[bytes], calls: int) -> str:
     client.run(running.port, payloads, 1, len(payloads))
-    began = running.cpu_s()
-    timings = client.run(running.port, payloads, 1, calls)
+    timings = timed(running, payloads, 1, calls)
     assert set(timings.statuses) == {200}, timings.statuses
-    cpu_ms = 1_000 * (running.cpu_s() - began) / calls
     return (
         f"{name}: p50 {timings.quantile(0.5):.2f} ms, p95 {timings.quantile(0.95):.2f}, "
-        f"CPU {cpu_ms:.2f} ms"
+        f"CPU {timings.cpu_ms:.2f} ms"
     )
 
 

@@ -58,6 +58,27 @@ class Plan:
         return max(20, (30_000 if self.quick else 120_000) // max(size, 60))
 
 
+def timed(
+    ours: servers.Running, payloads: Sequence[bytes], connections: int, calls: int
+) -> Timings:
+    """Send requests as `client.run` does, and read the service's processor time."""
+    began = ours.cpu_s()
+    timings = client.run(ours.port, payloads, connections, calls)
+    timings.cpu_s = ours.cpu_s() - began
+    return timings
+
+
+def in_turn(
+    plan: Plan,
+    asked: Sequence[tuple[servers.Running, Sequence[bytes]]],
+    connections: int,
+    calls: int,
+) -> list[list[Timings]]:
+    """Send each service its requests, one service after the other, and all of it again."""
+    rounds = [[timed(*each, connections, calls) for each in asked] for _ in range(plan.repeats)]
+    return [list(runs) for runs in zip(*rounds, strict=True)]
+
+
 def alone(ours: servers.Running, payloads: Sequence[bytes]) -> Timings:
     """One call while nothing else goes on."""
     settle(ours)

@@ -16,20 +16,21 @@ def below(process: int) -> list[int]:
 
 def resident_mib(process: int) -> float:
     """Return the resident memory of a process and all below; what they share counts for each."""
-    return sum(_figure(each, "status", "VmRSS") for each in (process, *below(process)))
+    return sum(figure(each, "status", "VmRSS") for each in (process, *below(process)))
 
 
 def own_mib(process: int) -> float:
     """Return the resident memory of a process without those below."""
-    return _figure(process, "status", "VmRSS")
+    return figure(process, "status", "VmRSS")
 
 
 def proportional_mib(process: int) -> float:
     """Return the same; what they share counts once. It walks all their pages."""
-    return sum(_figure(each, "smaps_rollup", "Pss") for each in (process, *below(process)))
+    return sum(figure(each, "smaps_rollup", "Pss") for each in (process, *below(process)))
 
 
-def _figure(process: int, file: str, name: str) -> float:
+def figure(process: int, file: str, name: str) -> float:
+    """Return a figure in MiB from a file of `/proc`; 0 once the process has ended."""
     try:
         lines = Path(f"/proc/{process}/{file}").read_text().splitlines()
     except OSError:

@@ -1,8 +1,7 @@
 """The figures as a Markdown table."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +29,6 @@ def table(rows: Sequence[Row]) -> str:
         cells += [_number(row.cpu), row.note]
         lines.append(f"| {row.what} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
-
-
-def as_dict(row: Row) -> dict[str, Any]:
-    """For JSON."""
-    return asdict(row)
 
 
 def _number(value: float | None) -> str:

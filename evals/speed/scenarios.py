@@ -8,9 +8,8 @@ from urllib.parse import quote
 
 from evals.rankers import MissingPackage
 from evals.speed import client, compiles, large, servers, traffic
-from evals.speed.client import Timings
 from evals.speed.peers import PEERS, median_ms
-from evals.speed.plan import BUSY, CROWDS, Plan, alone, learn, pool, pooled, row
+from evals.speed.plan import BUSY, CROWDS, Plan, alone, in_turn, learn, pool, pooled, row
 from evals.speed.questions import LENGTHS
 from evals.speed.report import Row
 
@@ -65,7 +64,8 @@ def _warm(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
         tools = json.dumps(traffic.load(plan.folder, size))
         payloads = plan.never_asked(traffic.inline(tools, [traffic.MARK]))
         learn(ours, tools, size)
-        low, high = _paired(plan, floor, ours, payloads, 1, plan.calls(size))
+        both = [(floor, payloads), (ours, payloads)]
+        low, high = in_turn(plan, both, 1, plan.calls(size))
         yield row(f"floor, {size:,} inline", low)
         added = median(h.quantile(0.5) - f.quantile(0.5) for h, f in zip(high, low, strict=True))
         yield row(f"warm hybrid, {size:,} inline", high, f"floor {added:+.2f} ms")
@@ -94,13 +94,8 @@ def _against_floor(
     """Yield the floor, inline and by digest, in turn, at every number of connections."""
     names = ("floor", "inline", "by digest")
     for connections in plan.connections:
-        runs: list[list[Timings]] = [[], [], []]
-        for _ in range(plan.repeats):
-            for server, sent, found in zip((floor, ours, ours), payloads, runs, strict=True):
-                began = server.cpu_s()
-                timings = client.run(server.port, sent, connections, plan.calls(300))
-                timings.cpu_s = server.cpu_s() - began
-                found.append(timings)
+        asked = list(zip((floor, ours, ours), payloads, strict=True))
+        runs = in_turn(plan, asked, connections, plan.calls(300))
         for name, found in zip(names, runs, strict=True):
             pairs = zip(found, runs[0], strict=True)
             share = median(one.rate / low.rate for one, low in pairs)
@@ -112,8 +107,9 @@ def _crowds(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterat
     """Many callers who connect simultaneously."""
     tools = json.dumps(traffic.load(plan.folder, 300))
     payloads = plan.never_asked(traffic.inline(tools, [traffic.MARK]))
+    both = [(floor, payloads), (ours, payloads)]
     for callers in CROWDS:
-        low, high = _paired(plan, floor, ours, payloads, callers, 4 * plan.calls(300))
+        low, high = in_turn(plan, both, callers, 4 * plan.calls(300))
         pairs = zip(high, low, strict=True)
         times = median(h.quantile(0.99) / f.quantile(0.99) for h, f in pairs)
         yield row(f"floor, 300 inline, {callers} that connect simultaneously", low)
@@ -126,9 +122,8 @@ def _digest(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterat
     for size in plan.sizes:
         tools = json.dumps(traffic.load(plan.folder, size))
         payloads = plan.never_asked(traffic.by_digest(learn(ours, tools, size), [traffic.MARK]))
-        runs = [client.run(ours.port, payloads, 1, 1_000) for _ in range(plan.repeats)]
-        yield row(f"by digest, {size:,}", runs)
-        runs = [client.run(ours.port, payloads, BUSY, 4_000) for _ in range(plan.repeats)]
+        yield row(f"by digest, {size:,}", in_turn(plan, [(ours, payloads)], 1, 1_000)[0])
+        runs = in_turn(plan, [(ours, payloads)], BUSY, 4_000)[0]
         yield row(f"by digest, {size:,}, {BUSY} connections", runs)
 
 
@@ -138,8 +133,7 @@ def _rankers(plan: Plan, floor: servers.Running, ours: servers.Running) -> Itera
     for ranker in ("bm25", "semantic", "hybrid", "rrf", "regex"):
         patterns = traffic.REGEX if ranker == "regex" else [traffic.MARK]
         payloads = plan.never_asked(traffic.by_digest(digest, patterns, ranker=ranker))
-        runs = [client.run(ours.port, payloads, 1, 1_000) for _ in range(plan.repeats)]
-        yield row(f"{ranker}, 300 by digest", runs)
+        yield row(f"{ranker}, 300 by digest", in_turn(plan, [(ours, payloads)], 1, 1_000)[0])
 
 
 def _agents(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
@@ -155,8 +149,7 @@ def _agents(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterat
             f"GET {p} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() for p in paths
         ]
     for kind, payloads in kinds.items():
-        runs = [client.run(ours.port, payloads, 1, 400) for _ in range(plan.repeats)]
-        yield row(f"{kind}, 300 by digest", runs)
+        yield row(f"{kind}, 300 by digest", in_turn(plan, [(ours, payloads)], 1, 400)[0])
 
 
 def _classes(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
@@ -175,8 +168,7 @@ def _classes(plan: Plan, floor: servers.Running, ours: servers.Running) -> Itera
     for kind, patterns in kinds.items():
         sent = traffic.by_digest(digest, patterns)
         payloads = plan.never_asked(sent) if kind == "prose" else traffic.Anew(sent)
-        runs = [client.run(ours.port, payloads, 1, 200) for _ in range(plan.repeats)]
-        yield row(f"{kind} query, {size:,} by digest", runs)
+        yield row(f"{kind} query, {size:,} by digest", in_turn(plan, [(ours, payloads)], 1, 200)[0])
 
 
 def _cold(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
@@ -222,21 +214,6 @@ def _peers(plan: Plan) -> Iterator[Row]:
                 continue
             patterns = traffic.PROSE[: 5 if size > 1_000 else 20]
             yield Row(f"{name}, {size:,}", p50=median_ms(search, patterns), note="in process")
-
-
-def _paired(
-    plan: Plan,
-    floor: servers.Running,
-    ours: servers.Running,
-    payloads: Sequence[bytes],
-    connections: int,
-    calls: int,
-) -> tuple[list[Timings], list[Timings]]:
-    low, high = [], []
-    for _ in range(plan.repeats):
-        low.append(client.run(floor.port, payloads, connections, calls))
-        high.append(client.run(ours.port, payloads, connections, calls))
-    return low, high
 
 
 def _said(found: Row) -> Row:

@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.request import urlopen
 
 from evals import programs
 from evals.programs import free_port
-from evals.speed.processes import proportional_mib
+from evals.speed.processes import figure, proportional_mib
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +32,7 @@ class Running:
 
     def memory_mib(self) -> tuple[float, float]:
         """Resident and peak memory."""
-        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        fields = dict(line.split(":", 1) for line in lines)
-        resident, peak = fields["VmRSS"], fields["VmHWM"]
-        return int(resident.split()[0]) / 1024, int(peak.split()[0]) / 1024
+        return figure(self.pid, "status", "VmRSS"), figure(self.pid, "status", "VmHWM")
 
 
 @contextmanager
