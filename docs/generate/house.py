@@ -92,7 +92,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_309,
+        7_308,
     ),
     "service": Product(
         "tenants, limits, processes",
