@@ -40,8 +40,10 @@ from toolscout.tools.filters import filters_of, passes
 THREADS = {"read": 2, "call": 4, "compile": 2}
 """Threads by kind of work. Of two compiles one may be huge without holding up small ones."""
 
-SIZE_OF: dict[str, Callable[..., int]] = {"compile": lambda _, work, args: len(args[0].raw)}
-"""What a piece of work takes, where the smallest need not wait for the largest."""
+SIZE_OF: dict[str, Callable[..., int]] = {
+    "compile": lambda _, work, args: len(args[0].raw) if work is compile_list else 0
+}
+"""What a piece of work takes, where the smallest need not wait for the largest lists."""
 
 KEPT_BYTES = 32 * 1024 * 1024
 """Lists, as they were sent, that stay decoded for their compile and the calls that come after."""
