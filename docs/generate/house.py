@@ -101,7 +101,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_809,
+        8_808,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_668),
     "turns": Product(

@@ -73,9 +73,9 @@ def _searched(
         return
     asked = [anew[number] for number in range(COMPARED)]
     told = [[client.call(ours.port, each)[2] for each in asked] for ours in services.values()]
-    found = [[set(json.loads(body)["selected_names"]) for body in bodies] for bodies in told[:2]]
+    firsts = [[set(json.loads(body)["selected_names"]) for body in bodies] for bodies in told[:2]]
     shared = fmean(
-        1.0 if a == b else len(a & b) / max(len(a), len(b)) for a, b in zip(*found, strict=True)
+        1.0 if a == b else len(a & b) / max(len(a), len(b)) for a, b in zip(*firsts, strict=True)
     )
     yield Row(f"{size:,} tools, of the first five in both", note=f"{shared:.0%}")
 

@@ -29,7 +29,7 @@ def measure(plan: Plan) -> Iterator[Row]:
             before, _ = ours.memory_mib()
             payload = traffic.inline(json.dumps(combined(real, size)), ["warm up"])[0]
             digest = client.call(ours.port, payload)[1]["x-catalog-digest"]
-            settle(ours)  # no request waits until so many are compiled
+            settle(ours)  # no request waits as long as compiling them takes
             large = traffic.by_digest(digest, traffic.PROSE, latency_budget_ms=1_000)
             after, peak = ours.memory_mib()
             note = f"{after - before:.0f} MiB more than without it, peak {peak:.0f}"

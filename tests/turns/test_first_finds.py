@@ -8,6 +8,7 @@ import pytest
 
 from tests.turns.flows import DONE, PHANTOM, Flow, Model, search
 from tests.turns.shapes import Said, Shape
+from toolscout.client.events import TurnEvent
 from toolscout.discovery.config import DiscoveryConfig
 from toolscout.discovery.providers import PROVIDERS
 
@@ -64,10 +65,20 @@ def test_a_search_beside_a_call_is_a_first_find_too(flow: Make, shape: Shape, to
     beside = Said("", (*search("email").calls, ("call_3", "read_file", {"path": "x"})))
     model = Model(shape, beside, DONE)
     request = shape.request("read x, then write", tools)
-    said = shape.read(discovery.complete(request, model, shape.name))
-    assert said.calls == beside.calls[1:]
-    discovery.complete(shape.history(request, said, ["ok"], "go on"), model, shape.name)
+    answer = shape.read(discovery.complete(request, model, shape.name))
+    assert answer.calls == beside.calls[1:]
+    discovery.complete(shape.history(request, answer, ["ok"], "go on"), model, shape.name)
     assert sorted(model.seen(1)) == sorted([*DECLARED, "read_file"])
+
+
+def test_a_call_of_what_a_search_found_counts_as_found_though_it_is_declared(
+    flow: Make, shape: Shape, tools
+):
+    events: list[TurnEvent] = []
+    discovery = flow(dispatch="auto", turn_observers=[events.append])
+    model = Model(shape, search("email"), MAIL)
+    discovery.complete(shape.request("please", tools), model, shape.name)
+    assert (events[-1].called_visible, events[-1].called_found) == (0, 1)
 
 
 def test_an_outage_before_the_first_find_brings_every_tool_back(flow: Make, shape: Shape, tools):

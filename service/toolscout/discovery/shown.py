@@ -97,7 +97,7 @@ class Shown:
         """
         unnamed = (tool.get("name") for tool in self._offer.unnamed if isinstance(tool, dict))
         built_in = {name for name in unnamed if isinstance(name, str)}
-        later = {*self._known, *self._found} - {*self._visible}
+        later = {*self._known, *self._found} - {*self._visible} | {*self._brought}
         found = sum(name in later for name in called)
         at_hand = {*self._visible, *built_in, *seen} - later
         visible = sum(name in at_hand for name in called)

@@ -160,7 +160,7 @@ class Turn:
         return self._emulated.with_tools(self.asked, tools) if tools else self.original
 
     def show_first(self, names: Sequence[str]) -> None:
-        """Show the tools that fit the first message, in this and in all later requests."""
+        """Declare a conversation's first finds, in this and in all later requests."""
         self._new_first = names
         self.shown.keep_found(names)
         if names:

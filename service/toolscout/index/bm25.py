@@ -135,7 +135,7 @@ class Postings:
         self._starts = _array("q", bounds)
         found_in = frequency.copy()
         # Of thousands of terms the corpus has told the frequencies of a hundred.
-        for term, count in {}.items() if corpus is None else corpus.frequencies.items():
+        for term, count in ({} if corpus is None else corpus.frequencies).items():
             if (slot := self._slot(term)) is not None:
                 found_in[slot] = max(found_in[slot], count)
         self._found_in = None if corpus is None else _array("q", found_in)

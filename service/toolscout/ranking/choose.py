@@ -128,9 +128,9 @@ def choose(ranked: Sequence[int], kept: Sequence[int], room: int) -> tuple[list[
     """
     chosen = set(kept)
     chosen.update([row for row in ranked if row not in chosen][:room])
-    found = [row for row in ranked if row in chosen]
-    chosen.difference_update(found)
-    return found, [row for row in kept if row in chosen]
+    in_order = [row for row in ranked if row in chosen]
+    chosen.difference_update(in_order)
+    return in_order, [row for row in kept if row in chosen]
 
 
 def lower_failed(

@@ -40,11 +40,6 @@ from toolscout.tools.filters import filters_of, passes
 THREADS = {"read": 2, "call": 4, "compile": 2}
 """Threads by kind of work. Of two compiles one may be huge without holding up small ones."""
 
-SIZE_OF: dict[str, Callable[..., int]] = {
-    "compile": lambda _, work, args: len(args[0].raw) if work is compile_list else 0
-}
-"""What a piece of work takes, where the smallest need not wait for the largest lists."""
-
 KEPT_BYTES = 32 * 1024 * 1024
 """Lists, as they were sent, that stay decoded for their compile and the calls that come after."""
 
@@ -102,7 +97,7 @@ class Worker:
         self._max_tools = settings.max_tools
         self._cache = CatalogCache(settings.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
-        self._pools = {name: FairPool(n, name, SIZE_OF.get(name)) for name, n in THREADS.items()}
+        self._pools = {name: FairPool(n, name, _size_of) for name, n in THREADS.items()}
 
     def run(self) -> None:
         """Serve until the other end is gone."""
@@ -226,6 +221,11 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
         vectors = vectors._replace(examples_gain=catalog.examples_gain)
     worker.forget(sent)  # few ask for its texts from now on
     yield Complete(vectors, spent)
+
+
+def _size_of(_: int, work: Callable[..., Any], args: tuple[Any, ...]) -> int:
+    """Return the bytes of a list that is compiled; other work counts as small."""
+    return len(args[0].raw) if work is compile_list else 0
 
 
 def _portable(error: Exception) -> Exception:
