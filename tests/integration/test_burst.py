@@ -71,5 +71,5 @@ def test_a_burst_does_not_fall_open():
         assert asyncio.run(burst(server.url)) == {200: CALLERS}
         grown = resident_mib(server.process.pid) - before
     print(f"\nthe proxy grew by {grown:.0f} MiB; tools that the model saw: {dict(seen)}")
-    assert max(seen) <= TOP_K + 1
+    assert max(seen) <= TOP_K + 2  # search_tools and call_tool
     assert grown <= 60

@@ -90,7 +90,7 @@ class Dispatch:
 
     def calls(self, response: Json) -> list[Call]:
         """Return the calls with the names of their tools."""
-        return self._provider.calls(without_dispatch(response, self._name))
+        return self._provider.calls(self._named(response))
 
     def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
         """As the provider's, with the definitions of the tools that were found."""
@@ -104,11 +104,16 @@ class Dispatch:
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Return the response with the calls of found tools, and without those of one tool."""
-        return self._provider.without_calls(without_dispatch(response, self._name), name)
+        return self._provider.without_calls(self._named(response), name)
 
     def referred(self, history: Sequence[Any]) -> set[str]:
         """Names of the tools that results of searches define."""
         return {name for text in _strings(list(history)) for name in _defined_in(text)}
+
+    def _named(self, response: Json) -> Json:
+        """Return the response with calls that name their tools."""
+        is_called = any(call.name == self._name for call in self._provider.calls(response))
+        return without_dispatch(response, self._name, is_called=is_called)
 
     def _defined(
         self, results: Sequence[SearchResult], known: Collection[str]

@@ -219,9 +219,15 @@ def called_through(name: str) -> Change:
     return change
 
 
-def without_dispatch(response: Json, name: str) -> Json:
-    """Return a response whose calls name their tools, without the tool through which they went."""
-    seen: Json = with_calls(response, called_through(name))
+def without_dispatch(response: Json, name: str, *, is_called: bool = True) -> Json:
+    """Return a response whose calls name their tools, without the tool through which they went.
+
+    Args:
+        response: as the model wrote it.
+        name: of that tool.
+        is_called: whether the response calls it at all; else nothing of it is walked through.
+    """
+    seen: Json = with_calls(response, called_through(name)) if is_called else response
     tools = mappings(response.get("tools"))
     kept = [tool for tool in tools if tool.get("name") != name]
     return seen if len(kept) == len(tools) else {**seen, "tools": kept}
