@@ -135,7 +135,10 @@ def _about_rankers(folder: Path, parsed: argparse.Namespace) -> Found:
         text, data = cases.report(folder / "cases", parsed.model)
     elif parsed.messages:
         kind = "messages"
-        text, data = messages.table(load_set(folder / "toolsets" / "dev" / DIALOGUES), parsed.model)
+        sets = folder / "toolsets" / "dev"
+        text, data = messages.table(load_set(sets / DIALOGUES), parsed.model)
+        shown, more = messages.shown_table(sets, parsed.model)
+        text, data = f"{text}\n\n{shown}", [*data, *more]
     elif parsed.languages:
         kind = "languages"
         text, data = languages.report(folder, parsed.model)

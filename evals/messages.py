@@ -3,19 +3,32 @@
 The dialogues are those of a set whose queries are user turns, one a line. Judged are all tools of a
 dialogue; then the tools of a last turn after another dialogue (the subject changes), and those of
 the turn before where the last one only refers to it.
+
+A second table is of conversations with an agent that asks at each message and keeps its finds.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import cycle
+from pathlib import Path
+from random import Random
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from evals import metrics, report
 from evals.rankers import Ours
-from evals.sets import Question, ToolSet
+from evals.sets import Question, ToolSet, load_set
 from toolscout.contract.requests import Message, MessagePart
-from toolscout.ranking.ask import Ask
+from toolscout.discovery.local import asks_for_something
+from toolscout.ranking.ask import Ask, Decision
 from toolscout.ranking.pipeline import decide
 from toolscout.text import conversation
+
+SHOWN_OF = ("apibank", "asked-mcp", "azure-mcp-2026", "bfcl-live", "nestful")
+"""Sets of which conversations are made, as an agent holds them."""
+
+HELD, CONVERSATIONS, FOLLOWED = 8, 60, 0.3
+"""Questions of one conversation, conversations of a set, and how often a turn says nothing new."""
 
 HEADER = ("conversations", "number", "messages", "last turn", "all as one text")
 
@@ -67,6 +80,55 @@ def table(each: ToolSet, model: str) -> tuple[str, list[dict[str, Any]]]:
         for row in rows
     ]
     return report.table(HEADER, cells, markdown=True), rows
+
+
+def shown_table(folder: Path, model: str) -> tuple[str, list[dict[str, Any]]]:
+    """Share of questions whose tools are visible before the answer, where what is found stays so.
+
+    A tool that is missing is found by a search of the model, and stays visible too.
+    """
+    rows: list[dict[str, Any]] = []
+    for name in SHOWN_OF:
+        each, ours = load_set(folder / name), Ours("hybrid", model)
+        find = partial(decide, ours.compile(each.tools), embedder=ours.embedder)
+        row: dict[str, Any] = {"set": name}
+        for way in ("first message", "last turn", "messages"):
+            hits = [hit for talk in _held(each) for hit in _seen(talk, find, way)]
+            row |= {"questions": len(hits), way: fmean(hits)}
+        rows.append(row)
+    cells = [[f"{c:.3f}" if isinstance(c, float) else str(c) for c in r.values()] for r in rows]
+    return report.table(tuple(rows[0]), cells, markdown=True), rows
+
+
+def _held(each: ToolSet) -> list[list[Dialogue]]:
+    """Return conversations of questions that have little to do with each other."""
+    random = Random(3)
+    single = (one for one in each.questions if "\n" not in one.text.strip())
+    said = [Dialogue(_users([one.text]), one.gold) for one in single]
+    random.shuffle(said)
+    talks = []
+    for start in range(0, min(len(said) - HELD, CONVERSATIONS * HELD), HELD):
+        talk = []
+        for one in said[start : start + HELD]:
+            talk.append(one)
+            if random.random() < FOLLOWED:
+                talk.append(Dialogue(_users([random.choice(FOLLOW_UPS)]), one.gold))
+        talks.append(talk)
+    return talks
+
+
+def _seen(talk: Sequence[Dialogue], find: Callable[[Ask], Decision], way: str) -> list[bool]:
+    seen: set[str] = set()
+    said: list[Message] = []
+    hits = []
+    for number, (messages, gold) in enumerate(talk):
+        said += [*([Message("assistant", content="Done.")] if said else []), *messages]
+        is_asked = way != "first message" and asks_for_something(_texts(messages)[-1])
+        if number == 0 or is_asked:
+            seen |= {*find(WAYS.get(way, WAYS["last turn"])(said)).names}
+        hits.append(gold <= seen)
+        seen |= gold
+    return hits
 
 
 def _shown(found: dict[str, Any]) -> str:

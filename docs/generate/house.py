@@ -50,6 +50,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("reporter",),
         ("lessons",),
         ("meta", "turn"),
+        ("opening",),
         ("dispatch", "exchange", "history"),
         ("settings", "shown"),
         ("left_out",),
@@ -108,7 +109,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_771,
+        4_879,
     ),
     "gateways": Product(
         "hosts and servers",

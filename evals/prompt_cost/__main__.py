@@ -5,8 +5,8 @@ python -m evals.prompt_cost --tools FILE --docs docs/client.md --litellm PROGRAM
 A conversation has twelve questions of a user; a scripted model calls one tool for each, after a
 search where its prompt lacks the tool. FILE is a JSON array of tools, by default
 `catalogs/300.json` in TOOLSCOUT_DATA, or else the tools of the playground's samples. Tokens are
-those of `o200k_base`. A token that an earlier request of the conversation began with counts a
-tenth, as providers bill it; definitions that a provider loads by itself count where they are
+those of `o200k_base`. A token that an earlier request of the conversation began with costs a share
+of the price, by default a tenth; definitions that a provider loads by itself count where they are
 loaded. PROGRAM is an installed LiteLLM with its proxy and this package; without it the table has
 no rows of LiteLLM.
 """
@@ -32,7 +32,7 @@ from toolscout.tools.summary import first_sentence
 
 QUESTIONS = 12
 CACHED = 0.1
-"""Price of a cached token, against one that is not."""
+"""Price of a cached token, against one that is not; some providers take a quarter, or half."""
 
 
 class Way(NamedTuple):
@@ -47,7 +47,7 @@ class Way(NamedTuple):
 
 
 WAYS = (
-    Way("all tools", "anthropic", None),
+    Way("all tools (chat completions take 128 at most)", "anthropic", None),
     Way("loaded by Anthropic", "anthropic", {}),
     Way("loaded by OpenAI (Responses)", "openai-responses", {}),
     Way("emulated for Anthropic", "anthropic", {"native": False}),
@@ -55,6 +55,8 @@ WAYS = (
     Way("emulated for chat completions", "openai", {}),
     Way("the same, `dispatch: on`", "openai", {"dispatch": "on"}),
     Way("the same, `dispatch: off`", "openai", {"dispatch": "off"}),
+    Way("chat completions, `ask_every_turn: false`", "openai", {"ask_every_turn": False}),
+    Way("chat completions, tools that the service knows", "openai", {}, 1),
     Way("`always_keep: auto`, third such conversation", "openai", {"always_keep": "auto"}, 2),
 )
 
@@ -73,13 +75,15 @@ def main() -> int:
     parser.add_argument("--tools", type=Path, help="JSON array of tools")
     parser.add_argument("--docs", type=Path, help="also write the table into its block here")
     parser.add_argument("--litellm", type=Path, help="the program of LiteLLM")
+    about = f"price of a cached token, against one that is not ({CACHED})"
+    parser.add_argument("--cached-price", type=float, default=CACHED, help=about)
     parsed = parser.parse_args()
     folder = catalogs(None)
     file = parsed.tools or (folder and folder / "300.json")
     tools = samples() if file is None else json.loads(file.read_text("utf-8"))
     if len(tools) < QUESTIONS:
         parser.error(f"expected at least {QUESTIONS} tools, got {len(tools)}")
-    text = table(tools, parsed.litellm)
+    text = table(tools, parsed.litellm, parsed.cached_price)
     print(text)
     if parsed.docs:
         docs.write(parsed.docs, "prompt-cost", text)
@@ -96,22 +100,22 @@ Ask = Callable[[Json], Json]
 """Returns the answer to a request of a caller."""
 
 
-def table(tools: list[Any], program: Path | None) -> str:
+def table(tools: list[Any], program: Path | None, cached: float) -> str:
     """Hold the conversation in each way, and return the table.
 
     Each begins with a service that has never seen the tools, as a user's first conversation does.
     """
     lines = [
-        f"| {len(tools)} tools, {QUESTIONS} questions | requests | prompt tokens | cached | cost |"
-        " tools not found |",
+        f"| scripted model, {len(tools)} tools, {QUESTIONS} questions | model calls |"
+        " prompt tokens | cached | cost | tools not found |",
         "|---|--:|--:|--:|--:|--:|",
     ]
     for way in WAYS:
         with toolscout() as service:
-            lines.append(row(way, directly(tools, way, _address(service))))
+            lines.append(row(way, directly(tools, way, _address(service)), cached))
     if program is not None:
         with toolscout() as service, litellm(program, _address(service)) as proxy:
-            lines += [row(way, through(proxy, tools, way)) for way in THROUGH_LITELLM]
+            lines += [row(way, through(proxy, tools, way), cached) for way in THROUGH_LITELLM]
     return "\n".join(lines)
 
 
@@ -141,9 +145,9 @@ def through(proxy: Proxy, tools: list[Any], way: Way) -> Model:
     return model
 
 
-def row(way: Way, model: Model) -> str:
+def row(way: Way, model: Model, cached: float) -> str:
     """Return a row of the table."""
-    cost = model.prompt - (1 - CACHED) * model.cached
+    cost = model.prompt - (1 - cached) * model.cached
     share = model.cached / model.prompt
     counts = f"{model.requests} | {model.prompt:,} | {share:.1%} | {cost:,.0f} | {model.missed}"
     return f"| {way.title} | {counts} |"

@@ -11,6 +11,7 @@ from tests.client.upstream import Exchange, Peer, peer
 from tests.turns.shapes import ABOUT, SHAPES, Json, Said, Shape
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.config import ApiConfig
+from toolscout.discovery.providers import PROVIDERS
 
 PHANTOM = "gateway_search_tools"
 
@@ -56,6 +57,13 @@ class Flow:
                 await self.discovery.aclose()
 
         return asyncio.run(run())
+
+
+def begins_with(request: Any, earlier: Any, shape: Shape) -> bool:
+    """Whether an earlier request is the beginning of a later one, tools and messages."""
+    history = PROVIDERS[shape.name].history
+    before, after = history(earlier), history(request)
+    return shape.raw(earlier) == shape.raw(request) and after[: len(before)] == before
 
 
 def search(query: Any, id_: str = "call_1") -> Said:

@@ -203,9 +203,9 @@ class Gemini:
     def results(self, request: Json) -> dict[str, str]:
         parts = [part for content in request["contents"] for part in content["parts"]]
         responses = [part["functionResponse"] for part in parts if "functionResponse" in part]
-        told = {response["id"]: response["response"]["result"] for response in responses}
-        assert {p["functionCall"]["id"] for p in parts if "functionCall" in p} == set(told)
-        return told
+        calls = [part["functionCall"] for part in parts if "functionCall" in part]
+        assert [c.get("id") for c in calls] == [r.get("id") for r in responses]
+        return {r.get("id", str(n)): r["response"]["result"] for n, r in enumerate(responses)}
 
     def forcing(self, name: str) -> None:
         return None  # refuses names that are not declared: such requests are left alone

@@ -104,7 +104,7 @@ def test_a_user_that_a_request_names_is_kept_apart(flow, shape, tools, user: Jso
     assert model.seen(0) == [PHANTOM]
 
 
-@pytest.mark.parametrize("options", [{}, {"dispatch": "on"}, {"order": "rank"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"dispatch": "on"}, {"dispatch": "off"}], ids=str)
 def test_a_long_conversation_never_exceeds_the_providers_maximum(flow, options: dict[str, Any]):
     running = flow(**options)
     declared = [OPENAI.tool(name, text) for name, text in MANY.items()]

@@ -117,18 +117,10 @@ def test_tools_the_client_no_longer_offers_do_not_come_back(flow, shape, tools):
     assert model.seen(0) == [PHANTOM]
 
 
-@pytest.mark.parametrize(
-    ("order", "seen"),
-    [
-        ("append", ["run_tests", "read_file", "send_email"]),
-        ("catalog", ["read_file", "send_email", "run_tests"]),
-        ("rank", ["read_file", "send_email", "run_tests"]),
-    ],
-)
-def test_the_order_of_found_tools(flow, shape, tools, order, seen):
+def test_found_tools_come_last(flow, shape, tools):
     model = Model(shape, search("tests"), search("email read", "call_2"), DONE)
-    flow(order=order).complete(shape.request("please help", tools), model, shape.name)
-    assert model.seen(2)[1:] == seen
+    flow().complete(shape.request("please help", tools), model, shape.name)
+    assert model.seen(2)[1:] == ["run_tests", "read_file", "send_email"]
 
 
 def test_a_real_tool_of_the_same_name_is_left_alone(flow, shape, tools, caplog):

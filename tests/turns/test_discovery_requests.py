@@ -238,10 +238,10 @@ MISTAKES: dict[str, list[Any]] = {
     "restore_on_no_match": [5],
     "native": [None],
     "dispatch": ["no"],
+    "ask_every_turn": ["yes"],
     "learn": [1],
     "top_k": [0, "5", True],
     "always_keep": [[""], [7], 7, "create_db"],
-    "order": ["best"],
 }
 
 

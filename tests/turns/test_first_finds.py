@@ -6,24 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.turns.flows import DONE, PHANTOM, Flow, Model, search
+from tests.turns.flows import DONE, PHANTOM, Flow, Model, begins_with, search
 from tests.turns.shapes import Said, Shape
 from toolscout.client.events import TurnEvent
 from toolscout.discovery.config import DiscoveryConfig
-from toolscout.discovery.providers import PROVIDERS
 
 Make = Callable[..., Flow]
 MAIL = Said("Sending.", (("call_2", "send_email", {"path": "a@b.example"}),))
 THROUGH = Said("", (("call_4", "call_tool", {"name": "read_file", "arguments": {"path": "x"}}),))
 READING = Said("", (("call_4", "read_file", {"path": "x"}),))
 DECLARED = [PHANTOM, "call_tool", "send_email"]
-
-
-def begins_with(request: Any, earlier: Any, shape: Shape) -> bool:
-    """Whether an earlier request is the beginning of a later one, tools and messages."""
-    history = PROVIDERS[shape.name].history
-    before, after = history(earlier), history(request)
-    return shape.raw(earlier) == shape.raw(request) and after[: len(before)] == before
 
 
 def test_the_first_find_is_declared_and_the_next_one_is_called_through(flow, shape, tools):

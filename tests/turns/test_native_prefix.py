@@ -161,9 +161,9 @@ def test_a_tool_that_no_result_has_loaded_is_loaded_at_the_end(service, interfac
     checked(conversation)
     assert "tool_1" not in visible(interface, conversation.requests[0])
     assert all("tool_1" in visible(interface, body) for body in conversation.requests[1:])
-    loading = [str(body).count("loaded_") > 0 for body in conversation.requests]
+    loading = [str(body).count("found0") > 0 for body in conversation.requests]
     assert loading == [False, *[True] * (len(loading) - 1)]
-    assert "loaded_" not in str(conversation.messages)
+    assert "found0" not in str(conversation.messages)
 
 
 @pytest.mark.parametrize("interface", NATIVE)
@@ -199,7 +199,7 @@ def test_with_thinking_no_turn_is_made_up(service):
         conversation.beside = {"thinking": {"type": "enabled", "budget_tokens": 2_000}}
         conversation.ask("do something", {}, [(CALL, "tool_1")])
         conversation.ask("again", {}, [])
-    assert "loaded_" not in str(conversation.requests[-1])
+    assert "found0" not in str(conversation.requests[-1])
     assert "tool_1" in visible("anthropic", conversation.requests[-1])
 
 
@@ -211,7 +211,7 @@ def test_a_forced_tool_that_fits_the_first_message_is_visible_and_given_once(int
         conversation = Conversation(interface, discovery)
         conversation.ask("one", conversation.choice("forces", "tool_5"), [(CALL, "tool_5")])
         discovery.close()
-    assert "loaded_" not in str(conversation.requests)
+    assert "found0" not in str(conversation.requests)
     assert str(conversation.requests[0]).count("Does tool_5'") == 1
     finished = [event for event in events if event.stage == "finished"]
     counts = (finished[0].called_visible, finished[0].called_found, finished[0].called_hidden)

@@ -4,10 +4,10 @@
 
 Names, defaults and forced values are the proxy's, with one default of our own: the selector call
 may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment, in lists
-too, and a variable that is not set is logged by name. Four keys are our own: `rollout`,
-`defer_above`, `dispatch`, and `restore_on_no_match`, which is on in a file, as the proxy does. An
-unknown strategy or key is an error that names the nearest known one; keys of the proxy that have no
-meaning here are ignored.
+too, and a variable that is not set is logged by name. Five keys are our own: `rollout`,
+`defer_above`, `dispatch`, `ask_every_turn`, and `restore_on_no_match`, which is on in a file, as
+the proxy does. An unknown strategy or key is an error that names the nearest known one; keys of the
+proxy that have no meaning here are ignored.
 `provider` is read and, as in the proxy, not used for the call.
 """
 
@@ -51,6 +51,9 @@ _API_KEYS_OF_THE_PROXY = ("model", "query_agnostic")
 
 _NUMBERS = ("min_tools", "max_tools", "target_ratio", "max_search_results")
 """Keys of numbers; one that is not above zero is the default, as in the proxy."""
+
+_SWITCHES = ("restore_on_no_match", "ask_every_turn")
+"""Keys of our own that are true or false."""
 
 _MAY_BE_EMPTY = ("strategy", "search_tool_name", "always_keep")
 """Keys whose empty text is the default."""
@@ -106,6 +109,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
     defer_above: int | None = None
     """Requests with at most this many tools are forwarded as they are."""
     dispatch: Dispatching = "auto"
+    ask_every_turn: bool = True
+    """Whether the service is asked at each message of a user; else at the first alone."""
     api: ApiConfig = ApiConfig()
 
     def __post_init__(self) -> None:
@@ -140,7 +145,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         changed = msgspec.structs.replace(self, **changes)
         check_count("defer_above", changed.defer_above or 0, 0)
         check_count("top_k", changed.max_search_results, 1)
-        check_switches(restore_on_no_match=changed.restore_on_no_match)
+        switches = {key: getattr(changed, key) for key in _SWITCHES}
+        check_switches(**switches)
         if changed.dispatch not in get_args(Dispatching):
             raise InvalidArgument.of("dispatch", "auto, on or off", changed.dispatch)
         return changed
@@ -186,7 +192,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         for key in ("rollout", "dispatch"):
             if isinstance(given.get(key), bool):  # YAML reads `on` and `off` as these
                 given[key] = "on" if given[key] else "off"
-        for key in ("enabled", "enable_search_fallback", "restore_on_no_match"):
+        for key in ("enabled", "enable_search_fallback", *_SWITCHES):
             if str(given.get(key, True)).lower() not in ("true", "false"):
                 raise ConfigurationError(f"{key}: expected true or false")
         try:

@@ -72,23 +72,30 @@ class Flow(Preparation):
                 return request
             if isinstance(begun, Turn):
                 is_first = self.config.strategy == "hybrid-first" or not begun.can_search
-                if is_first and begun.first is None:
-                    await self._choose_first(begun)
+                if is_first and (begun.first is None or self._asks_again(begun)):
+                    await self._show_fitting(begun)
                 if (unsearched := begun.unsearched) is not None:
                     return unsearched
                 self._observe("deferred", begun)
         return begun
 
-    async def _choose_first(self, turn: Turn) -> None:
+    def _asks_again(self, turn: Turn) -> bool:
+        return self.config.ask_every_turn and turn.asks_again
+
+    async def _show_fitting(self, turn: Turn) -> None:
         """Show the few tools that fit what the user asks, so that no search is needed."""
-        query = turn.user_query
+        query, is_first = turn.user_query, turn.first is None
         if not query.strip():
             return
         selection = await self._find(turn, query, loop=0)
         turn.searched.append((0, query, selection))
         if not selection.fell_open or selection.reason is Reason.EMPTY_SELECTION:
-            turn.show_first(() if selection.fell_open else selection.names)
-        else:  # nobody will answer the model's searches either
+            names = () if selection.fell_open else selection.names
+            if is_first:
+                turn.show_first(names)
+            else:  # what the model sees already takes a place
+                turn.show_fitting(names[: self.config.max_search_results])
+        elif is_first:  # nobody will answer the model's searches either
             turn.show_without_answer()
 
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:

@@ -21,8 +21,10 @@ Scores, counts, words and matches are the proxy's. Four things are improved:
 
 import re
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any
 
+from toolscout import data
 from toolscout.client.offer import Offer
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.errors import ConfigurationError
@@ -49,6 +51,26 @@ Tools = Sequence[Any] | Offer
 
 _KEYWORD = re.compile(r"[a-z0-9_-]+")
 _PART = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"\w+")
+
+
+_ANSWERS = """
+yes yeah yep yup no nope right correct exactly agreed good great nice perfect cool fine wonderful
+awesome done go ahead continue proceed again later bye lot much
+"""
+
+
+@cache
+def _idle_words() -> frozenset[str]:
+    """Return words that answer, or say how something is asked; none says for what."""
+    texts = (_ANSWERS, *data.load("stopwords").values())
+    return frozenset(word for text in texts for word in text.split())
+
+
+def asks_for_something(text: str) -> bool:
+    """Return whether a message may ask for a tool: not thanks, a yes or a number alone."""
+    words = (word for word in _WORD.findall(text.casefold()) if not word.isnumeric())
+    return any(word not in _idle_words() for word in words if len(word) > 1 or not word.isascii())
 
 
 def filter_tools(query: str, tools: Tools, **limits: Any) -> tuple[list[str], list[str]]:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any, get_args
+from typing import Any
 
 from toolscout.client import events
 from toolscout.client.known import offer_of
@@ -24,7 +24,7 @@ from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.providers.native import MARK, is_deferring, written_out
 from toolscout.discovery.reporter import reporter_of
 from toolscout.discovery.session import SessionStore, canonical, hashed
-from toolscout.discovery.settings import MAX_ROUNDS, Order, TurnSettings
+from toolscout.discovery.settings import MAX_ROUNDS, TurnSettings
 from toolscout.discovery.turn import Turn
 from toolscout.errors import InvalidArgument, check_count, check_switches
 from toolscout.tools.summary import definition_tokens
@@ -56,7 +56,6 @@ class Preparation:
             strategy `hybrid-first` with the defaults.
         always_keep: names that stay visible, in addition to those of the configuration.
         top_k: most tools that a search brings; by default as in the configuration, 5.
-        order: where found tools go: `append` (default), `rank` or `catalog`.
         defer_above: requests with at most this many tools are forwarded as they are; by default as
             in the configuration, 0.
         max_rounds: searches in one turn, at most.
@@ -64,8 +63,10 @@ class Preparation:
         native: use the provider's own deferred loading where the model has it.
         dispatch: call found tools through one constant tool where the model cannot do that, so that
             the tools of a request stay the same: `on`, `off` or, from the second find of a
-            conversation on, `auto`. By default as in the configuration, but `off` with another
-            `order` than `append`, which such tools do not have.
+            conversation on, `auto`. By default as in the configuration.
+        ask_every_turn: ask for tools at each message of a user that may need some, and show them
+            before the model answers; else at a conversation's first message alone. By default as in
+            the configuration, on.
         restore_on_no_match: bring all tools back when nothing fits a search, as the proxy does;
             else the model is told so, and what there is. By default as in the configuration: a file
             that does not say otherwise does the former, a URL the latter.
@@ -83,7 +84,6 @@ class Preparation:
         *,
         always_keep: Collection[str] = (),
         top_k: int | None = None,
-        order: Order = "append",
         defer_above: int | None = None,
         max_rounds: int = MAX_ROUNDS,
         store: SessionStore | None = None,
@@ -91,6 +91,7 @@ class Preparation:
         turn_observers: Sequence[events.TurnObserver] | None = (events.log_turn,),
         native: bool = True,
         dispatch: Dispatching | None = None,
+        ask_every_turn: bool | None = None,
         restore_on_no_match: bool | None = None,
         remember_tools: bool = True,
         learn: bool = True,
@@ -105,20 +106,17 @@ class Preparation:
             local.check_regex()
         check_switches(native=native, remember_tools=remember_tools, learn=learn)
         check_count("max_rounds", max_rounds, 1)
-        if order not in get_args(Order):
-            raise InvalidArgument(f"order: expected rank, catalog or append, got {order!r}")
-        if order != "append" and dispatch is None:
-            dispatch = "off"
-        own = {"restore_on_no_match": restore_on_no_match, "dispatch": dispatch}
-        config = config.with_arguments(always_keep, top_k, defer_above=defer_above, **own)
+        own = {"restore_on_no_match": restore_on_no_match, "ask_every_turn": ask_every_turn}
+        config = config.with_arguments(
+            always_keep, top_k, defer_above=defer_above, dispatch=dispatch, **own
+        )
         self.config = config
-        order = "append" if config.dispatch == "on" else order
         self.store = SessionStore() if store is None else store
         self._told_of_threads = False
         self._places = Places(SEARCHED_AT_ONCE)
         on_end = partial(self._observe, "finished")
         self._turn_settings = TurnSettings(
-            config, self.store, order, max_rounds, native, remember_tools, on_end
+            config, self.store, max_rounds, native, remember_tools, on_end
         )
         self._turn_observers = events.checked_observers("turn_observers", turn_observers)
         self._rollout = Rollout.parse(config.rollout if rollout is None else rollout)
@@ -235,8 +233,7 @@ class Preparation:
         if not deferred:
             return request
         kept = dict.fromkeys((*filtered, *offer.endings(choice.must_call)))
-        in_order = kept if self._turn_settings.order == "rank" else offer.names
-        names = [name for name in in_order if name in kept]
+        names = [name for name in offer.names if name in kept]
         shown = [offer.by_name[name] for name in names]
         if self._is_observed:
             observing(self._report, "filtered", provider.name, session, offer, shown)

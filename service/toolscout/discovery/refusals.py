@@ -7,7 +7,7 @@ which the words begin, is evidence, and the rest of the words are a guess.
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import httpx2
 
@@ -29,6 +29,20 @@ MAX_ERROR_CHARS = 20_000
 
 _NATIVE = re.compile(r"\b(?:defer_loading|tool_reference|tool_search(?:_tool\w*|_call|_output)?)\b")
 """Words of the native form; a refusal of it has one of them."""
+
+_SEARCH = re.compile(
+    r"reasoning|thinking|thought|signature|tool_?call|function.?call", re.IGNORECASE
+)
+"""Words of a refusal of a call that the model did not make: it lacks what led to it."""
+
+Form = Literal["native", "search"]
+"""Deferred tools that the provider loads by itself, and a call that the model did not make."""
+
+TOLD: dict[Form, str] = {
+    "native": "model %s takes no deferred tools; they are emulated",
+    "search": "model %s takes no call that it did not make; it is asked at the first message alone",
+}
+"""What is logged of a model that refuses a form."""
 
 _NATIVE_PARAMS = ("tool", "input", "messages")
 """How the parameters begin that may hold the native form."""
@@ -93,6 +107,15 @@ def names_native_form(error: Exception) -> bool:
     if _SOMEWHERE.match(param) or (param and not param.startswith(_NATIVE_PARAMS)):
         return False
     return bool(_NATIVE.search(f"{param} {message}")) and not _BEGINNING.match(message)
+
+
+def refused_form(error: Exception) -> Form | None:
+    """Return the form that a refusal speaks of."""
+    if not refuses_form(error):
+        return None
+    if names_native_form(error):
+        return "native"
+    return "search" if _SEARCH.search(refusal_of(error).message) else None
 
 
 def tools_named_by(error: Exception, sent: Sequence[Any]) -> tuple[set[str], bool]:

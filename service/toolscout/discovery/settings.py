@@ -1,24 +1,20 @@
 """Settings that all turns of a flow share."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from toolscout.common.lru import Lru
 from toolscout.discovery.config import DiscoveryConfig
 from toolscout.discovery.left_out import LeftOut, Upstream
+from toolscout.discovery.refusals import Form
 from toolscout.discovery.session import SessionStore
-
-Order = Literal["rank", "catalog", "append"]
-"""Position of found tools: best first before earlier finds (`rank`), in the request's order
-(`catalog`), or last (`append`). Only the last leaves the tools before them as they were.
-"""
 
 MAX_ROUNDS = 5
 
 MAX_MODELS = 1_000
-"""Models in memory that have refused the provider's own deferred loading."""
+"""Models in memory that have refused a form."""
 
 
 class TurnSettings(msgspec.Struct, frozen=True):
@@ -26,7 +22,6 @@ class TurnSettings(msgspec.Struct, frozen=True):
 
     config: DiscoveryConfig
     store: SessionStore
-    order: Order
     max_rounds: int
     native: bool
     """Whether the provider's own deferred loading is used where the model has it."""
@@ -36,5 +31,7 @@ class TurnSettings(msgspec.Struct, frozen=True):
     """Called once with a turn that has ended."""
     left_out: LeftOut = msgspec.field(default_factory=LeftOut)
     """Tools that are not sent, because the provider would refuse the request for them."""
-    refusing: Lru[Upstream, bool] = msgspec.field(default_factory=lambda: Lru(MAX_MODELS))
-    """Models, of all callers, that have refused the native form."""
+    refusing: Lru[tuple[Form, Upstream], bool] = msgspec.field(
+        default_factory=lambda: Lru(MAX_MODELS)
+    )
+    """Forms, and the models that have refused them, for all callers."""

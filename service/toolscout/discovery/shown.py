@@ -23,13 +23,11 @@ class Shown:
 
     Args:
         offer: all tools of the turn.
-        order: where found tools go; see `Order`.
         limit: maximum number of tools in a request beside those of the flow; None without one.
     """
 
-    def __init__(self, offer: Offer, order: str, limit: int | None) -> None:
+    def __init__(self, offer: Offer, limit: int | None) -> None:
         self._offer = offer
-        self._order = order
         self._room = None if limit is None else max(0, limit - len(offer.unnamed))
         self._visible: dict[str, None] = {}
         self._fitting_first: set[str] = set()
@@ -60,6 +58,12 @@ class Shown:
                 shown.pop(name, None)
         self._nearest = "", ()
 
+    def take_back(self, names: Iterable[str]) -> None:
+        """Show found tools no more, as if nothing had found them."""
+        for name in names:
+            self._found.pop(name, None)
+            self._brought.pop(name, None)
+
     def know(self, names: Iterable[str]) -> None:
         """Take tools as found before the turn, instead of those taken so before."""
         hidden = self._offer.by_name.keys() - self._visible.keys()
@@ -85,7 +89,7 @@ class Shown:
             shown.append(name)
             if not (name in self._visible or name in self._known or name in self._found):
                 new[name] = None
-        self._found = new | self._found if self._order == "rank" else self._found | new
+        self._found |= new
         if is_answer:
             self._brought |= new
         return shown, [*new]
@@ -151,15 +155,11 @@ class Shown:
         """Return the tools in the order in which they are to be declared."""
         offer, shown = self._offer, self._fitting(self._near)
         every = offer.everything
-        if self._order == "catalog":
-            return Tools(every, (), offer.pick(name for name in offer.names if name in shown), ())
         first = offer.pick(name for name in offer.names if name in self._visible and name in shown)
         later = shown - self._visible.keys()
         found = [offer.by_name[name] for name in self._found if name in later]
         before = (name for name in self._known | self._near if name not in self._found)
         known = [offer.by_name[name] for name in before if name in later]
-        if self._order == "rank":
-            return Tools(every, first, [*found, *known], ())
         return Tools(every, first, known, found)
 
     @property
@@ -169,8 +169,7 @@ class Shown:
 
     def _fitting(self, others: Iterable[str]) -> set[str]:
         """Return the names that one request has room for: of too many, the latest finds."""
-        found = self._found if self._order == "rank" else reversed(self._found)
-        names = [*self._visible, *found, *reversed(self._known), *others]
+        names = [*self._visible, *reversed(self._found), *reversed(self._known), *others]
         return set([*dict.fromkeys(names)][: self._room])
 
 

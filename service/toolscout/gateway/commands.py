@@ -60,10 +60,10 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     about = "a tool that every model sees, or auto: those called most; may be repeated"
     add("--always-keep", metavar="NAME", action="append", help=about)
     add("--max-search-results", metavar="COUNT", help="most tools that a search brings")
-    about = "forward requests with at most this many tools unchanged"
-    add("--defer-above", metavar="COUNT", help=about)
+    add("--defer-above", metavar="COUNT", help="pass requests with at most this many tools on")
     about = "call found tools through one constant tool: auto, from the second find on; on or off"
     add("--dispatch", metavar="MODE", help=about)
+    add("--ask-every-turn", metavar="BOOL", help="ask for tools at each message of a user")
     add("--rollout", metavar="MODE", help="off, dark, shadow, percent:N or on")
     about = "bring all tools back when nothing fits a search"
     add("--restore-on-no-match", metavar="BOOL", help=about)

@@ -23,7 +23,6 @@ from toolscout.discovery import AsyncToolDiscovery
 from toolscout.discovery.exchange import ProviderError
 from toolscout.discovery.providers import ProviderName
 from toolscout.discovery.providers.stream import Splitter
-from toolscout.discovery.refusals import names_native_form
 from toolscout.discovery.turn import Turn
 from toolscout.integrations.litellm_settings import discovery_from_environment
 
@@ -176,8 +175,8 @@ class ToolscoutHook(CustomLogger):
             return
         if opened.turn.leaves_out(original_exception):
             opened.turn.refused.remember()  # LiteLLM tries no other request
-        if opened.turn.is_native and names_native_form(original_exception):
-            opened.turn.emulate_from_now_on()
+        if (form := opened.turn.refused_form(original_exception)) is not None:
+            opened.turn.refuse(form)
 
     def _take(self, data: Json) -> OpenTurn | None:
         """Remove a turn from memory, and give it the request as the first forward had it.

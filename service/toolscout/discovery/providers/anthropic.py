@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from toolscout.discovery.providers.calls import call_in
+from toolscout.discovery.providers.calls import Call, call_in
 from toolscout.discovery.providers.fields import Json, add, arguments_of, mapping, text_at
 from toolscout.discovery.providers.provider import Provider, ProviderName, Results, SearchResult
 from toolscout.discovery.providers.stream import LAST_IDS, Event, PartStream, Stream, write
@@ -263,6 +263,19 @@ class Anthropic(Blocks):
     def going_on_from(self, request: Json, name: str) -> Json:
         """Return the request as one that continues a thread."""
         return {**request, "thread": {"type": "continue", "previous_message_id": name}}
+
+    def can_load(self, request: Json) -> bool:
+        """Return whether the last message is not the model's, and need not show what it thought.
+
+        With thinking, a turn that calls tools has to begin with the block that led to them.
+        """
+        last, kind = self.turns(request)[-1:], mapping(request.get("thinking")).get("type")
+        return kind in (None, "disabled") and any(turn.get("role") == "user" for turn in last)
+
+    def searching(self, call: Call) -> Json:
+        """Return a message of one block."""
+        block = {"type": "tool_use", "id": call.id, "name": call.name}
+        return {"content": [{**block, "input": dict(call.arguments)}]}
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return a client tool."""

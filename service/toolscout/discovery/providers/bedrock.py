@@ -14,6 +14,7 @@ from typing import Any
 from zlib import crc32
 
 from toolscout.discovery.providers.anthropic import Blocks, BlockStream
+from toolscout.discovery.providers.calls import Call
 from toolscout.discovery.providers.fields import UNREADABLE, Json, decode, encode, mapping
 from toolscout.discovery.providers.provider import Choice, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import Event, Splitter, Stream
@@ -204,6 +205,16 @@ class BedrockConverse(Blocks):
         """Return a tool specification."""
         wrapped = {"json": schema}
         return {"toolSpec": {"name": name, "description": description, "inputSchema": wrapped}}
+
+    def can_load(self, request: Json) -> bool:
+        """Return whether the model need not show what it thought; the field is the model's own."""
+        more = mapping(request.get("additionalModelRequestFields"))
+        return more.keys().isdisjoint(("thinking", "reasoning_config"))
+
+    def searching(self, call: Call) -> Json:
+        """Return a message of one block."""
+        use = {"toolUseId": call.id, "name": call.name, "input": dict(call.arguments)}
+        return {"output": {"message": {"content": [{"toolUse": use}]}}}
 
     def result(self, answered: SearchResult) -> Json:
         """Return a `toolResult` block."""

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from toolscout.discovery.providers.calls import Remover, call_in
+from toolscout.discovery.providers.calls import Call, Remover, call_in
 from toolscout.discovery.providers.fields import Json, encode, mapping, mappings
 from toolscout.discovery.providers.provider import Provider, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import DONE, Event, Stream, write
@@ -19,6 +19,8 @@ SIGNED = ("extra_content", "provider_specific_fields")
 
 _BLOCKS = ("thinking_blocks", "reasoning_details")
 """Fields of a message with blocks of thoughts: LiteLLM's and OpenRouter's."""
+
+_THOUGHT_OF = (*THOUGHTS, *_BLOCKS)
 
 _TEXTS = {"thinking": "thinking", "reasoning.text": "text", "reasoning.summary": "summary"}
 """Where such a block has a text, by its type."""
@@ -289,6 +291,18 @@ class OpenAIChat(Provider):
             for at, call in enumerate(super().parts_of(turn))
             if call_in(call) is not None
         ]
+
+    def can_load(self, request: Json) -> bool:
+        """Return whether no call has to come with what the model thought before it."""
+        if mapping(request.get("thinking")).get("type") not in (None, "disabled"):
+            return False
+        return not any(turn.get(key) for turn in self.turns(request) for key in _THOUGHT_OF)
+
+    def searching(self, call: Call) -> Json:
+        """Return a message of one call."""
+        function = {"name": call.name, "arguments": encode(call.arguments).decode()}
+        calls = [{"id": call.id, "type": "function", "function": function}]
+        return {"choices": [{"message": {"tool_calls": calls}}]}
 
     def result(self, answered: SearchResult) -> Json:
         """Return a `tool` message."""

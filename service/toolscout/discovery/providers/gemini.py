@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from toolscout.discovery.providers.calls import Remover
+from toolscout.discovery.providers.calls import UNNAMED, Call, Remover
 from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
 from toolscout.discovery.providers.provider import Choice, Provider, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import Event, Stream, write
@@ -11,6 +11,11 @@ from toolscout.tools.shapes import declared
 
 _SIGNATURE = "thoughtSignature"
 _USAGE = "usageMetadata"
+
+UNSIGNED = "skip_thought_signature_validator"
+"""What Google documents for calls that another than the model has made: Gemini 3 refuses those
+without a signature.
+"""
 
 
 class GeminiStream(Stream):
@@ -86,6 +91,7 @@ class Gemini(Provider):
     default_role: str | None = "user"
     response_path = ("candidates", "content", "parts")
     signed = (_SIGNATURE,)
+    loading_id = f"{UNNAMED}0"
 
     def choices(self, request: Json) -> int:
         """Return the number of candidates."""
@@ -128,6 +134,12 @@ class Gemini(Provider):
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return a function declaration; its types are spelled in capitals."""
         return {"name": name, "description": description, "parameters": _capitals(schema)}
+
+    def searching(self, call: Call) -> Json:
+        """Return a content of one call, with the signature of one that the model did not make."""
+        part = {"functionCall": {"name": call.name, "args": dict(call.arguments)}}
+        content = {"role": "model", "parts": [{**part, _SIGNATURE: UNSIGNED}]}
+        return {"candidates": [{"content": content}]}
 
     def results(self, results: Sequence[SearchResult]) -> list[Json]:
         """Return a content with the responses of functions."""

@@ -109,14 +109,6 @@ class Native(Provider):
         """Return whether the model is of a version that loads tools."""
         return loads_tools(self.name, str(request.get("model")))
 
-    def can_load(self, request: Json) -> bool:
-        """Return whether a search that we make ourselves may end the conversation of a request."""
-        return True
-
-    @abstractmethod
-    def searching(self, call: Call) -> Json:
-        """Return a response that makes one search."""
-
     @abstractmethod
     def with_words(self, request: Json, text: str) -> Json:
         """Return a request that ends with results, with words to the model after them."""
@@ -125,18 +117,6 @@ class Native(Provider):
         """Return the same; if it `is_final`, the model may call nothing any more."""
         words = self.with_words(request, text)
         return {**words, "tool_choice": self.no_calls} if is_final else words
-
-    def loaded(self, request: Json, search_name: str, tools: Sequence[Any]) -> Json:
-        """Return the request with tools loaded by a search of ours at its end.
-
-        So the declarations before the conversation stay the same, whatever has to be loaded.
-        """
-        if not tools:
-            return request
-        names = [str(mapping(tool).get("name")) for tool in tools]
-        id_ = f"loaded_{len(self.history(request))}"
-        call = Call(id_, search_name, {"query": " ".join(names)})
-        return self.continued(request, self.searching(call), [SearchResult(call, "", tools)])
 
     def offered(self, request: Json, search: Any, tools: Tools) -> Json:
         """Declare every tool where it was, deferred unless visible; the history has those found."""
@@ -217,24 +197,11 @@ class NativeAnthropic(Native, Anthropic):
         """Return whether no more tools are there than may be declared, too."""
         return super().defers(request) and len(self.tools(request)) < MAX_DECLARED
 
-    def can_load(self, request: Json) -> bool:
-        """Return whether the last message is not the model's, and need not show what it thought.
-
-        With thinking, a turn that calls tools has to begin with the block that led to them.
-        """
-        last, kind = self.turns(request)[-1:], mapping(request.get("thinking")).get("type")
-        return kind in (None, "disabled") and any(turn.get("role") == "user" for turn in last)
-
     def with_words(self, request: Json, text: str) -> Json:
         """Return the request with a text after the results in its last message."""
         *before, last = self.history(request)
         content = [*last["content"], {"type": "text", "text": text}]
         return self.with_history(request, [*before, {**last, "content": content}])
-
-    def searching(self, call: Call) -> Json:
-        """Return a message of one block."""
-        block = {"type": "tool_use", "id": call.id, "name": call.name}
-        return {"content": [{**block, "input": dict(call.arguments)}]}
 
     def result(self, answered: SearchResult) -> Json:
         """Return a result that refers to the tools it loads; only declared ones may be."""

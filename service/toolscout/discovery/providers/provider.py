@@ -90,6 +90,8 @@ class Provider:
     """The role of a turn that names none."""
     signed: tuple[str, ...] = ()
     """Where a call may have a signature of thoughts."""
+    loading_id = "found{:04d}"
+    """The id of a call that was made for the model, by the length of its conversation."""
     previous_key = ""
     """Where a request names the response that it goes on from, if the provider stores them."""
 
@@ -267,6 +269,17 @@ class Provider:
     def with_results(self, request: Json, results: list[Json]) -> Json:
         """Return a request with results before what it has."""
         return self.with_history(request, [*results, *self.history(request)])
+
+    def can_load(self, request: Json) -> bool:
+        """Return whether a search that was made for the model may end a conversation.
+
+        Where the model has to be told again what it thought before a call, none may.
+        """
+        return True
+
+    @abstractmethod
+    def searching(self, call: Call) -> Json:
+        """Return a response that makes one call, as if the model had made it."""
 
     @abstractmethod
     def turn_with(self, request: Json, response: Json, parts: list[Json]) -> list[Json]:

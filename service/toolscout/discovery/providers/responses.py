@@ -11,7 +11,7 @@ from typing import Any
 
 from toolscout.discovery.providers.calls import Call, without_dispatch
 from toolscout.discovery.providers.chat import MAX_TOOLS
-from toolscout.discovery.providers.fields import Json, mapping, mappings
+from toolscout.discovery.providers.fields import Json, encode, mapping, mappings
 from toolscout.discovery.providers.provider import Provider, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import LAST_IDS, Event, PartStream, Stream
 
@@ -259,6 +259,12 @@ class OpenAIResponses(Provider):
         """Return a function tool."""
         tool = {"type": "function", "name": name, "description": description}
         return {**tool, "parameters": schema}
+
+    def searching(self, call: Call) -> Json:
+        """Return a response of one item."""
+        arguments = encode(call.arguments).decode()
+        item = {"type": "function_call", "call_id": call.id, "name": call.name}
+        return {"output": [{**item, "arguments": arguments}]}
 
     def result(self, answered: SearchResult) -> Json:
         """Return the item with the result of a search."""

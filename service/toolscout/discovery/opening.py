@@ -1,0 +1,226 @@
+"""A request whose tools are deferred, as it is first written for the model.
+
+The model sees the tools that are pinned, called most, or fit the conversation's first message, and
+a search tool. What earlier turns have found is in the history, and so is what fits the last message
+of a user: as the result of a search at its end, so that whatever is before it stays in the cached
+prompt.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from toolscout.client.log import logger
+from toolscout.client.offer import Offer
+from toolscout.client.selection import Selection
+from toolscout.discovery.dispatch import NAME, Dispatch
+from toolscout.discovery.history import History, seed_of
+from toolscout.discovery.left_out import Refused, Upstream
+from toolscout.discovery.local import asks_for_something
+from toolscout.discovery.providers import Call, Json, Provider, native_of, provider_named
+from toolscout.discovery.providers.calls import is_of_model
+from toolscout.discovery.providers.native import Native
+from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
+from toolscout.discovery.refusals import TOLD, Form
+from toolscout.discovery.settings import TurnSettings
+from toolscout.discovery.shown import Shown, description, free_name, result_text
+from toolscout.tools.shapes import texts
+
+
+class Opening:
+    """A request with deferred tools, before anything is forwarded.
+
+    Args:
+        request: as it came, without a search of the caller's own.
+        offer: the tools of the request; without any, those that its session deferred last.
+        settings: those of all turns of a flow.
+        upstream: where the request goes, whose it is, and in which conversation.
+        visible: names of tools that stay visible.
+    """
+
+    def __init__(
+        self,
+        request: Json,
+        offer: Offer,
+        settings: TurnSettings,
+        upstream: Upstream,
+        visible: Sequence[str] = (),
+    ) -> None:
+        self.session, self.offer = upstream.session, offer
+        self.scope, self._upstream = upstream.scope, upstream
+        self._settings, self._config = settings, (config := settings.config)
+        self.rounds = 0
+        """Forwards after a search."""
+        self.asked = request
+        """The request as it came."""
+        self._request: Json | None = None
+        self._new_first: Sequence[str] | None = None  # unless it is known from before
+        self._fitting: Sequence[str] = ()
+        """What fits the last message of a conversation that has begun."""
+        provider = provider_named(upstream.interface)
+        self._dispatch = Dispatch(provider, free_name(NAME, offer.names), config.dispatch)
+        self._emulated = provider = cast("Provider", self._dispatch)
+        native = native_of(provider, request) if settings.native else None
+        self.provider = (self._takes("native") and native) or provider
+        choice = provider.choice(request)
+        self.refused = Refused(settings.left_out, upstream, choice.names)
+        limit = provider.max_tools and provider.max_tools - (1 if config.dispatch == "off" else 2)
+        self.shown = Shown(offer, limit)
+        self._needed = (*offer.endings(choice.must_call), *choice.names)
+        self._catalog = offer.digest()
+        store, who = settings.store, (self.session, self.scope)
+        often = store.most_called(*who) if config.keeps_most_called else ()
+        self.shown.keep((*config.pins, *often, *visible))
+        if isinstance(self.provider, Native):
+            self.shown.keep(self.provider.undeferred(offer))
+        if self.first:
+            self.show_first(self.first)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Read the history in the form of the provider, and write the first request."""
+        provider, names, store = self.provider, self.offer.names, self._settings.store
+        self.search_name = provider.search_name or free_name(self._config.search_tool_name, names)
+        about = self.offer.once("description", lambda: description(names))
+        self.search_tool = provider.function(self.search_name, about, QUERY_SCHEMA)
+        request = self.asked
+        # What the provider stores of a conversation holds its searches already.
+        is_stored = bool(provider.previous(request))
+        is_kept = is_stored or provider.keeps_tools(request)
+        form = "" if is_kept else type(provider).__name__
+        seed = seed_of(form, self.session, self._catalog, request)
+        self._history = history = History(provider.history(request), store, seed)
+        if history.searches:  # else the caller's own bytes stay as they are
+            request = provider.with_history(request, history.whole)
+        # Where messages were changed or other tools offered, the session is what is left.
+        found = history.names if history.is_known else store.expanded(self.session)
+        self._known = known = [*found, *provider.recent(self.asked)]
+        is_told = is_stored and (self.is_native or self._dispatch.is_active)
+        loaded = known if is_told else provider.referred(history.searches)
+        unloaded = [name for name in known if name not in loaded]
+        self._has_additions = bool(found or history.searches)
+        needed = [name for name in self._needed if name not in loaded]
+        self._loaded = loaded
+        if self.is_native and not is_stored and provider.can_load(request):
+            self._before, self._behind = [], [*unloaded, *needed]
+        else:
+            self._before, self._behind = unloaded, []
+            self.shown.keep(needed)
+        self._resumed, self._request = request, None
+
+    @property
+    def request(self) -> Json:
+        """The next request to forward; the first is made when it is asked for."""
+        if self._request is None:
+            self.shown.know(self._before)
+            fitting = (n for n in self._fitting if n not in self._loaded and n not in self._before)
+            tools = self.shown.load([*self._behind, *fitting])
+            self._request = self._with_tools(self._resumed)
+            if tools and (self.is_native or self._dispatch.is_active):
+                self._request = self._with_search(self._request, tools)
+        return self._request
+
+    def _with_search(self, request: Json, tools: Sequence[Any]) -> Json:
+        """Add a search that found these, as if the model had made it: what is before it stays."""
+        provider, names = self.provider, [texts(tool)[0] for tool in tools]
+        id_ = provider.loading_id.format(len(provider.history(request)))
+        call = Call(id_, self.search_name, {"query": " ".join(names)})
+        told = result_text(Selection(names, []), names, len(names), self.offer)
+        answered = SearchResult(call, told, tools)
+        return provider.continued(request, provider.searching(call), [answered])
+
+    @property
+    def original(self) -> Json:
+        """The request as it came, with every tool up to the provider's maximum."""
+        return self._with_every_tool(self.asked)
+
+    @property
+    def user_query(self) -> str:
+        """The text of the user's last message."""
+        return self.provider.query(self.asked)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the provider loads the deferred tools by itself."""
+        return self.provider is not self._emulated
+
+    @property
+    def can_search(self) -> bool:
+        """Whether the model can search: none of several answers could be continued."""
+        return self.is_native or self._emulated.choices(self.asked) == 1
+
+    @property
+    def unsearched(self) -> Json | None:
+        """The request without a search tool, where the model cannot search."""
+        if self.can_search:
+            return None
+        self.shown.know(self._known)
+        _, visible, known, _ = self.shown.tools()
+        tools = [*visible, *known]
+        return self._emulated.with_tools(self.asked, tools) if tools else self.original
+
+    def show_first(self, names: Sequence[str]) -> None:
+        """Declare a conversation's first finds, in this and in all later requests."""
+        self._new_first = names
+        self.shown.keep_found(names)
+        if names:
+            self._dispatch.begin()
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether a later message of the user asks for something, and an answer can be shown."""
+        provider, asked = self.provider, self.asked
+        if self.is_native or self._dispatch.is_active:
+            can_show = self._takes("search") and provider.can_load(asked)
+        else:
+            can_show = self.can_search
+        is_later = self._has_begun and provider.ends_with_user(asked)
+        is_asking = is_later and asks_for_something(self.user_query)
+        return can_show and is_asking and not provider.keeps_tools(asked)
+
+    def show_fitting(self, names: Sequence[str]) -> None:
+        """Show what fits the last message, behind the conversation wherever that can be."""
+        if self._dispatch.declares_finds and not self.is_native:
+            self.show_first(names)
+        else:
+            self._fitting = names
+
+    @property
+    def first(self) -> Sequence[str] | None:
+        """The tools that fit the first message, if known; what was visible so stays so."""
+        if self._new_first is not None:
+            return self._new_first
+        store, begun = self._settings.store, self._has_begun
+        return store.visible(self.session, self._catalog, or_latest=begun)
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether the model has said something."""
+        return any(map(is_of_model, self._emulated.history(self.asked)))
+
+    def _takes(self, form: Form) -> bool:
+        """Whether nobody's request in this form was refused for its model."""
+        return not self._settings.refusing.get((form, self._upstream.of_anyone))
+
+    def refuse(self, form: Form) -> None:
+        """Use this form no more for its model, as long as the process lives."""
+        self._settings.refusing.put((form, self._upstream.of_anyone), True)
+        logger.warning(TOLD[form], self._upstream.model)
+
+    def _with_every_tool(self, request: Json) -> Json:
+        """Return the request with every tool up to the provider's maximum."""
+        names = self.shown.every(self.user_query)
+        if len(names) < len(self.offer.names):
+            return self.provider.with_tools(request, self.offer.pick(names))
+        if request is self.asked and len(self.offer) == len(self.offer.everything):
+            return request
+        return self.provider.with_tools(request, self.offer.everything)
+
+    def _with_tools(self, request: Json) -> Json:
+        if self.is_whole:
+            return self._with_every_tool(request)
+        return self.provider.offered(request, self.search_tool, self.shown.tools())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every tool is shown, because no more searches are answered."""
+        return self.rounds >= self._settings.max_rounds and not self.is_native

@@ -1,0 +1,205 @@
+"""The service is asked at each message of a user; what fits is there before the model answers."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.client.upstream import Peer
+from tests.turns.flows import DONE, PHANTOM, Flow, Model, begins_with
+from tests.turns.shapes import ABOUT, BY_NAME, Json, Said, Shape
+from toolscout.discovery import ToolDiscovery
+from toolscout.discovery.local import asks_for_something
+from toolscout.discovery.providers import PROVIDERS
+
+Make = Callable[..., Flow]
+THROUGH = Said("", (("call_4", "call_tool", {"name": "read_file", "arguments": {"path": "x"}}),))
+READING = Said("", (("call_4", "read_file", {"path": "x"}),))
+DECLARED = [PHANTOM, "call_tool", "send_email"]
+LATER = ["now read it", "then deploy it", "and read it again"]
+
+
+class RefusedError(Exception):
+    """What a forward raises for a request that the provider refuses."""
+
+    status_code = 400
+
+
+def patterns(service: Peer) -> list[str]:
+    return [request.json["pattern"] for request in service.requests]
+
+
+def talk(discovery: Any, shape: Shape, model: Model, tools: list[Json], *texts: str) -> list[Json]:
+    """Hold a conversation whose model answers in words; return the caller's requests."""
+    request = shape.request(texts[0], tools)
+    asked = [request]
+    for text in texts[1:]:
+        discovery.complete(request, model, shape.name)
+        request = shape.history(request, DONE, [], text)
+        asked.append(request)
+    discovery.complete(request, model, shape.name)
+    return asked
+
+
+def test_what_fits_a_later_message_is_called_without_a_search(flow: Make, shape: Shape, tools):
+    model = Model(shape, DONE, THROUGH)
+    discovery = flow("hybrid-first", dispatch="auto")
+    first = shape.request("email somebody", tools)
+    discovery.complete(first, model, shape.name)
+    second = shape.history(first, DONE, [], "now read x")
+    assert shape.read(discovery.complete(second, model, shape.name)) == READING
+    assert [model.seen(turn) for turn in range(2)] == [DECLARED, DECLARED]
+    (told,) = shape.results(model.requests[1]).values()
+    assert '"name":"read_file"' in told
+
+
+def test_each_request_begins_with_the_one_before(flow: Make, shape: Shape, tools):
+    model = Model(shape, DONE)
+    talk(flow("hybrid-first", dispatch="auto"), shape, model, tools, "email somebody", *LATER)
+    assert all(begins_with(later, before, shape) for before, later in pairwise(model.requests))
+    definitions = "".join(shape.results(model.requests[-1]).values())
+    assert definitions.count('"name":"read_file"') == 1  # it was there already
+
+
+def test_declared_finds_are_declared_before_the_answer_and_stay(flow: Make, shape: Shape, tools):
+    model = Model(shape, DONE)
+    talk(flow("hybrid-first", dispatch="off"), shape, model, tools, "email somebody", *LATER)
+    assert [*map(model.seen, range(4))] == [
+        [PHANTOM, "send_email"],
+        [PHANTOM, "send_email", "read_file"],
+        [PHANTOM, "send_email", "read_file", "deploy_app"],
+        [PHANTOM, "send_email", "read_file", "deploy_app"],
+    ]
+
+
+def test_a_message_without_a_request_asks_nothing(flow: Make, shape: Shape, tools, service: Peer):
+    talk(flow("hybrid-first"), shape, Model(shape, DONE), tools, "read it", "Thanks!", "yes", "42")
+    assert patterns(service) == ["read it"]
+
+
+def test_results_of_calls_ask_nothing(flow: Make, service: Peer):
+    shape = BY_NAME["openai"]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    request = shape.request("read it", tools)
+    discovery = flow("hybrid-first")
+    discovery.complete(request, Model(shape, READING), shape.name)
+    request["messages"] += [
+        shape.response(READING)["choices"][0]["message"],
+        {"role": "tool", "tool_call_id": "call_4", "content": "send an email"},
+    ]
+    discovery.complete(request, Model(shape, DONE), shape.name)
+    assert patterns(service) == ["read it"]
+
+
+def test_it_can_be_switched_off(flow: Make, shape: Shape, tools, service: Peer):
+    model = Model(shape, DONE)
+    discovery = flow("hybrid-first", dispatch="auto", ask_every_turn=False)
+    talk(discovery, shape, model, tools, "email somebody", *LATER)
+    assert patterns(service) == ["email somebody"]
+    assert [*map(model.seen, range(4))] == [DECLARED] * 4
+
+
+def test_where_nothing_fitted_before_the_finds_are_the_first_ones(flow: Make, shape, tools):
+    model = Model(shape, DONE)
+    discovery = flow("hybrid-first", dispatch="auto")
+    talk(discovery, shape, model, tools, "hello there", "email somebody", "and read it")
+    assert [*map(model.seen, range(3))] == [[PHANTOM], DECLARED, DECLARED]
+
+
+def test_an_outage_at_a_later_message_changes_nothing(flow: Make, shape, tools, service: Peer):
+    model = Model(shape, DONE)
+    discovery = flow("hybrid-first", dispatch="auto")
+    request = shape.request("email somebody", tools)
+    discovery.complete(request, model, shape.name)
+    service.script = lambda exchange: exchange.answer(b"{}", status=503)
+    later = shape.history(request, DONE, [], "now read x")
+    assert shape.read(discovery.complete(later, model, shape.name)) == DONE
+    assert begins_with(model.requests[1], model.requests[0], shape)
+
+
+def test_a_model_that_takes_no_call_of_ours_gets_none_from_then_on(flow: Make, shape, tools):
+    class Thinking(Model):
+        """Refuses calls without what it thought before them."""
+
+        def __call__(self, request: Json) -> Json:
+            self.requests.append(request)
+            if shape.results(request):
+                raise RefusedError("reasoning_content is missing in a message with tool_calls")
+            return shape.response(DONE)
+
+    model = Thinking(shape, DONE)
+    discovery = flow("hybrid-first", dispatch="auto")
+    talk(discovery, shape, model, tools, "email somebody", *LATER)
+    assert [bool(shape.results(body)) for body in model.requests] == [False, True, *[False] * 3]
+    assert [*map(model.seen, range(5))] == [DECLARED] * 5
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("anthropic", {"thinking": {"type": "enabled", "budget_tokens": 2_000}}),
+        ("openai", {"thinking": {"type": "enabled"}}),
+        ("bedrock", {"additionalModelRequestFields": {"thinking": {"type": "enabled"}}}),
+    ],
+)
+def test_with_thinking_no_call_is_made_up(flow: Make, name: str, more: Json, service: Peer):
+    shape = BY_NAME[name]
+    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
+    model = Model(shape, DONE)
+    request = shape.request("email somebody", tools) | more
+    discovery = flow("hybrid-first", dispatch="auto")
+    discovery.complete(request, model, shape.name)
+    later = shape.history(request, DONE, [], "now read x") | more
+    discovery.complete(later, model, shape.name)
+    assert patterns(service) == ["email somebody"]
+    assert not shape.results(model.requests[1])
+
+
+def test_gemini_takes_the_call_without_a_thought_of_its_own(flow: Make):
+    shape = BY_NAME["gemini"]
+    model = Model(shape, DONE)
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    discovery = flow("hybrid-first", dispatch="auto")
+    talk(discovery, shape, model, tools, "email somebody", "now read x")
+    call, result = PROVIDERS["gemini"].history(model.requests[1])[-2:]
+    (part,) = call["parts"]
+    assert part["thoughtSignature"] == "skip_thought_signature_validator"
+    assert part["functionCall"]["name"] == result["parts"][0]["functionResponse"]["name"]
+
+
+def test_a_stream_shows_what_fits_too(service: Peer):
+    shape = BY_NAME["openai"]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    first = shape.request("email somebody", tools)
+    later = shape.history(first, DONE, [], "now read x") | {"stream": True}
+    seen: list[Json] = []
+
+    def opened(body: Json) -> list[bytes]:
+        seen.append(body)
+        return [b"data: [DONE]\n\n"]
+
+    discovery = ToolDiscovery(service.url)
+    discovery.complete(first, Model(shape, DONE))
+    assert b"".join(discovery.stream(later, opened)) == b"data: [DONE]\n\n"
+    discovery.close()
+    assert '"name":"read_file"' in "".join(shape.results(seen[0]).values())
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Thanks a lot!", False),
+        ("ok, go ahead", False),
+        ("y", False),
+        ("2026", False),
+        ("", False),
+        ("could you do that again please?", False),
+        ("delete the branch", True),
+        ("and the weather in Paris?", True),
+        ("删除", True),
+        ("wetter", True),
+    ],
+)
+def test_which_messages_ask_for_something(text: str, asks: bool):
+    assert asks_for_something(text) is asks
