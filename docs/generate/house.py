@@ -93,7 +93,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_308,
+        7_424,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -109,13 +109,13 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_879,
+        4_925,
     ),
     "gateways": Product(
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_518,
+        3_527,
     ),
     "commands": Product(
         "questions, logs, flags",

@@ -8,17 +8,25 @@ finds of a conversation are usually declared as tools, with which the constant o
 model calls them by itself, and only later ones through it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
 from toolscout.client.offer import Offer
 from toolscout.discovery.config import Dispatching
 from toolscout.discovery.providers import Call, Json, Provider
-from toolscout.discovery.providers.calls import calling_through, with_calls, without_dispatch
-from toolscout.discovery.providers.fields import encode, object_of
+from toolscout.discovery.providers.calls import (
+    called_through,
+    calling_through,
+    with_calls,
+    without_dispatch,
+)
+from toolscout.discovery.providers.fields import encode, mapping, object_of, text_at
 from toolscout.discovery.providers.provider import SearchResult, Tools
+from toolscout.discovery.shown import free_name
 from toolscout.metatools.finds import without_titles
+from toolscout.tools.misfits import misfit
 from toolscout.tools.shapes import schema_of, texts
 
 NAME = "call_tool"
@@ -35,6 +43,12 @@ SCHEMA: Json = {
     "required": ["name", "arguments"],
 }
 
+REFUSED = "refused_call"
+"""The argument with which a wrong call is answered as a search."""
+
+MOST_NEAR = 5
+"""Names that are said to be like an unknown one."""
+
 _HEADING = "Call them with {name}:"
 _DEFINITION = '{"name":'
 
@@ -46,18 +60,22 @@ class Dispatch:
 
     Args:
         provider: whose shapes these are.
-        name: of the constant tool.
+        offer: all tools.
         mode: `on`, `off`, or `auto`: once the first finds of a conversation are declared.
     """
 
-    def __init__(self, provider: Provider, name: str, mode: Dispatching) -> None:
+    def __init__(self, provider: Provider, offer: Offer, mode: Dispatching) -> None:
         self._provider = provider
-        self._name = name
+        self._offer = offer
+        self._name = name = free_name(NAME, offer.names)
         self._mode = mode
+        self.searched_as = ""
+        """The name of the search tool, as a call of which a wrong call is answered."""
+        self._change = called_through(name, self._judged)
         self.is_active = mode == "on"
         """Whether the constant tool is there; without it found tools are declared."""
         opens = provider.stream
-        self.stream = None if opens is None else partial(opens, dispatch_name=name)
+        self.stream = opens and partial(opens, dispatch_name=name, change=self._change)
 
     @property
     def declares_finds(self) -> bool:
@@ -113,7 +131,23 @@ class Dispatch:
     def _named(self, response: Json) -> Json:
         """Return the response with calls that name their tools."""
         is_called = any(call.name == self._name for call in self._provider.calls(response))
-        return without_dispatch(response, self._name, is_called=is_called)
+        return without_dispatch(response, self._name, self._change if is_called else None)
+
+    def _judged(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """Return a call that can be made, and of any other a search that has the reason."""
+        tool = self._offer.by_name.get(name)
+        if name == self.searched_as or not self.searched_as:
+            return name, arguments
+        if tool is None:
+            near = ", ".join(get_close_matches(name, self._offer.names, MOST_NEAR))
+            wrong = f"There is no tool {name}. {f'Near: {near}. ' if near else ''}Search for it."
+        elif fault := misfit(schema_of(tool), arguments):
+            wrong = (
+                f"The call of {name} was not made: {fault}. Its definition:\n{_definition(tool)}"
+            )
+        else:
+            return name, arguments
+        return self.searched_as, {REFUSED: {"text": wrong}}
 
     def _defined(
         self, results: Sequence[SearchResult], known: Collection[str]
@@ -137,6 +171,11 @@ class Dispatch:
         ]
         lines.append(_HEADING.format(name=self._name))
         return "\n".join((*lines, *map(_definition, new)))
+
+
+def refusal_of(call: Call) -> str:
+    """Return why a call that is answered as a search was not made; empty for a search."""
+    return text_at(mapping(call.arguments.get(REFUSED)), "text")
 
 
 def _definition(tool: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Selection
-from toolscout.discovery.dispatch import NAME, Dispatch
+from toolscout.discovery.dispatch import Dispatch
 from toolscout.discovery.history import History, seed_of
 from toolscout.discovery.left_out import Refused, Upstream
 from toolscout.discovery.local import asks_for_something
@@ -57,7 +57,7 @@ class Opening:
         self._fitting: Sequence[str] = ()
         """What fits the last message of a conversation that has begun."""
         provider = provider_named(upstream.interface)
-        self._dispatch = Dispatch(provider, free_name(NAME, offer.names), config.dispatch)
+        self._dispatch = Dispatch(provider, offer, config.dispatch)
         self._emulated = provider = cast("Provider", self._dispatch)
         native = native_of(provider, request) if settings.native else None
         self.provider = (self._takes("native") and native) or provider
@@ -80,6 +80,7 @@ class Opening:
         """Read the history in the form of the provider, and write the first request."""
         provider, names, store = self.provider, self.offer.names, self._settings.store
         self.search_name = provider.search_name or free_name(self._config.search_tool_name, names)
+        self._dispatch.searched_as = self.search_name
         about = self.offer.once("description", lambda: description(names))
         self.search_tool = provider.function(self.search_name, about, QUERY_SCHEMA)
         request = self.asked

@@ -15,6 +15,7 @@ from typing import Any
 
 from toolscout.client.log import logger
 from toolscout.client.selection import Reason, Selection
+from toolscout.discovery.dispatch import refusal_of
 from toolscout.discovery.opening import Opening
 from toolscout.discovery.providers import Call, Json
 from toolscout.discovery.providers.fields import summed
@@ -190,6 +191,8 @@ class Turn(Opening):
 
     def _answered(self, call: Call, selection: Selection[Any]) -> SearchResult:
         """Show the tools of a selection, and say so to the model."""
+        if refusal := refusal_of(call):
+            return SearchResult(call, refusal, ())
         names: Sequence[str] = selection.names
         if selection.reason is Reason.EMPTY_SELECTION and not self._config.restore_on_no_match:
             names = ()

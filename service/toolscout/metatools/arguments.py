@@ -25,6 +25,9 @@ NEAR = 0.7
 _MAX_SHOWN = 100
 """Characters of a message, because it may repeat the name of an unknown argument."""
 
+_BOUNDS = ("minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum")
+"""Keywords that are checked and not told: every model would read them, and few send so much."""
+
 _REF = "#/$defs/{name}"
 _NULL = {"type": "null"}
 _INVALID_CHOICE = "Invalid enum value"
@@ -156,8 +159,10 @@ def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
         for key in ("title", "description"):  # a tool has its own
             part.pop(key, None)
         for field in part["properties"].values():
-            for key in ("minLength", "maxLength"):  # every model reads them, and few send so much
+            for key in _BOUNDS:
                 field.pop(key, None)
+        if not part["required"]:
+            del part["required"]
     schema: dict[str, Any] = parts.pop(struct.__name__)
     return schema | ({"$defs": parts} if parts else {})
 

@@ -4,11 +4,12 @@ What does not fit is a line with the name and the parameters of a tool, so a sec
 `names`, is only needed where the best hit is not the right one.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Protocol
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, structs
 
 from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.contract.catalogs import SchemaError
@@ -39,6 +40,8 @@ VALUES = ("const", "default", "enum", "examples")
 LINE_CHARS = 80
 """Characters of the sentence in a line."""
 
+MAX_QUERIES = 5
+
 MAX_PARAMETERS = 8
 """Parameters in a line, the required ones first."""
 
@@ -47,6 +50,7 @@ class FindTools(Arguments, frozen=True, kw_only=True):
     """The arguments of `search_tools` where the answer has schemas."""
 
     query: Annotated[str, Meta(description="The task in a few words")] | UnsetType = UNSET
+    queries: Annotated[list[str], Meta(min_length=1, max_length=MAX_QUERIES)] | UnsetType = UNSET
     names: (
         Annotated[
             list[str],
@@ -61,8 +65,10 @@ class FindTools(Arguments, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if max(map(len, self.names or ()), default=0) > MAX_NAME_CHARS:
             raise ValueError("`names` has one that is too long")
-        if not self.names and not (self.query or "").strip():
-            raise ValueError("neither `query` nor `names`")
+        if not (self.names or self.queries) and not (self.query or "").strip():
+            raise ValueError("neither `query` nor `queries` nor `names`")
+        if not all(map(str.strip, self.queries or ())):
+            raise ValueError("`queries` has a blank one")
 
 
 class ToolsRead(ToolsFound, frozen=True, omit_defaults=True, kw_only=True):
@@ -72,6 +78,8 @@ class ToolsRead(ToolsFound, frozen=True, omit_defaults=True, kw_only=True):
     """The others in a line each, after the name of the tool that calls them."""
     errors: Sequence[SchemaError] | None = None
     """Names that mean no tool."""
+    answers: "Mapping[str, ToolsRead] | None" = None
+    """The answer to each of several queries; the answer itself then has no tools."""
 
 
 class Schemas(Source, Protocol):
@@ -91,6 +99,11 @@ async def search_tools(source: Schemas, wanted: FindTools) -> ToolsRead:
         names = dict.fromkeys(one.name for one in answers if one.name is not None)
         shown = await source.show(list(names), "full")
         return ToolsRead(tools=shown, errors=schema_errors(answers) or None)
+    if wanted.queries:
+        asked = [*dict.fromkeys([*([wanted.query] if wanted.query else []), *wanted.queries])]
+        each = [structs.replace(wanted, query=one, queries=UNSET) for one in asked]
+        read = await asyncio.gather(*(search_tools(source, one) for one in each))
+        return ToolsRead(tools=[], answers=dict(zip(asked, read, strict=True)))
     search = SearchTools(
         query=wanted.query or "",
         namespace=wanted.namespace,

@@ -119,9 +119,6 @@ def test_errors_come_as_the_server_made_them(office: Host):
     assert wrong.is_error
     assert text_of(wrong) == "there is no such page"
     assert wrong.structured_content == {"pages": 1}
-    refused = office.call("other__read_sketch", page="first")
-    assert refused.is_error
-    assert "valid integer" in text_of(refused)
 
 
 def test_progress_of_a_call_reaches_the_host(office: Host):

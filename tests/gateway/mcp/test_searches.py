@@ -53,7 +53,7 @@ def test_names_of_arguments_of_other_systems_are_read(tmp_path: Path):
         assert "more" not in answer
         (search,) = (tool for tool in office.tools() if tool.name == "search_tools")
         names = search.input_schema["properties"].keys()
-        assert names == {"query", "names", "namespace", "domain", "top_k"}
+        assert names == {"query", "queries", "names", "namespace", "domain", "top_k"}
 
 
 def test_a_tool_is_shown_in_brief_and_whole_only_when_that_is_asked_for(tmp_path: Path):

@@ -61,7 +61,35 @@ def test_names_show_definitions_and_unknown_ones_similar_names(office: Host):
     (error,) = answer["errors"]
     assert error["name"] == "notes__list_note"
     assert "notes__list_notes" in error["suggestions"]
-    assert "neither `query` nor `names`" in text_of(office.send("search_tools", {}))
+    assert "neither `query` nor `queries` nor `names`" in text_of(office.send("search_tools", {}))
+
+
+def test_several_queries_have_an_answer_each(office: Host):
+    asked = ["send a note to everybody", "list the notes of a folder"]
+    answers = office.ask("search_tools", queries=asked)["answers"]
+    assert [answers[one]["tools"][0]["name"] for one in asked] == [
+        "notes__send_note",
+        "notes__list_notes",
+    ]
+    assert text_of(office.change("notes__send_note", text="tea")) == "sent tea"  # it was read
+    for wrong in ([], ["one"] * 6, ["one", " "]):
+        assert office.send("search_tools", {"queries": wrong}).is_error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "notes__count_words was not called: `seconds` is missing"),
+        ({"seconds": "soon"}, '`seconds` has to be a number, got "soon"'),
+        ({"second": 1}, "`second` is unknown: did you mean `seconds`?"),
+    ],
+)
+def test_arguments_are_checked_before_a_call_goes_out(office: Host, arguments, said: str):
+    refused = office.send("call_tool", {"name": "notes__count_words", "arguments": arguments})
+    assert refused.is_error
+    answer = json.loads(text_of(refused))
+    assert said in answer["error"]
+    assert answer["input_schema"]["required"] == ["seconds"]
 
 
 @pytest.mark.parametrize(

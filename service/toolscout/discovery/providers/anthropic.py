@@ -104,6 +104,8 @@ class BlockStream(PartStream):
     def _named(self, key: Any, events: list[Event]) -> list[Event]:
         given = "".join(self._inputs.get(key, ()))
         call = self._dispatched(self._with_input(self._parts[key], given))
+        if self._name(call) == self._search_name:
+            return []
         *opened, stop = events
         return [*self._events_of(call, opened), stop]
 

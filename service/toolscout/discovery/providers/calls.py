@@ -205,8 +205,11 @@ def calling_through(name: str) -> Change:
     return lambda called, arguments: (name, {"name": called, "arguments": arguments})
 
 
-def called_through(name: str) -> Change:
-    """Do the reverse; a call of that tool without the name of another stays as it is."""
+def called_through(name: str, judged: Change = lambda *call: call) -> Change:
+    """Do the reverse; a call of that tool without the name of another stays as it is.
+
+    What the call stands for is changed again, as it is `judged`.
+    """
 
     def change(called: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         wanted = arguments.get("name")
@@ -214,20 +217,20 @@ def called_through(name: str) -> Change:
             return called, arguments
         # Some models write the arguments beside the name.
         beside = {k: v for k, v in arguments.items() if k not in ("name", "arguments")}
-        return wanted, {**beside, **arguments_of(arguments.get("arguments"))}
+        return judged(wanted, {**beside, **arguments_of(arguments.get("arguments"))})
 
     return change
 
 
-def without_dispatch(response: Json, name: str, *, is_called: bool = True) -> Json:
+def without_dispatch(response: Json, name: str, change: Change | None) -> Json:
     """Return a response whose calls name their tools, without the tool through which they went.
 
     Args:
         response: as the model wrote it.
         name: of that tool.
-        is_called: whether the response calls it at all; else nothing of it is walked through.
+        change: as by `called_through`; None where the response has no call of it.
     """
-    seen: Json = with_calls(response, called_through(name)) if is_called else response
+    seen: Json = response if change is None else with_calls(response, change)
     tools = mappings(response.get("tools"))
     kept = [tool for tool in tools if tool.get("name") != name]
     return seen if len(kept) == len(tools) else {**seen, "tools": kept}

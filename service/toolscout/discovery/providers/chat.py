@@ -76,11 +76,11 @@ class OpenAIStream(Stream):
     def _release(self) -> bytes:
         """Return calls that were held back until the end, and those through the dispatch tool."""
         calls = [self._begin_call(key, piece) for key, piece in [*self._waiting.items()]]
-        calls += [
-            self._remover.signed({**self._dispatched(call), "index": self._place(key)})
-            for key, call in self._calls.items()
-            if self._dispatch_name and _function(call) == self._dispatch_name
-        ]
+        for key, call in self._calls.items():
+            if self._dispatch_name and _function(call) == self._dispatch_name:
+                meant = self._dispatched(call)
+                if _function(meant) != self._search_name:
+                    calls.append(self._remover.signed({**meant, "index": self._place(key)}))
         choice = {"index": 0, "delta": {"tool_calls": calls}}
         return write(self._as_one({**self._base, "choices": [choice]})) if calls else b""
 

@@ -76,7 +76,7 @@ class GeminiStream(Stream):
         parts = mappings(content.get("parts"))
         self._content |= content
         self._parts += parts
-        kept = self._dispatched(self._remover.kept(parts))
+        kept = self._remover.kept(self._dispatched(parts))
         return candidate if kept == parts else {**candidate, "content": {**content, "parts": kept}}
 
 

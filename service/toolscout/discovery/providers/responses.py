@@ -35,20 +35,16 @@ class ResponsesStream(PartStream):
     earlier ones end with a search whose answer they lack. So `response.created` waits for the first
     item that the client sees, and a response that only searches leaves no trace of its id. If one
     shows text and then searches, its id stays and `LAST_IDS` has the one behind it.
-
-    Args:
-        search_name: name of the search tool.
-        dispatch_name: name of the tool through which others are called; empty without one.
     """
 
-    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
+    def __init__(self, *names: Any, **more: Any) -> None:
         self._sequence: int | None = None
         """The number of the next event, where the model numbers them."""
         self._earlier: list[Json] = []
         """Items of earlier turns of the model that went to the client."""
         self._done: dict[Key, Json] = {}
         self._opened = False
-        super().__init__(search_name, dispatch_name)
+        super().__init__(*names, **more)
 
     def next_turn(self) -> None:
         """Reset, except for what was sent to the client and the usage."""
@@ -101,6 +97,8 @@ class ResponsesStream(PartStream):
     def _named(self, key: Key, events: list[Event]) -> list[Event]:
         data = events[-1].data or {}
         call = self._dispatched(self._done[key])
+        if self._name(call) == self._search_name:
+            return []
         at: Json = {k: data[k] for k in ("output_index", "sequence_number") if k in data}
         piece: Json = {"item_id": call.get("id"), **at}
         added = {**call, "arguments": "", "status": "in_progress"}
@@ -155,7 +153,10 @@ class ResponsesStream(PartStream):
 
     def _seen(self, response: Json, is_final: bool) -> Json:
         """Return the response of an event as the client sees it."""
-        seen = without_searches(response, self._search_name)
+        seen = response
+        if is_final and self._dispatch_name:
+            seen = without_dispatch(seen, self._dispatch_name, self._change)
+        seen = without_searches(seen, self._search_name)
         own = response.get("id")
         if self._id is None:
             self._id = own
@@ -165,8 +166,6 @@ class ResponsesStream(PartStream):
             return seen
         if own != self._id and isinstance(own, str) and isinstance(self._id, str):
             LAST_IDS.put(self._id, own)
-        if self._dispatch_name:
-            seen = without_dispatch(seen, self._dispatch_name)
         if self._earlier and isinstance(seen.get("output"), list):
             seen = {**seen, "output": [*self._earlier, *seen["output"]]}
         return self._with_usage(seen)

@@ -8,7 +8,13 @@ import msgspec
 
 from toolscout.client.log import logger
 from toolscout.common.lru import Lru
-from toolscout.discovery.providers.calls import call_in, called_through, is_other, with_calls
+from toolscout.discovery.providers.calls import (
+    Change,
+    call_in,
+    called_through,
+    is_other,
+    with_calls,
+)
 from toolscout.discovery.providers.fields import (
     UNREADABLE,
     Json,
@@ -99,6 +105,7 @@ class Stream:
     Args:
         search_name: name of the search tool.
         dispatch_name: name of the tool through which others are called; empty without one.
+        change: makes of such a call what it stands for; a search is removed as any other is.
     """
 
     _id: Any = None
@@ -110,9 +117,12 @@ class Stream:
     splitter: type[Splitter] = Splitter
     """Cuts the bytes of the provider into events."""
 
-    def __init__(self, search_name: str, dispatch_name: str = "") -> None:
+    def __init__(
+        self, search_name: str, dispatch_name: str = "", change: Change | None = None
+    ) -> None:
         self._search_name = search_name
         self._dispatch_name = dispatch_name
+        self._change = change or called_through(dispatch_name)
         self._count = 0
         """Blocks, items or calls that went to the client."""
         self._spent: Json | None = None
@@ -237,8 +247,7 @@ class Stream:
 
     def _dispatched(self, calls: Any) -> Any:
         """Return calls through the dispatch tool as those of the tools that they name."""
-        name = self._dispatch_name
-        return with_calls(calls, called_through(name)) if name else calls
+        return with_calls(calls, self._change) if self._dispatch_name else calls
 
 
 class PartStream(Stream):
@@ -304,7 +313,10 @@ class PartStream(Stream):
 
     @abstractmethod
     def _named(self, key: Any, events: list[Event]) -> list[Event]:
-        """Return the events of a call through the dispatch tool, as of a call of its tool."""
+        """Return the events of a call through the dispatch tool, as of a call of its tool.
+
+        There are none of a call that is answered here.
+        """
 
     @abstractmethod
     def _show(self, event: Event) -> bytes:

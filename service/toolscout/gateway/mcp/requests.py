@@ -128,6 +128,7 @@ class Requests(Middleware):
             if name not in self._view.tools:  # as its server lists them now
                 name = await tools.called(name)
             tools.check(name, token, caller)
+            tools.check_arguments(name, arguments)
             progress = _progress(context.fastmcp_context)
             return await self._view.call(session, name, arguments, progress)
         except (CallFailed, CallError) as error:

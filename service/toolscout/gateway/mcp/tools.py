@@ -21,7 +21,9 @@ from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, resol
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
 from toolscout.metatools.finds import without_titles
 from toolscout.metatools.table import FIND, TOOLS
+from toolscout.tools.misfits import misfit
 from toolscout.tools.risk import needs_schema
+from toolscout.tools.shapes import schema_of
 
 CALL, CALL_WRITE = "call_tool", "call_tool_write"
 
@@ -182,6 +184,18 @@ class ServerTools:
         if caller not in (None, right):
             effect = "only reads" if right == CALL else f"is {offered.shown['risk']}"
             raise CallError(f"{name} {effect}: repeat the call through {right}")
+
+    def check_arguments(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Refuse a call that the tool's server would refuse, before it goes out.
+
+        Raises:
+            CallError: a field is missing, unknown or of another kind; the schema comes along.
+        """
+        schema = schema_of(self._view.tools[name].shown)
+        if fault := misfit(schema, arguments):
+            answer = {"error": f"{name} was not called: {fault}"}
+            answer |= {"input_schema": without_titles(schema)}
+            raise CallError(msgspec.json.encode(answer, enc_hook=str).decode())
 
     def _read(self, offered: Offered) -> ToolDetail:
         """Show a tool whole, and remember that this session has seen it."""

@@ -1,0 +1,149 @@
+"""What is wrong with the arguments of a call, by the schema of its tool, said in one sentence.
+
+    misfit(schema, {"path": 7})   → "`path` has to be a string, got 7"
+
+Judged are missing and unknown fields, types and enums, at any depth. Whatever else a schema says,
+and what cannot be read of it, is left to the tool: a call is never held up by what is not certain.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+MOST = 3
+"""Faults that are named; a model mends more after it has read the schema."""
+
+MAX_STEPS = 2_000
+"""Places of a schema that are read for one call."""
+
+MAX_ITEMS = 100
+"""Of a list, those that are looked at."""
+
+MAX_OPTIONS = 20
+"""Values of an enum that are repeated."""
+
+MAX_SHOWN = 60
+"""Characters of a value that are repeated."""
+
+NEAR = 0.7
+"""Likeness of two names, of 0 to 1, from which one may be meant by the other."""
+
+KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "string": str,
+    "number": (int, float),
+    "integer": int,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+
+
+def misfit(schema: Mapping[str, Any], arguments: Any) -> str:
+    """Return what is wrong with arguments; empty where nothing certainly is."""
+    try:
+        return "; ".join(islice(_Reading(schema).faults(schema, arguments), MOST))
+    except Exception:  # a schema that nobody can read refuses nothing
+        return ""
+
+
+class _Reading:
+    """Reads a schema beside a value, so far as its steps last: schemas may refer to themselves."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._steps = MAX_STEPS
+
+    def faults(self, schema: Any, value: Any, path: str = "") -> Iterator[str]:
+        """Yield what is wrong with a value at a path."""
+        self._steps -= 1
+        if self._steps < 0:
+            raise ValueError("the schema takes too long to read")
+        schema = self._resolved(schema)
+        if not isinstance(schema, Mapping):
+            return
+        for part in schema.get("allOf") or ():
+            yield from self.faults(part, value, path)
+        for key in ("anyOf", "oneOf"):
+            options = schema.get(key) or ()
+            found = [next(self.faults(one, value, path), "") for one in options]
+            if found and all(found):
+                several = f"{_at(path)} fits none of its {len(found)} forms"
+                yield found[0] if len(found) == 1 else several
+        kinds, options = _kinds(schema), schema.get("enum")
+        if kinds and not any(_is_of(value, kind) for kind in kinds):
+            yield f"{_at(path)} has to be {_either(kinds)}, got {_shown(value)}"
+        elif isinstance(options, list) and value not in options:
+            listed = ", ".join(map(_shown, options[:MAX_OPTIONS]))
+            yield f"{_at(path)} has to be one of {listed}, got {_shown(value)}"
+        elif isinstance(value, dict):
+            yield from self._faults_of_fields(schema, value, f"{path}." if path else "")
+        elif isinstance(value, list):
+            for place, item in enumerate(value[:MAX_ITEMS]):
+                yield from self.faults(schema.get("items"), item, f"{path}[{place}]")
+
+    def _faults_of_fields(
+        self, schema: Mapping[str, Any], value: dict[str, Any], inner: str
+    ) -> Iterator[str]:
+        properties, required = schema.get("properties"), schema.get("required")
+        known = properties if isinstance(properties, Mapping) else {}
+        needed = required if isinstance(required, list) else []
+        missing = [name for name in needed if name not in value]
+        for name in missing:
+            yield f"`{inner}{name}` is missing"
+        is_closed = schema.get("additionalProperties") is False
+        is_closed = is_closed and "patternProperties" not in schema
+        for name in [name for name in value if name not in known]:
+            near = get_close_matches(name, [one for one in known if one not in value], 1, NEAR)
+            near = near or missing[: len(missing) == 1]
+            # Where more fields are allowed, one is a slip only if it stands for another.
+            if is_closed or (near and missing):
+                meant = f": did you mean `{near[0]}`?" if near else ""
+                yield f"`{inner}{name}` is unknown{meant}"
+        for name, given in value.items():
+            if name in known:
+                yield from self.faults(known[name], given, f"{inner}{name}")
+
+    def _resolved(self, schema: Any) -> Any:
+        """Follow references within the schema; None for one to elsewhere."""
+        while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str):
+            self._steps -= 1
+            schema = self._root if reference.startswith("#") and self._steps > 0 else None
+            for step in reference.removeprefix("#").split("/")[1:]:
+                name = step.replace("~1", "/").replace("~0", "~")
+                schema = schema.get(name) if isinstance(schema, Mapping) else None
+        return schema
+
+
+def _kinds(schema: Mapping[str, Any]) -> Sequence[str]:
+    """Return the types that are allowed; none where that is not certain."""
+    given = schema.get("type")
+    kinds = [str(kind).lower() for kind in (given if isinstance(given, list) else [given])]
+    if not all(kind in KINDS for kind in kinds):
+        return ()
+    return [*kinds, "null"] if schema.get("nullable") is True else kinds
+
+
+def _is_of(value: Any, kind: str) -> bool:
+    if kind == "integer" and isinstance(value, float):
+        return value.is_integer()
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, KINDS[kind])
+
+
+def _either(kinds: Sequence[str]) -> str:
+    return " or ".join(f"an {kind}" if kind[0] in "aio" else f"a {kind}" for kind in kinds)
+
+
+def _at(path: str) -> str:
+    return f"`{path}`" if path else "the value"
+
+
+def _shown(value: Any) -> str:
+    """Return a value as JSON, cut to what identifies it."""
+    written = msgspec.json.encode(value).decode()
+    return written if len(written) <= MAX_SHOWN else f"{written[:MAX_SHOWN]}…"
