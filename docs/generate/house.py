@@ -93,7 +93,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_424,
+        7_443,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -109,13 +109,13 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_925,
+        4_938,
     ),
     "gateways": Product(
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_527,
+        3_531,
     ),
     "commands": Product(
         "questions, logs, flags",

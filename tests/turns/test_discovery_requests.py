@@ -234,6 +234,7 @@ def test_an_unknown_provider_is_the_callers_error(flow, tools):
 
 MISTAKES: dict[str, list[Any]] = {
     "defer_above": ["x", -1],
+    "defer_above_tokens": ["x", -1],
     "max_rounds": [0, True],
     "restore_on_no_match": [5],
     "native": [None],

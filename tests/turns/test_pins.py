@@ -36,6 +36,25 @@ def test_tools_that_end_a_run_are_shown_beside_what_was_found(flow, shape, tools
     assert set(model.seen(1)) == {PHANTOM, "read_file", *ENDINGS}
 
 
+@pytest.mark.parametrize("strategy", ["api", "relevance"])
+def test_patterns_and_servers_stay_in_sight(flow, shape, strategy):
+    model = Model(shape, DONE)
+    named = {"github__merge": "Merge", "github__open": "Open", "slack__post": "Post"}
+    declared = [shape.tool(name, about) for name, about in (MANY | named).items()]
+    running = flow(strategy, always_keep=["server:slack", "*__merge"], max_tools=5)
+    running.complete(shape.request("do the thing of number 3", declared), model, shape.name)
+    assert {"slack__post", "github__merge"} <= set(model.seen(0))
+    assert "github__open" not in model.seen(0)
+
+
+def test_a_request_whose_definitions_are_short_is_left_as_it_is(flow, shape, tools):
+    for tokens, count in ((10_000, len(tools)), (10, 1)):
+        model = Model(shape, DONE)
+        running = flow(defer_above_tokens=tokens)
+        running.complete(shape.request("please", tools), model, shape.name)
+        assert len(model.seen(0)) == count
+
+
 def test_a_filtered_request_keeps_the_tools_that_end_a_run(flow, shape):
     model = Model(shape, DONE)
     declared = [shape.tool(name, about) for name, about in MANY.items()]

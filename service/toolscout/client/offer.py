@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from toolscout.common.spelling import is_pattern, matching
 from toolscout.tools import shapes
 
 T = TypeVar("T")
@@ -109,6 +110,13 @@ class Offer:
             self._made.clear()
         self._made[what] = made
         return made
+
+    def matching(self, wanted: Sequence[str]) -> Sequence[str]:
+        """Return the names that names, patterns and servers want; names alone as they are."""
+        if not any(map(is_pattern, wanted)):
+            return wanted
+        key = ("matching", *wanted)
+        return self.once(key, lambda: matching(wanted, self.by_name.keys()))
 
     def share(self, other: "Offer") -> None:
         """Share what is made once with an offer of tools that equal these."""

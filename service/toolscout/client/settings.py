@@ -206,7 +206,7 @@ class SelectorBase:
             offer=offer,
             # As in the proxies, a missing or senseless count is the default.
             top_k=min(top_k, MAX_TOP_K) if _is_count(top_k) else DEFAULT_TOP_K,
-            always_keep=tuple(always_keep or ()),
+            always_keep=tuple(offer.matching(tuple(always_keep or ()))),
             fields=dict(fields or {}),
             session=session,
             loop=loop,

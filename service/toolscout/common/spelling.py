@@ -5,6 +5,8 @@ The standard library is enough for it, so the client and the service compare nam
 
 import re
 import unicodedata
+from collections.abc import Collection, Iterable
+from fnmatch import fnmatchcase
 
 SEPARATORS = re.compile(r"__+|[.:/]+")
 """Separators of a server or namespace from the tool's own name."""
@@ -84,3 +86,36 @@ def source_in(name: str) -> str:
         return ""  # at once: nearly all names are plain
     first, *rest = SEPARATORS.split(name, maxsplit=1)
     return first.lower() if any(rest) and first.lower() in _PROTOCOLS else ""
+
+
+OF_SERVER = "server:"
+"""How a word begins that wants all tools of a server."""
+
+
+def is_pattern(wanted: str) -> bool:
+    """Whether a word wants tools otherwise than by a name."""
+    return wanted.startswith(OF_SERVER) or "*" in wanted or "?" in wanted
+
+
+def matching(wanted: Iterable[str], names: Collection[str]) -> list[str]:
+    """Return the names that are wanted, in the order in which they are.
+
+    Args:
+        wanted: names, patterns as of file names (`github__*`), or servers (`server:github`).
+        names: those that there are.
+    """
+    found: dict[str, None] = {}
+    for one in wanted:
+        if one in names:
+            found[one] = None
+        elif one.startswith(OF_SERVER):
+            space = one.removeprefix(OF_SERVER).casefold()
+            of_server = (name for name in names if _is_within(namespace_in(name).casefold(), space))
+            found |= dict.fromkeys(of_server)
+        elif is_pattern(one):
+            found |= dict.fromkeys(name for name in names if fnmatchcase(name, one))
+    return list(found)
+
+
+def _is_within(space: str, server: str) -> bool:
+    return space == server or space.startswith(f"{server}.")

@@ -4,10 +4,10 @@
 
 Names, defaults and forced values are the proxy's, with one default of our own: the selector call
 may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment, in lists
-too, and a variable that is not set is logged by name. Five keys are our own: `rollout`,
-`defer_above`, `dispatch`, `ask_every_turn`, and `restore_on_no_match`, which is on in a file, as
-the proxy does. An unknown strategy or key is an error that names the nearest known one; keys of the
-proxy that have no meaning here are ignored.
+too, and a variable that is not set is logged by name. Six keys are our own: `rollout`,
+`defer_above`, `defer_above_tokens`, `dispatch`, `ask_every_turn`, and `restore_on_no_match`, which
+is on in a file, as the proxy does. An unknown strategy or key is an error that names the nearest
+known one; keys of the proxy that have no meaning here are ignored.
 `provider` is read and, as in the proxy, not used for the call.
 """
 
@@ -108,6 +108,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
     restore_on_no_match: bool = False
     defer_above: int | None = None
     """Requests with at most this many tools are forwarded as they are."""
+    defer_above_tokens: int | None = None
+    """Requests whose definitions have at most this many tokens, by an estimate, are, too."""
     dispatch: Dispatching = "auto"
     ask_every_turn: bool = True
     """Whether the service is asked at each message of a user; else at the first alone."""
@@ -144,6 +146,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         changes = {key: value for key, value in others.items() if value is not None}
         changed = msgspec.structs.replace(self, **changes)
         check_count("defer_above", changed.defer_above or 0, 0)
+        check_count("defer_above_tokens", changed.defer_above_tokens or 0, 0)
         check_count("top_k", changed.max_search_results, 1)
         switches = {key: getattr(changed, key) for key in _SWITCHES}
         check_switches(**switches)
@@ -153,7 +156,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """The names of `always_keep`."""
+        """The names, patterns and servers of `always_keep`."""
         return tuple(name for name in self.always_keep if name != MOST_CALLED)
 
     @property

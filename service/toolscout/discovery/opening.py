@@ -69,7 +69,7 @@ class Opening:
         self._catalog = offer.digest()
         store, who = settings.store, (self.session, self.scope)
         often = store.most_called(*who) if config.keeps_most_called else ()
-        self.shown.keep((*config.pins, *often, *visible))
+        self.shown.keep((*offer.matching(config.pins), *often, *visible))
         if isinstance(self.provider, Native):
             self.shown.keep(self.provider.undeferred(offer))
         if self.first:

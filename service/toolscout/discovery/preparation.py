@@ -54,10 +54,12 @@ class Preparation:
     Args:
         config: strategy and limits, in the proxy's own terms; or the URL of the service, which is
             strategy `hybrid-first` with the defaults.
-        always_keep: names that stay visible, in addition to those of the configuration.
+        always_keep: names, patterns (`github__*`) or servers (`server:github`) of tools that stay
+            visible, in addition to those of the configuration.
         top_k: most tools that a search brings; by default as in the configuration, 5.
         defer_above: requests with at most this many tools are forwarded as they are; by default as
             in the configuration, 0.
+        defer_above_tokens: the same by the estimated tokens of all definitions.
         max_rounds: searches in one turn, at most.
         store: remembers what each session has found.
         native: use the provider's own deferred loading where the model has it.
@@ -85,6 +87,7 @@ class Preparation:
         always_keep: Collection[str] = (),
         top_k: int | None = None,
         defer_above: int | None = None,
+        defer_above_tokens: int | None = None,
         max_rounds: int = MAX_ROUNDS,
         store: SessionStore | None = None,
         rollout: str | Rollout | None = None,
@@ -108,7 +111,12 @@ class Preparation:
         check_count("max_rounds", max_rounds, 1)
         own = {"restore_on_no_match": restore_on_no_match, "ask_every_turn": ask_every_turn}
         config = config.with_arguments(
-            always_keep, top_k, defer_above=defer_above, dispatch=dispatch, **own
+            always_keep,
+            top_k,
+            defer_above=defer_above,
+            defer_above_tokens=defer_above_tokens,
+            dispatch=dispatch,
+            **own,
         )
         self.config = config
         self.store = SessionStore() if store is None else store
@@ -198,7 +206,7 @@ class Preparation:
         offer = self._turn_settings.left_out.leave_out(every, upstream, forced)
         if offer is not every and offer.names:  # else the refusal tells more than no tool
             request = provider.with_tools(request, offer.everything)
-        if len({*offer.names} - {*visible}) <= (self.config.defer_above or 0):
+        if self._is_small(offer, visible):
             return request
         if strategy == "relevance":
             is_kept = is_unknown or provider.keeps_tools(request)
@@ -210,6 +218,12 @@ class Preparation:
             return turn
         return request if provider.keeps_tools(request) else turn.original
 
+    def _is_small(self, offer: Offer, visible: Sequence[str]) -> bool:
+        """Whether the tools are so few, or their definitions so short, that none is deferred."""
+        most, tokens = self.config.defer_above or 0, self.config.defer_above_tokens or 0
+        is_short = tokens > 0 and _tokens(offer) <= tokens
+        return is_short or len({*offer.names} - {*visible}) <= most
+
     def _tell_of_threads(self) -> None:
         if not self._told_of_threads:
             self._told_of_threads = True
@@ -218,7 +232,7 @@ class Preparation:
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
         choice = provider.choice(request)
-        pins = {*config.pins, *choice.names} & {*offer.names}
+        pins = {*offer.matching(config.pins), *choice.names} & {*offer.names}
         filtered, deferred = local.filter_tools(
             provider.query(request),
             offer,
@@ -272,8 +286,7 @@ class Preparation:
         shown: list[Any],
         *counts: int,
     ) -> None:
-        whole = offer.once("tokens", lambda: definition_tokens(offer.by_name.values()))
-        tokens = whole, definition_tokens(shown)
+        tokens = _tokens(offer), definition_tokens(shown)
         about = (self.config.strategy, provider, session, len(offer.names), len(shown), *tokens)
         event = events.TurnEvent(stage, *about, *counts)
         events.notify(self._turn_observers, event, "turns")
@@ -288,6 +301,11 @@ class Preparation:
         selection = Selection(found, list(tools.pick(found)), latency_ms=took)
         self.selector.telemetry.report(selection, pattern, session, len(tools.names), loop)
         return selection
+
+
+def _tokens(offer: Offer) -> int:
+    """Return how many tokens the definitions of all tools have."""
+    return offer.once("tokens", lambda: definition_tokens(offer.by_name.values()))
 
 
 def _visible(turn: Turn) -> list[Any]:

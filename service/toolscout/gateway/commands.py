@@ -57,12 +57,13 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     add("--strategy", metavar="NAME", help=about)
     add("--enabled", metavar="BOOL", help="false passes everything on")
     add("--provider", metavar="NAME", help="read, and not used")
-    about = "a tool that every model sees, or auto: those called most; may be repeated"
+    about = "a tool, pattern or server:NAME that every model sees, or auto: those called most"
     add("--always-keep", metavar="NAME", action="append", help=about)
     add("--max-search-results", metavar="COUNT", help="most tools that a search brings")
     add("--defer-above", metavar="COUNT", help="pass requests with at most this many tools on")
     about = "call found tools through one constant tool: auto, from the second find on; on or off"
     add("--dispatch", metavar="MODE", help=about)
+    add("--defer-above-tokens", metavar="COUNT", help="the same by the tokens of their definitions")
     add("--ask-every-turn", metavar="BOOL", help="ask for tools at each message of a user")
     add("--rollout", metavar="MODE", help="off, dark, shadow, percent:N or on")
     about = "bring all tools back when nothing fits a search"

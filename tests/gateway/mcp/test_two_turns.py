@@ -64,6 +64,16 @@ def test_names_show_definitions_and_unknown_ones_similar_names(office: Host):
     assert "neither `query` nor `queries` nor `names`" in text_of(office.send("search_tools", {}))
 
 
+def test_tools_are_pinned_by_patterns_and_servers(tmp_path: Path):
+    pinned = ["notes__*_note", "server:other", "notes__nothing*"]
+    servers = {"notes": stdio_server(), "other": stdio_server()}
+    with inside(tmp_path, servers, pinned=pinned) as office:
+        until(lambda: "other__send_note" in office.names())
+        listed = {tool.name for tool in office.tools()}
+        assert {name for name in listed if name.startswith("notes__")} == {"notes__send_note"}
+        assert {"other__send_note", "other__list_notes"} <= listed
+
+
 def test_several_queries_have_an_answer_each(office: Host):
     asked = ["send a note to everybody", "list the notes of a folder"]
     answers = office.ask("search_tools", queries=asked)["answers"]

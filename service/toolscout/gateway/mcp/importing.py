@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 
+from toolscout.common.spelling import matching
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
@@ -61,7 +62,8 @@ def check(config: Config) -> str:
     """
     listing = asyncio.run(_listed(config))
     tools, pinned = listing.tools, config.options.pinned
-    refused = [name for name, one in tools.items() if name not in pinned and one.refusals()]
+    listed = matching(pinned, tools)
+    refused = [name for name, one in tools.items() if name not in listed and one.refusals()]
     notes = [*_left_out(listing), *refused_pins(pinned, tools)]
     notes += named("that providers refuse where they are listed as themselves", refused)
     if missing := missing_pins(pinned, listing):

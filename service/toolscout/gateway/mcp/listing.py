@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import mcp_types
 
+from toolscout.common.spelling import matching
 from toolscout.contract.fields import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
@@ -166,7 +167,7 @@ def named(what: str, names: Collection[object]) -> list[str]:
 
 def missing_pins(pinned: Iterable[str], listing: Listing) -> list[str]:
     """Return in a phrase each which pinned tools are not in a listing, and why."""
-    missing = [name for name in dict.fromkeys(pinned) if name not in listing.tools]
+    missing = [one for one in dict.fromkeys(pinned) if not matching((one,), listing.tools)]
     reasons = listing.reasons
     unknown = [name for name in missing if name not in reasons]
     lines = [f"there is no tool {', '.join(unknown)}"] if unknown else []
@@ -176,8 +177,8 @@ def missing_pins(pinned: Iterable[str], listing: Listing) -> list[str]:
 def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[str]:
     """Return in a line each which pinned tools providers refuse, and who and why."""
     lines = []
-    for name in dict.fromkeys(pinned):
-        if name in tools and (reasons := tools[name].refusals()):
+    for name in matching(pinned, tools):
+        if reasons := tools[name].refusals():
             hidden = "; it is found, not listed" if is_refused_by_all(reasons) else ""
             lines.append(f"pinned: {name}: {as_line(reasons)}{hidden}")
     return lines

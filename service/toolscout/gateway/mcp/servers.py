@@ -97,7 +97,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_risk: Risk = "destructive"
     """Tools of a higher risk are not offered."""
     pinned: tuple[str, ...] = ()
-    """Tools to list as themselves, as `server__tool`."""
+    """Tools to list as themselves: names as `server__tool`, patterns, or `server:NAME`."""
     all_meta_tools: bool = False
     """Whether to list the meta-tools that are rarely used, too."""
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import mcp_types
 
-from toolscout.common.spelling import key, prefix
+from toolscout.common.spelling import key, matching, prefix
 from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.connection import Connection, Progress
 from toolscout.gateway.mcp.finder import Finder
@@ -92,7 +92,7 @@ class View:
     def use(self, config: Config, listing: Listing) -> None:
         """See what a configuration permits of a listing from now on."""
         self.config, self.listing, self.tools = config, listing, listing.tools
-        named = [self.tools[name] for name in config.options.pinned if name in self.tools]
+        named = [self.tools[name] for name in matching(config.options.pinned, self.tools)]
         self.pinned = [one for one in named if not is_refused_by_all(one.refusals())]
         """The tools to list as themselves, in the configured order.
 
