@@ -151,7 +151,7 @@ def test_a_model_of_the_hub_without_its_commit_is_refused(tools: str, name: str)
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["unheard-of"], ["search"], ["search", "x", "--tools", "t", "--top-k", "0"]],
+    [["unheard-of"], ["search"], ["search", "x", "--tools", "t", "--top-k", "0"]],
 )
 def test_wrong_usage_is_status_two(capsys: pytest.CaptureFixture[str], arguments: list[str]):
     with pytest.raises(SystemExit) as stopped:

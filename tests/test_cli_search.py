@@ -87,7 +87,7 @@ def test_a_service_with_keys_takes_the_key_of_the_environment(keyed: Process, of
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        ([], "give --tools FILE, or --url URL and --catalog NAME"),
+        (["--url", "http://127.0.0.1:9"], "give --tools FILE, or --url URL and --catalog NAME"),
         (["--catalog", "x"], "--catalog is a catalog of a service: give its --url, too"),
         (["--catalog", "x", "--url", "http://127.0.0.1:9"], "http://127.0.0.1:9 does not answer: "),
         (["--catalog", "x", "--url", "nowhere"], "--url: expected an http(s) URL, got 'nowhere'"),
@@ -99,6 +99,13 @@ def test_what_does_not_fit_or_answer_is_said_in_a_line(flags: list[str], told: s
     printed = capsys.readouterr().err
     assert printed.startswith(f"toolscout: {told}")
     assert printed.count("\n") == 1
+
+
+def test_without_a_file_sample_tools_are_searched_and_the_next_command_is_said(capsys):
+    assert main(["search", "open a pull request"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[0] == "pr_open"
+    assert '60 tools of the playground; of your own: toolscout search "open a pull' in printed.err
 
 
 def test_a_service_that_is_none_is_said(server: Process, capsys):

@@ -1,4 +1,4 @@
-"""docs/cli.md: a heading per command and flag, from the parser."""
+"""docs/cli.md: each command with an example and a table of its flags, from the parser."""
 
 import argparse
 
@@ -24,10 +24,9 @@ def commands() -> dict[str, argparse.ArgumentParser]:
     return dict(found.choices)
 
 
-def heading(command: str, action: argparse.Action) -> str:
-    """Return the heading of one flag or argument."""
-    written = ", ".join(action.option_strings) or str(action.metavar or action.dest).upper()
-    return f"### `{command} {written}`"
+def written(action: argparse.Action) -> str:
+    """Return how a flag or an argument is written."""
+    return f"`{', '.join(action.option_strings) or str(action.metavar or action.dest).upper()}`"
 
 
 def takes_settings(command: argparse.ArgumentParser) -> bool:
@@ -48,17 +47,21 @@ def flags(command: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def _section(name: str, command: argparse.ArgumentParser) -> list[str]:
-    about = str(command.description)
-    parts = [f"## `toolscout {name}`", about, notes("commands").get(name, "")]
+    example = str(command.epilog).partition("\n")[2]
+    parts = [f"## `toolscout {name}`", str(command.description), f"```sh\n{example.strip()}\n```"]
+    parts.append(notes("commands").get(name, ""))
     if takes_settings(command):
         parts.append("Every setting is a flag too: see [configuration.md](configuration.md).")
-    for action in flags(command):
-        said = str(action.help).removesuffix(" (default %(default)s)")  # argparse's own
-        if action.choices:
-            said += ": " + ", ".join(f"`{choice}`" for choice in action.choices)
-        if action.required and action.option_strings:
-            said += " (required)"
-        elif action.default not in (None, False, [], argparse.SUPPRESS):
-            said += f" (default `{action.default}`)"
-        parts += [heading(name, action), f"{said[0].upper()}{said[1:]}."]
-    return parts
+    rows = [f"| {written(action)} | {_about(action)} |" for action in flags(command)]
+    return [*parts, "\n".join(["| | |", "|---|---|", *rows])] if rows else parts
+
+
+def _about(action: argparse.Action) -> str:
+    said = str(action.help).removesuffix(" (default %(default)s)")  # argparse's own
+    if action.choices:
+        said += ": " + ", ".join(f"`{choice}`" for choice in action.choices)
+    if action.required and action.option_strings:
+        said += " (required)"
+    elif action.default not in (None, False, [], argparse.SUPPRESS):
+        said += f" (`{action.default}`)"
+    return said.replace("|", "\\|")

@@ -14,7 +14,7 @@ TEMPLATE = Path(__file__).with_name("architecture.template")
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("gateway", "integrations", "evaluation"),
-    ("searching",),
+    ("beginning", "searching"),
     ("terminal",),
     ("discovery", "server"),
     ("client", "external", "playground"),
@@ -119,9 +119,9 @@ PRODUCTS = {
     ),
     "commands": Product(
         "questions, logs, flags",
-        ("evaluation", "cli", "searching", "terminal"),
+        ("evaluation", "cli", "beginning", "searching", "terminal"),
         ("core", "service", "client", "turns", "gateways"),
-        1_195,
+        1_286,
     ),
 }
 """Each room belongs to one of them."""

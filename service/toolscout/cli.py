@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toolscout import __version__
+from toolscout.beginning import EXAMPLES, FIRST, add_init_arguments, init
 from toolscout.errors import ConfigurationError, ToolscoutError
 from toolscout.searching import add_search_arguments, search
 from toolscout.settings import BY_NAME, SETTINGS, Settings
@@ -31,7 +32,11 @@ EXITS = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command, by default that of this process; returns the exit status."""
-    is_search = (sys.argv[1:] if arguments is None else arguments)[:1] == ["search"]
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given:
+        print(FIRST, end="")
+        return OK
+    is_search = given[:1] == ["search"]
     if is_search and arguments is None:
         # Collecting what is loaded and soon ends with the process would take a sixth of its time.
         gc.disable()
@@ -166,7 +171,10 @@ def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
 
     def command(name: str, run: Run, about: str, extra: str = "server") -> Any:
         shown = f"{about[0].upper()}{about[1:]}."
-        added = commands.add_parser(name, help=about, description=shown)
+        form, example = argparse.RawDescriptionHelpFormatter, f"example:\n  {EXAMPLES[name]}"
+        added = commands.add_parser(
+            name, help=about, description=shown, epilog=example, formatter_class=form
+        )
         # A view, so that it contains flags that are added later.
         flags = added._option_string_actions.keys()
         added.set_defaults(run=run, extra=extra, flags=flags, command=added)
@@ -174,7 +182,7 @@ def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
 
     if not only_search:
         _add_service(command)
-    add_search_arguments(command("search", search, "search a file of tools"))
+    add_search_arguments(command("search", search, "search tools of a file"))
     if not only_search:
         _add_others(command)
     for one in commands.choices.values():
@@ -225,6 +233,9 @@ def _add_others(command: Callable[..., Any]) -> None:
         one.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings")
         one.set_defaults(is_restored=one is restore)
         _add_setting(one, BY_NAME["store"])
+
+    about = "write a file of settings and one of questions, to fill in"
+    add_init_arguments(command("init", init, about))
 
     openapi = command("openapi", _openapi, "print the OpenAPI document, as YAML")
     version = command("version", _version, "print the version")

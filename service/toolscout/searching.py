@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 PATIENCE_S = 120.0
 """How long a service may take to answer: it may read thousands of new tools first."""
 
+SAMPLE = Path(__file__).with_name("playground") / "static" / "platform.json"
+"""What is searched without a file: the first tools of the playground."""
+
 SILENCE_S = 1.0
 """After so long a terminal is told what is going on."""
 
@@ -31,7 +34,8 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout search`."""
     add = parser.add_argument
     add("pattern", help="what to look for")
-    add("--tools", type=Path, metavar="FILE", help="JSON file, any provider's shape; - for stdin")
+    about = "JSON file, any provider's shape; - for stdin; without one some sample tools"
+    add("--tools", type=Path, metavar="FILE", help=about)
     add("--url", metavar="URL", help="ask the service there; its key is in TOOLSCOUT_API_KEY")
     add("--catalog", metavar="NAME", help="a catalog of that service, instead of --tools")
     add("--ranker", choices=RANKERS, default="auto", help="which ranker")
@@ -59,9 +63,10 @@ def search(parsed: argparse.Namespace) -> int:
         raise ConfigurationError("the pattern is blank")
     if parsed.catalog and not parsed.url:
         raise ConfigurationError("--catalog is a catalog of a service: give its --url, too")
-    if (parsed.tools is None) == (parsed.catalog is None):
+    is_sample = not (parsed.tools or parsed.catalog or parsed.url)
+    if not is_sample and (parsed.tools is None) == (parsed.catalog is None):
         raise ConfigurationError("give --tools FILE, or --url URL and --catalog NAME")
-    tools = read_file(parsed.tools) if parsed.tools else None
+    tools = None if parsed.catalog else read_file(SAMPLE if is_sample else parsed.tools)
     with _progress_note(f"asking {parsed.url}" if parsed.url else "reading the tools"):
         answer = _from_service(parsed, tools) if parsed.url else _from_engine(parsed, tools or [])
     if tools is not None:
@@ -73,7 +78,11 @@ def search(parsed: argparse.Namespace) -> int:
     elif answer["selected_names"]:
         print("\n".join(answer["selected_names"]))  # noqa: T201  # a command prints
     if not answer["selected_names"]:
-        complain("no tool fits" + ("" if parsed.explain else "; --explain says how it was judged"))
+        how = "" if parsed.explain else "; --explain says how it was judged"
+        complain(f"no tool fits{how}", YELLOW)
+    if is_sample:
+        own = f'toolscout search "{parsed.pattern}" --tools tools.json'
+        complain(f"of {len(tools or ())} tools of the playground; of your own: {own}", DIM)
     return 0 if answer["selected_names"] else 1
 
 

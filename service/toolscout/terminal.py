@@ -63,8 +63,8 @@ class Parser(argparse.ArgumentParser):
             known = choices.replace("'", "").split(", ")
             hint = did_you_mean(got, known) or f"; it is one of {', '.join(known)}"
             message = f"{what}: there is no {got!r}{hint}"
-        self.print_usage(sys.stderr)
-        self.exit(USAGE, f"{painted('toolscout:', RED, sys.stderr)} {message}\n")
+        usage = f"usage: {self.prog} …; {self.prog} --help has the rest"
+        self.exit(USAGE, f"{usage}\n{painted('toolscout:', RED, sys.stderr)} {message}\n")
 
 
 def whole_number(text: str) -> int:

@@ -1,0 +1,93 @@
+"""What a newcomer is shown first: what there is to do, an example of each, and files to fill in."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from toolscout.errors import ConfigurationError
+from toolscout.terminal import DIM, complain
+
+FIRST = """\
+Toolscout answers which few of many tools a model should see. Begin with one of these:
+
+  toolscout search "open a pull request"            an answer, from the tools of the playground
+  toolscout search "…" --tools tools.json           from yours, in any provider's shape
+  toolscout serve                                   the service, with a playground at its address
+  toolscout init                                    a file of settings, and one of questions
+  toolscout evaluate --tools tools.json --questions questions.csv
+                                                    how often the right tool is among five
+  toolscout proxy --upstream https://api.openai.com/v1 --selector http://127.0.0.1:8080
+                                                    before a provider, for an SDK in any language
+  toolscout mcp --config mcp.json                   one MCP server in place of all of yours
+
+toolscout --help lists all commands, and toolscout COMMAND --help what each takes.
+"""
+
+EXAMPLES = {
+    "serve": "toolscout serve --config toolscout.toml --port 8080",
+    "check-config": "toolscout check-config --config toolscout.toml",
+    "search": 'toolscout search "create an issue" --tools tools.json --explain',
+    "evaluate": "toolscout evaluate --tools tools.json --questions questions.csv",
+    "lint": "toolscout lint --tools tools.json",
+    "learn": "toolscout learn --from calls.jsonl --url http://127.0.0.1:8080",
+    "proxy": "toolscout proxy --upstream https://api.openai.com/v1 --selector http://127.0.0.1:8080",
+    "mcp": "toolscout mcp --config mcp.json",
+    "import": "toolscout import --tools tools.json --catalog mine",
+    "init": "toolscout init",
+    "backup": "toolscout backup backup.db --store sqlite:toolscout.db",
+    "restore": "toolscout restore backup.db --store sqlite:toolscout.db",
+    "openapi": "toolscout openapi > openapi.yaml",
+    "version": "toolscout version --json",
+    "help": "toolscout help search",
+    "completion": 'eval "$(toolscout completion bash)"',
+}
+
+SETTINGS = """\
+# The settings that are changed most; docs/configuration.md has all of them, with their defaults.
+# Start with: toolscout serve --config toolscout.toml
+
+host = "127.0.0.1"
+port = 8080
+
+# An answer is due within so many milliseconds; what takes longer is answered by words alone.
+latency_budget_ms = 150
+
+# Where registered catalogs and what was learned are kept; "memory" forgets them at the end.
+store = "memory"
+
+# Keys go into the environment, never into a file that is copied:
+# TOOLSCOUT_API_KEYS="acme=a key of at least 32 characters"
+"""
+
+QUESTIONS = """\
+query,tools
+read the text of a file,read_file
+"look it up, then mail it to Ann",search_code;send_email
+tell me a joke,
+"""
+"""Questions without a tool are those that none should answer."""
+
+FILES = {"toolscout.toml": SETTINGS, "questions.csv": QUESTIONS}
+
+
+def add_init_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the argument of `toolscout init`."""
+    about = "where to write them; by default here"
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), help=about)
+
+
+def init(parsed: Any) -> int:
+    """Write the files to fill in; returns 0.
+
+    Raises:
+        ConfigurationError: one of them is there; none is written then.
+    """
+    paths = {parsed.folder / name: text for name, text in FILES.items()}
+    if there := [str(path) for path in paths if path.exists()]:
+        raise ConfigurationError(f"{', '.join(there)}: already there, and left as it is")
+    parsed.folder.mkdir(parents=True, exist_ok=True)
+    for path, text in paths.items():
+        path.write_text(text, "utf-8")
+        print(path)  # noqa: T201  # a command prints
+    complain("put your questions into questions.csv; then: " + EXAMPLES["evaluate"], DIM)
+    return 0

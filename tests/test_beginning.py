@@ -1,0 +1,70 @@
+"""The first minute: what there is to do, examples that work, and files to fill in."""
+
+import argparse
+import shlex
+from pathlib import Path
+
+import pytest
+
+from toolscout.beginning import EXAMPLES, FIRST
+from toolscout.cli import main, parser
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    (found,) = (a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(found.choices)
+
+
+def test_the_program_alone_says_what_there_is_to_do(capsys: pytest.CaptureFixture[str]):
+    assert main([]) == 0
+    assert capsys.readouterr().out == FIRST
+    for line in FIRST.splitlines():
+        if line.startswith("  toolscout "):
+            assert line.split()[1] in commands()
+
+
+def test_every_command_has_an_example():
+    assert EXAMPLES.keys() == commands().keys()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in EXAMPLES if name not in ("completion", "openapi")]
+)
+def test_an_example_can_be_parsed(name: str):
+    program, *arguments = shlex.split(EXAMPLES[name])
+    assert (program, arguments[0]) == ("toolscout", name)
+    assert parser().parse_args(arguments).command.prog == f"toolscout {name}"
+
+
+def test_help_ends_with_an_example(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    assert capsys.readouterr().out.rstrip().endswith(EXAMPLES["serve"])
+
+
+def test_wrong_usage_is_told_in_two_lines(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["serve", "--prot", "80"])
+    usage, wrong = capsys.readouterr().err.splitlines()
+    assert usage == "usage: toolscout serve …; toolscout serve --help has the rest"
+    assert "did you mean --port?" in wrong
+
+
+def test_init_writes_files_that_work_and_leaves_what_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == 0
+    assert capsys.readouterr().out.split() == ["toolscout.toml", "questions.csv"]
+    assert main(["check-config", "--config", "toolscout.toml"]) == 0
+    names = ("read_file", "search_code", "send_email")
+    tools = ", ".join(f'{{"name": "{name}", "description": "{name}"}}' for name in names)
+    Path("tools.json").write_text(f"[{tools}]", "utf-8")
+    assert main(shlex.split(EXAMPLES["evaluate"])[1:]) == 0
+    Path("questions.csv").write_text("query,tools\nmine,read_file\n", "utf-8")
+    capsys.readouterr()
+    assert main(["init"]) == 2
+    assert "already there, and left as it is" in capsys.readouterr().err
+    assert "mine" in Path("questions.csv").read_text("utf-8")
+    assert main(["init", "new"]) == 0
+    assert Path("new/questions.csv").is_file()
