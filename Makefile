@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs dist clean
+.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs dist release-check clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -212,6 +212,13 @@ dist: $(VENV)/.tested sbom ## build a release in dist/: wheel, source, sbom.cdx.
 	rm -f $(DIST)/*.whl $(DIST)/*.tar.gz
 	$(BIN)/python -m build --outdir $(DIST)
 	cd $(DIST) && sha256sum *.whl *.tar.gz sbom.cdx.json > SHA256SUMS
+
+# All of a release that needs no registry. TAG is that of the release; without one it is the package's version.
+release-check: dist ## build a release, install it with each extra, serve, ask it, and read its metadata and notes
+	$(BIN)/pip install $(PIP_FLAGS) 'twine>=6,<8'
+	$(BIN)/twine check --strict $(DIST)/*.whl $(DIST)/*.tar.gz
+	$(BIN)/python -m tests.release_notes --tag '$(TAG)' > $(DIST)/NOTES.md
+	$(BIN)/pytest -m integration tests/integration/test_package.py tests/integration/test_fresh_install.py
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .venv-mcp-nine .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

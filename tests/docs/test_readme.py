@@ -1,4 +1,4 @@
-"""The first commands of README.md do what it shows, and its figures are those of the tables."""
+"""The first commands of README.md do what it shows, and it stays short."""
 
 import json
 import shlex
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.readme import blocks, commands
+from tests.readme import TEXT, blocks, commands
 from tests.support import TOOLS, Process, ran
 from toolscout.cli import main
 
@@ -16,6 +16,10 @@ def test_the_first_answer_is_the_one_shown(server: Process):
     command = next(block for block in blocks("sh") if block.startswith("curl"))
     done = ran(["sh", "-c", command.replace("http://127.0.0.1:8080", server.url)])
     assert done.stdout == blocks("json")[0].strip()
+
+
+def test_it_is_read_in_two_minutes():
+    assert len(TEXT.split()) <= 900
 
 
 def test_the_library_finds_it():
@@ -29,8 +33,10 @@ def test_the_library_finds_it():
 def test_the_search_finds_it(tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "tools.json").write_text(json.dumps(TOOLS), "utf-8")
     monkeypatch.chdir(tmp_path)
-    (command,) = [one for one in commands() if one.startswith(".venv/bin/toolscout search")]
-    assert main(shlex.split(command)[1:]) == 0
+    sample, own = [one for one in commands() if one.startswith(".venv/bin/toolscout search")]
+    assert main(shlex.split(sample)[1:]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "pr_open"
+    assert main(shlex.split(own)[1:]) == 0
     assert "create_issue" in capsys.readouterr().out.splitlines()[1]
 
 
