@@ -15,6 +15,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("gateway", "integrations", "evaluation"),
     ("beginning", "searching"),
+    ("tool_files",),
     ("terminal",),
     ("discovery", "server"),
     ("client", "external", "playground"),
@@ -93,7 +94,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_443,
+        7_401,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -119,9 +120,9 @@ PRODUCTS = {
     ),
     "commands": Product(
         "questions, logs, flags",
-        ("evaluation", "cli", "beginning", "searching", "terminal"),
+        ("evaluation", "cli", "beginning", "searching", "tool_files", "terminal"),
         ("core", "service", "client", "turns", "gateways"),
-        1_286,
+        1_453,
     ),
 }
 """Each room belongs to one of them."""

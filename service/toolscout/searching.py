@@ -57,7 +57,7 @@ def search(parsed: argparse.Namespace) -> int:
         ConfigurationError: flags do not fit together, or the service refuses or is not there.
         ToolscoutError: the file has no tools.
     """
-    from toolscout.tools.files import read_file
+    from toolscout.tool_files.reading import read_file
 
     if not parsed.pattern.strip():
         raise ConfigurationError("the pattern is blank")

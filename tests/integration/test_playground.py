@@ -13,7 +13,7 @@ from tests.conftest import ZENITH
 from tests.integration.visits import Visit, visited
 from tests.support import TOOLS, Process, crowd, environment, ran, running
 from toolscout.settings import MIB
-from toolscout.tools.files import read_file
+from toolscout.tool_files.reading import read_file
 
 pytestmark = pytest.mark.integration
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.catalogs import in_shape
 from toolscout.errors import InvalidJson, InvalidRequest
+from toolscout.tool_files.reading import read_file
 from toolscout.tools.conversion import read_tools
-from toolscout.tools.files import read_file
 
 SCHEMA = {"properties": {"city": {"type": "string"}}}
 

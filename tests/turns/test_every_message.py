@@ -1,6 +1,6 @@
 """The service is asked at each message of a user; what fits is there before the model answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -175,9 +175,9 @@ def test_a_stream_shows_what_fits_too(service: Peer):
     later = shape.history(first, DONE, [], "now read x") | {"stream": True}
     seen: list[Json] = []
 
-    def opened(body: Json) -> list[bytes]:
+    def opened(body: Json) -> Iterator[bytes]:
         seen.append(body)
-        return [b"data: [DONE]\n\n"]
+        return iter([b"data: [DONE]\n\n"])
 
     discovery = ToolDiscovery(service.url)
     discovery.complete(first, Model(shape, DONE))

@@ -18,7 +18,7 @@ from toolscout.evaluation.uses import Use, is_log, uses_of
 from toolscout.searching import ask_service, max_tools, post, service_at
 from toolscout.settings import RANKERS
 from toolscout.terminal import as_json, positive
-from toolscout.tools.files import STDIN
+from toolscout.tool_files.reading import STDIN
 
 FEEDBACK = "/v1/tool-discovery/feedback"
 
@@ -63,7 +63,7 @@ def evaluate(parsed: argparse.Namespace) -> int:
     """
     from toolscout.evaluation import report
     from toolscout.evaluation.judging import judge
-    from toolscout.tools.files import read_file
+    from toolscout.tool_files.reading import read_file
 
     if not 0 <= parsed.min_recall <= 1:
         raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
@@ -174,7 +174,7 @@ def lint(parsed: argparse.Namespace) -> int:
         OSError: a file cannot be read.
     """
     from toolscout.evaluation.lint import KINDS, as_text, findings
-    from toolscout.tools.files import read_file
+    from toolscout.tool_files.reading import read_file
 
     if unknown := set(parsed.ignore) - set(KINDS):
         kinds = ", ".join(KINDS)

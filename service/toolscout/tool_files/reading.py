@@ -4,25 +4,30 @@ import codecs
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from toolscout.contract.tools import Tool
-from toolscout.errors import NOT_JSON, InvalidJson, InvalidRequest
+from toolscout.errors import NOT_JSON, ConfigurationError, InvalidJson, InvalidRequest
+from toolscout.tool_files.operations import is_openapi, tools_of
 from toolscout.tools.conversion import list_in, read_usable
 
 STDIN = Path("-")
+YAML = (".yaml", ".yml")
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
 def read_file(path: Path) -> list[Tool]:
-    """Read a file: a JSON array of tools, an MCP `tools/list` answer, or a search request.
+    """Read a file: a list of tools, an MCP `tools/list` answer, a search request, or OpenAPI 3.
 
-    The path `-` reads standard input. What is no tool is skipped, with a warning in the log.
+    It is JSON, or YAML by its name. The path `-` reads standard input. What is no tool is skipped,
+    with a warning in the log.
 
     Raises:
-        InvalidJson: the file is not JSON; the message has line and column.
+        ConfigurationError: it is YAML, and nothing here reads that.
+        InvalidJson: the file is neither; the message has line and column.
         InvalidRequest: it has no tools, or a wrong field that only callers add.
         OSError: it cannot be read.
     """
@@ -30,15 +35,18 @@ def read_file(path: Path) -> list[Tool]:
     data = data.removeprefix(codecs.BOM_UTF8)
     shown = "standard input" if path == STDIN else path
     try:
-        content = msgspec.json.decode(data.decode("utf-8"))
+        text = data.decode("utf-8")
+        is_yaml = path.suffix.lower() in YAML
+        content = _from_yaml(text, shown) if is_yaml else msgspec.json.decode(text)
     except UnicodeDecodeError as error:
         wrong = f"not UTF-8: byte 0x{data[error.start]:02x}"
         raise InvalidJson(f"{shown}{_position(data, error.start)}: {wrong}") from None
     except NOT_JSON as error:
         raise InvalidJson(f"{shown}{_place(data, error)}: not valid JSON: {error}") from None
-    content = list_in(content)
+    content = tools_of(content) if is_openapi(content) else list_in(content)
     if not isinstance(content, list):
-        raise InvalidRequest(f"{shown}: expected a list of tools, or an object with `tools`")
+        expected = "a list of tools, an object with `tools`, or an OpenAPI 3 document"
+        raise InvalidRequest(f"{shown}: expected {expected}")
     try:
         tools = read_usable(content).tools
     except InvalidRequest as error:
@@ -46,6 +54,21 @@ def read_file(path: Path) -> list[Tool]:
     if not tools:
         raise InvalidRequest(f"{shown}: there are no tools in it")
     return tools
+
+
+def _from_yaml(text: str, shown: object) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise ConfigurationError("reading YAML needs: pip install 'toolscout[server]'") from None
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        return yaml.load(text, loader)  # noqa: S506  # both make plain values alone
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or error
+        raise InvalidJson(f"{shown}{place}: not valid YAML: {problem}") from None
 
 
 def _place(data: bytes, error: Exception) -> str:

@@ -1,0 +1,1 @@
+"""Files of tools that people have: lists of any provider, OpenAPI documents, JSON and YAML."""

@@ -1,0 +1,146 @@
+"""The operations of an OpenAPI 3 document as tools: what an agent that calls an API would be given.
+
+    tools_of(document)   → [{"name": "listPets", "description": "…", "input_schema": {…}}, …]
+
+A tool has the parameters of its operation and the fields of its JSON body as properties. References
+within the document are written out as far as a schema is finite and short; others are left open.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+BODY = "body"
+"""The property of a body that is no object, or whose fields have names of parameters."""
+
+LEFT_OUT = frozenset(("accept", "content-type", "authorization"))
+"""Headers that OpenAPI leaves to the caller."""
+
+MAX_DEPTH = 12
+MAX_NODES = 2_000
+"""Nodes of one tool's schema that are written out; what is beyond them is left open."""
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def is_openapi(content: Any) -> bool:
+    """Whether a decoded file is an OpenAPI document of version 3."""
+    if not isinstance(content, Mapping) or not isinstance(content.get("paths"), Mapping):
+        return False
+    return str(content.get("openapi", "")).startswith("3.")
+
+
+def tools_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a tool for each operation, in the order of the document."""
+    tools: list[dict[str, Any]] = []
+    taken: dict[str, int] = {}
+    for path, item in document["paths"].items():
+        for method, operation, shared in _operations(document, item):
+            name = _name(method, str(path), operation)
+            taken[name] = number = taken.get(name, 0) + 1
+            tools.append(
+                {
+                    "name": name if number == 1 else f"{name}_{number}",
+                    "description": _description(method, str(path), operation),
+                    "input_schema": _Schemas(document).of(operation, shared),
+                }
+            )
+    return tools
+
+
+def _operations(
+    document: Mapping[str, Any], item: Any
+) -> Iterator[tuple[str, Mapping[str, Any], list[Any]]]:
+    """Yield method and operation of a path, and the parameters that all of its operations have."""
+    item = _Schemas(document).resolved(item)
+    shared = item.get("parameters")
+    for method in METHODS:
+        if isinstance(operation := item.get(method), Mapping):
+            yield method, operation, shared if isinstance(shared, list) else []
+
+
+def _name(method: str, path: str, operation: Mapping[str, Any]) -> str:
+    written = operation.get("operationId")
+    return _NO_NAME.sub("_", written if isinstance(written, str) else f"{method} {path}").strip("_")
+
+
+def _description(method: str, path: str, operation: Mapping[str, Any]) -> str:
+    said = [operation.get(key) for key in ("summary", "description")]
+    texts = dict.fromkeys(text.strip() for text in said if isinstance(text, str) and text.strip())
+    return "\n".join(texts) or f"{method.upper()} {path}"
+
+
+class _Schemas:
+    """Writes the schema of one tool, with the references of its document resolved."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+        self._left = MAX_NODES
+
+    def of(self, operation: Mapping[str, Any], shared: list[Any]) -> dict[str, Any]:
+        """Return the schema of an operation's parameters and body."""
+        own = operation.get("parameters")
+        properties: dict[str, Any] = {}
+        required: dict[str, None] = {}
+        for given in (*shared, *(own if isinstance(own, list) else [])):
+            parameter = self.resolved(given)
+            name, place = parameter.get("name"), parameter.get("in")
+            if not isinstance(name, str) or (place == "header" and name.lower() in LEFT_OUT):
+                continue
+            schema = self.resolved(parameter.get("schema"))
+            properties[name] = self._described(schema, parameter.get("description"))
+            if place == "path" or parameter.get("required") is True:
+                required[name] = None
+        self._add_body(self.resolved(operation.get("requestBody")), properties, required)
+        return {"type": "object", "properties": properties, "required": list(required)}
+
+    def _add_body(
+        self, body: Mapping[str, Any], properties: dict[str, Any], required: dict[str, None]
+    ) -> None:
+        content = body.get("content")
+        kinds = content if isinstance(content, Mapping) else {}
+        kind = next((one for one in kinds if "json" in one), next(iter(kinds), None))
+        if kind is None:
+            return
+        schema = self.resolved(self.resolved(kinds[kind]).get("schema"))
+        is_needed, fields = body.get("required") is True, schema.get("properties")
+        if isinstance(fields, Mapping) and not properties.keys() & fields.keys():
+            properties |= {name: self._written(field) for name, field in fields.items()}
+            needed = schema.get("required")
+            if is_needed and isinstance(needed, list):
+                required |= dict.fromkeys(name for name in needed if name in fields)
+        else:
+            properties[BODY] = self._described(schema, body.get("description"))
+            if is_needed:
+                required[BODY] = None
+
+    def resolved(self, given: Any) -> Mapping[str, Any]:
+        """Follow references within the document; what is no object is an empty one."""
+        for _ in range(MAX_DEPTH):
+            reference = given.get("$ref") if isinstance(given, Mapping) else None
+            if not isinstance(reference, str):
+                break
+            given = self._document if reference.startswith("#/") else None
+            for step in reference.split("/")[1:]:
+                name = step.replace("~1", "/").replace("~0", "~")
+                given = given.get(name) if isinstance(given, Mapping) else None
+        return given if isinstance(given, Mapping) and "$ref" not in given else {}
+
+    def _described(self, schema: Mapping[str, Any], about: Any) -> Any:
+        written = self._written(schema)
+        if isinstance(about, str) and isinstance(written, dict):
+            return {"description": about, **written}
+        return written
+
+    def _written(self, value: Any, depth: int = 0) -> Any:
+        """Return a schema without references; what is too deep or too long is left open."""
+        self._left -= 1
+        if isinstance(value, list):
+            return [self._written(one, depth + 1) for one in value if self._left > 0]
+        if not isinstance(value, Mapping):
+            return value
+        if depth > MAX_DEPTH or self._left <= 0:
+            return {}
+        schema = self.resolved(value) if "$ref" in value else value
+        return {key: self._written(one, depth + 1) for key, one in schema.items()}

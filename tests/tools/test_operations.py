@@ -1,0 +1,167 @@
+"""OpenAPI 3 documents are files of tools: one for each operation."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolscout.cli import main
+from toolscout.errors import InvalidJson, InvalidRequest
+from toolscout.tool_files.operations import is_openapi, tools_of
+from toolscout.tool_files.reading import read_file
+
+ROOT = Path(__file__).parents[2]
+REF = "#/components/schemas/{}".format
+JSON = "application/json"
+
+BOOK = {
+    "type": "object",
+    "required": ["title", "shelf"],
+    "properties": {
+        "title": {"type": "string", "description": "As on the cover"},
+        "shelf": {"$ref": REF("Shelf")},
+        "sequel": {"$ref": REF("Book")},
+    },
+}
+LIBRARY: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "info": {"title": "Library", "version": "1"},
+    "paths": {
+        "/books/{book}": {
+            "parameters": [{"name": "book", "in": "path", "required": True, "schema": {}}],
+            "get": {
+                "operationId": "books.read",
+                "summary": "Read a book",
+                "description": "Read a book",
+                "parameters": [{"$ref": "#/components/parameters/Page"}],
+            },
+            "put": {
+                "operationId": "replace_book",
+                "summary": "Replace a book",
+                "description": "All of its fields.",
+                "requestBody": {
+                    "required": True,
+                    "content": {"text/plain": {}, JSON: {"schema": {"$ref": REF("Book")}}},
+                },
+            },
+        },
+        "/books": {
+            "post": {
+                "requestBody": {"content": {JSON: {"schema": {"type": "array"}}}},
+                "parameters": [{"name": "Accept", "in": "header"}, {"name": "dry", "in": "query"}],
+            },
+            "x-note": "no operation",
+        },
+    },
+    "components": {
+        "schemas": {"Book": BOOK, "Shelf": {"type": "string", "enum": ["A", "B"]}},
+        "parameters": {
+            "Page": {
+                "name": "page",
+                "in": "query",
+                "description": "From 1",
+                "schema": {"type": "integer"},
+            }
+        },
+    },
+}
+
+
+def by_name() -> dict[str, Any]:
+    return {tool["name"]: tool for tool in tools_of(LIBRARY)}
+
+
+def test_names_and_descriptions_are_those_of_the_operations():
+    assert {name: tool["description"] for name, tool in by_name().items()} == {
+        "books_read": "Read a book",
+        "replace_book": "Replace a book\nAll of its fields.",
+        "post_books": "POST /books",
+    }
+
+
+def test_parameters_of_path_and_operation_are_properties():
+    schema = by_name()["books_read"]["input_schema"]
+    assert schema["properties"] == {
+        "book": {},
+        "page": {"description": "From 1", "type": "integer"},
+    }
+    assert schema["required"] == ["book"]
+
+
+def test_the_fields_of_a_body_are_properties_with_their_references_written_out():
+    schema = by_name()["replace_book"]["input_schema"]
+    assert schema["required"] == ["book", "title", "shelf"]
+    assert schema["properties"]["shelf"] == {"type": "string", "enum": ["A", "B"]}
+    sequel = schema["properties"]["sequel"]
+    assert sequel["properties"]["title"]["description"] == "As on the cover"
+    assert len(json.dumps(schema)) < 20_000  # a book refers to itself
+
+
+def test_a_body_that_is_no_object_is_one_property():
+    schema = by_name()["post_books"]["input_schema"]
+    assert schema["properties"] == {"dry": {}, "body": {"type": "array"}}
+    assert schema["required"] == []
+
+
+def test_operations_of_one_name_are_numbered():
+    twice = {
+        "openapi": "3.0.0",
+        "paths": {p: {"get": {"operationId": "get"}} for p in ("/a", "/b")},
+    }
+    assert [tool["name"] for tool in tools_of(twice)] == ["get", "get_2"]
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml", "yml"])
+def test_a_document_is_read_by_every_command(tmp_path: Path, suffix: str, capsys):
+    path = tmp_path / f"library.{suffix}"
+    write = json.dumps if suffix == "json" else yaml.safe_dump
+    path.write_text(write(LIBRARY), "utf-8")
+    assert {tool.name for tool in read_file(path)} == by_name().keys()
+    assert main(["search", "read a book", "--tools", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "books_read"
+    assert main(["lint", "--tools", str(path)]) in (0, 1)
+    questions = tmp_path / "questions.csv"
+    questions.write_text("query,tools\nread a book,books_read\n", "utf-8")
+    assert main(["evaluate", "--tools", str(path), "--questions", str(questions)]) == 0
+
+
+def test_the_service_is_found_in_its_own_document():
+    names = [tool.name for tool in read_file(ROOT / "openapi.yaml")]
+    assert {"search", "putCatalog", "deleteCatalog"} <= {*names}
+
+
+def test_yaml_that_is_none_says_where(tmp_path: Path):
+    path = tmp_path / "tools.yaml"
+    path.write_text("paths:\n  - a: [1\n", "utf-8")
+    with pytest.raises(InvalidJson, match=r"tools\.yaml:3:1: not valid YAML: "):
+        read_file(path)
+    path.write_text("openapi: 2.0.0\npaths: {}\n", "utf-8")
+    with pytest.raises(InvalidRequest, match="an OpenAPI 3 document"):
+        read_file(path)
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.text(max_size=4) | st.just("#/paths"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["$ref", "get", "parameters", "schema", "content", "name", "in", "requestBody"]
+            ),
+            inner,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["/a", "/b"]), ANY))
+def test_no_document_raises(paths: dict[str, Any]):
+    document = {"openapi": "3.0.1", "paths": paths}
+    assert is_openapi(document)
+    msgspec.json.encode(tools_of(document))
