@@ -94,7 +94,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_401,
+        7_408,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -105,12 +105,12 @@ PRODUCTS = {
         ("core",),
         8_808,
     ),
-    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_674),
+    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_673),
     "turns": Product(
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_938,
+        4_973,
     ),
     "gateways": Product(
         "hosts and servers",

@@ -33,7 +33,7 @@ EXITS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run one command, by default that of this process; returns the exit status."""
     given = sys.argv[1:] if arguments is None else arguments
-    if not given:
+    if not given and "_ARGCOMPLETE" not in os.environ:
         print(FIRST, end="")
         return OK
     is_search = given[:1] == ["search"]

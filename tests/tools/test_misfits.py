@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolscout.tools import misfits
 from toolscout.tools.misfits import misfit
 
 ROW = {"type": "object", "required": ["id"], "properties": {"id": {"type": "number"}}}
@@ -32,7 +33,7 @@ CLOSED = SCHEMA | {"additionalProperties": False}
         ({"file": "a"}, "`path` is missing; `file` is unknown: did you mean `path`?"),
         ({"path": 1}, "`path` has to be a string, got 1"),
         ({"path": None}, "`path` has to be a string, got null"),
-        ({"path": "a", "lines": "5"}, '`lines` has to be an integer, got "5"'),
+        ({"path": "a", "lines": "five"}, '`lines` has to be an integer, got "five"'),
         ({"path": "a", "lines": True}, "`lines` has to be an integer, got true"),
         ({"path": "a", "mode": "q"}, '`mode` has to be one of "read", "write", got "q"'),
         ({"path": "a", "rows": [{"id": 1}, {}]}, "`rows[1].id` is missing"),
@@ -52,6 +53,7 @@ def test_what_is_wrong_is_said(arguments: Any, said: str):
         {"path": "a"},
         {"path": "a", "lines": 5.0, "mode": "read", "rows": [{"id": 1.5}], "label": None},
         {"path": "a", "size": None},
+        {"path": "a", "lines": "5", "rows": '[{"id": 1}]'},
         {"path": "a", "more": 1},
     ],
 )
@@ -63,6 +65,27 @@ def test_an_unknown_field_is_wrong_where_the_schema_says_so():
     assert misfit(CLOSED, {"path": "a", "extra": 1}) == "`extra` is unknown"
     said = misfit(CLOSED, {"path": "a", "line": 1})
     assert said == "`line` is unknown: did you mean `lines`?"
+
+
+def test_null_passes_an_enum_where_it_is_allowed():
+    schema = {"properties": {"mode": {"type": "string", "nullable": True, "enum": ["a"]}}}
+    assert misfit(schema, {"mode": None}) == ""
+    assert misfit(schema, {"mode": "b"}) == '`mode` has to be one of "a", got "b"'
+
+
+def test_only_names_that_can_be_told_are_compared(monkeypatch: pytest.MonkeyPatch):
+    compared: list[str] = []
+
+    def near(name: str, *_: Any) -> list[str]:
+        compared.append(name)
+        return []
+
+    monkeypatch.setattr(misfits, "get_close_matches", near)
+    many = {f"x{number}": 1 for number in range(5_000)}
+    assert misfit(SCHEMA, {"path": "a", **many}) == ""
+    assert compared == []
+    assert misfit(CLOSED, {"path": "a", **many}).startswith("`x0` is unknown; ")
+    assert len(compared) == 3
 
 
 def test_three_faults_are_named_and_long_values_are_cut():
@@ -79,6 +102,7 @@ def test_three_faults_are_named_and_long_values_are_cut():
         {"required": "path", "properties": {"path": True}},
         {"$ref": "https://example.org/schema.json"},
         {"$ref": "#"},
+        {"$ref": "#anchor", "type": "object"},
         {"$ref": "#/$defs/missing"},
         {"type": "file"},
         {"anyOf": [{"$ref": "#"}] * 20},

@@ -135,6 +135,61 @@ def test_a_model_that_takes_no_call_of_ours_gets_none_from_then_on(flow: Make, s
     assert [*map(model.seen, range(5))] == [DECLARED] * 5
 
 
+class AwsError(Exception):
+    """As botocore raises it."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__("refused")
+        self.response = {"ResponseMetadata": {"HTTPStatusCode": status}}
+
+
+def with_status(status: int) -> Exception:
+    error = RefusedError("the prompt is too long")
+    error.status_code = status
+    return error
+
+
+@pytest.mark.parametrize("error", [with_status(413), with_status(500), AwsError(400)], ids=repr)
+def test_whatever_fails_because_of_a_call_of_ours_is_tried_without_it(
+    flow: Make, shape, tools, error: Exception
+):
+    model = Model(shape, DONE, error, DONE)
+    discovery = flow("hybrid-first", dispatch="auto")
+    request = shape.request("email somebody", tools)
+    discovery.complete(request, model, shape.name)
+    later = shape.history(request, DONE, [], "now read x")
+    assert shape.read(discovery.complete(later, model, shape.name)) == DONE
+    assert [bool(shape.results(body)) for body in model.requests] == [False, True, False]
+    assert begins_with(model.requests[2], model.requests[0], shape)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_stored_conversation_is_asked_again(flow: Make, native: bool, service: Peer):
+    shape = BY_NAME["openai-responses"]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    model = Model(shape, DONE)
+    discovery = flow("hybrid-first", dispatch="auto", native=native)
+    request = shape.request("email somebody", tools) | {"model": "gpt-5.4"}
+    answer = discovery.complete(request, model, shape.name)
+    later = shape.request("now read x", tools) | {"model": "gpt-5.4"}
+    later["previous_response_id"] = answer["id"]
+    discovery.complete(later, model, shape.name)
+    assert patterns(service) == ["email somebody", "now read x"]
+    assert "Read file contents" in str(model.requests[1]["input"])
+
+
+def test_a_picture_alone_asks_nothing(flow: Make, service: Peer):
+    shape = BY_NAME["anthropic"]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    request = shape.request("email somebody", tools)
+    discovery = flow("hybrid-first")
+    discovery.complete(request, Model(shape, DONE), shape.name)
+    later = shape.history(request, DONE, [], "look")
+    later["messages"][-1]["content"] = [{"type": "image", "source": {}}]
+    discovery.complete(later, Model(shape, DONE), shape.name)
+    assert patterns(service) == ["email somebody"]
+
+
 @pytest.mark.parametrize(
     ("name", "more"),
     [

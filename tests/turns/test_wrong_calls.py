@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.turns.flows import PHANTOM, Flow, Model, search
-from tests.turns.shapes import SHAPES, Json, Said, Shape
+from tests.turns.shapes import ABOUT, BY_NAME, SHAPES, Json, Said, Shape
 from tests.turns.streaming import EVENTS, StreamingModel, read
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.config import ApiConfig
@@ -45,6 +45,31 @@ def test_an_unknown_tool_is_answered_with_names_like_it(flow: Make, shape: Shape
     assert "There is no tool send_mail. Near: send_email" in told(shape, model.requests[2])
 
 
+def test_a_call_of_no_tool_is_answered(flow: Make, shape: Shape, tools):
+    nameless = Said("", (("call_2", "call_tool", {"tool": "send_email"}),))
+    model = Model(shape, search("email"), nameless, RIGHT)
+    answer = flow(dispatch="on").complete(shape.request("please", tools), model, shape.name)
+    assert shape.read(answer).calls == SENDING
+    assert "`name` is missing" in told(shape, model.requests[2])
+
+
+def test_the_answer_names_the_function_that_was_called(flow: Make):
+    shape = BY_NAME["gemini"]
+    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    model = Model(shape, search("email"), WRONG, RIGHT)
+    flow(dispatch="on").complete(shape.request("please", tools), model, shape.name)
+    *_, call, result = model.requests[2]["contents"]
+    assert call["parts"][0]["functionCall"]["name"] == "call_tool"
+    assert result["parts"][0]["functionResponse"]["name"] == "call_tool"
+
+
+def test_a_call_that_is_never_mended_reaches_the_client_in_the_end(flow: Make, shape, tools):
+    model = Model(shape, *[WRONG] * 6)
+    answer = flow(dispatch="on").complete(shape.request("please", tools), model, shape.name)
+    assert shape.read(answer).calls == (("call_2", "send_email", {"path": 7}),)
+    assert len(model.requests) == 6
+
+
 def test_beside_a_call_that_fits_only_that_one_reaches_the_client(flow: Make, shape: Shape, tools):
     both = Said("", (*WRONG.calls, *RIGHT.calls))
     model = Model(shape, search("email"), both)
@@ -73,5 +98,6 @@ def test_a_stream_has_the_mended_call_alone(service, shape: Shape, tools, piece:
     discovery.close()
     assert read(shape, out).calls == SENDING
     assert b"call_2" not in out
+    assert b"thought 1" not in out  # nor what the model thought before it
     assert PHANTOM.encode() not in out
     assert SAID in told(shape, model.requests[2])

@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from toolscout.common.spelling import is_pattern, matching
 from toolscout.tools import shapes
 
 T = TypeVar("T")
@@ -112,11 +111,12 @@ class Offer:
         return made
 
     def matching(self, wanted: Sequence[str]) -> Sequence[str]:
-        """Return the names that names, patterns and servers want; names alone as they are."""
-        if not any(map(is_pattern, wanted)):
+        """Return the names that names, patterns and servers want, of those that there are."""
+        if all(name in self.by_name for name in wanted):
             return wanted
-        key = ("matching", *wanted)
-        return self.once(key, lambda: matching(wanted, self.by_name.keys()))
+        from toolscout.common.spelling import matching  # not loaded for nothing
+
+        return self.once(("matching", *wanted), lambda: matching(wanted, self.by_name.keys()))
 
     def share(self, other: "Offer") -> None:
         """Share what is made once with an offer of tools that equal these."""

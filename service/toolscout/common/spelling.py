@@ -92,11 +92,6 @@ OF_SERVER = "server:"
 """How a word begins that wants all tools of a server."""
 
 
-def is_pattern(wanted: str) -> bool:
-    """Whether a word wants tools otherwise than by a name."""
-    return wanted.startswith(OF_SERVER) or "*" in wanted or "?" in wanted
-
-
 def matching(wanted: Iterable[str], names: Collection[str]) -> list[str]:
     """Return the names that are wanted, in the order in which they are.
 
@@ -109,13 +104,13 @@ def matching(wanted: Iterable[str], names: Collection[str]) -> list[str]:
         if one in names:
             found[one] = None
         elif one.startswith(OF_SERVER):
-            space = one.removeprefix(OF_SERVER).casefold()
-            of_server = (name for name in names if _is_within(namespace_in(name).casefold(), space))
+            server = one.removeprefix(OF_SERVER).casefold()
+            of_server = (name for name in names if _is_of(server, namespace_in(name).casefold()))
             found |= dict.fromkeys(of_server)
-        elif is_pattern(one):
+        elif "*" in one or "?" in one:
             found |= dict.fromkeys(name for name in names if fnmatchcase(name, one))
     return list(found)
 
 
-def _is_within(space: str, server: str) -> bool:
-    return space == server or space.startswith(f"{server}.")
+def _is_of(server: str, namespace: str) -> bool:
+    return bool(server) and f"{namespace}.".startswith(f"{server}.")

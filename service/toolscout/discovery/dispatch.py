@@ -46,8 +46,8 @@ SCHEMA: Json = {
 REFUSED = "refused_call"
 """The argument with which a wrong call is answered as a search."""
 
-MOST_NEAR = 5
-"""Names that are said to be like an unknown one."""
+MOST_NEAR, MOST_COMPARED = 5, 1_000
+"""Names that are said to be like an unknown one, and names with which one is compared."""
 
 _HEADING = "Call them with {name}:"
 _DEFINITION = '{"name":'
@@ -70,7 +70,11 @@ class Dispatch:
         self._name = name = free_name(NAME, offer.names)
         self._mode = mode
         self.searched_as = ""
-        """The name of the search tool, as a call of which a wrong call is answered."""
+        """The search tool's name: a wrong call becomes a call of it, and so is answered here.
+
+        Where it is empty no call is judged.
+        """
+        self._wrong: dict[tuple[str, bytes], str] = {}
         self._change = called_through(name, self._judged)
         self.is_active = mode == "on"
         """Whether the constant tool is there; without it found tools are declared."""
@@ -114,11 +118,11 @@ class Dispatch:
         """As the provider's, with the definitions of the tools that were found."""
         known = {*Offer(self._provider.tools(request)).names}
         known |= self.referred(self._provider.history(request))
-        return self._provider.continued(request, response, self._defined(results, known))
+        return self._provider.continued(request, response, self._told(results, known))
 
     def leave_open(self, response: Json, results: Sequence[SearchResult], scope: str) -> None:
         """As the provider's, with the same definitions."""
-        self._provider.leave_open(response, self._defined(results, ()), scope)
+        self._provider.leave_open(response, self._told(results, ()), scope)
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Return the response with the calls of found tools, and without those of one tool."""
@@ -135,26 +139,38 @@ class Dispatch:
 
     def _judged(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return a call that can be made, and of any other a search that has the reason."""
-        tool = self._offer.by_name.get(name)
         if name == self.searched_as or not self.searched_as:
             return name, arguments
-        if tool is None:
-            near = ", ".join(get_close_matches(name, self._offer.names, MOST_NEAR))
-            wrong = f"There is no tool {name}. {f'Near: {near}. ' if near else ''}Search for it."
-        elif fault := misfit(schema_of(tool), arguments):
-            wrong = (
-                f"The call of {name} was not made: {fault}. Its definition:\n{_definition(tool)}"
-            )
-        else:
-            return name, arguments
-        return self.searched_as, {REFUSED: {"text": wrong}}
+        call = name, encode(arguments)  # each is read several times of one response
+        if call not in self._wrong:
+            self._wrong[call] = self._wrong_with(name, arguments)
+        if wrong := self._wrong[call]:
+            return self.searched_as, {REFUSED: {"text": wrong}}
+        return name, arguments
 
-    def _defined(
-        self, results: Sequence[SearchResult], known: Collection[str]
-    ) -> list[SearchResult]:
+    def _wrong_with(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Return what is wrong with a call; empty if nothing is."""
+        if name == self._name:
+            return f"`name` is missing. {DESCRIPTION}"
+        tool, names = self._offer.by_name.get(name), self._offer.names
+        if tool is None:
+            near = get_close_matches(name, names, MOST_NEAR) if len(names) <= MOST_COMPARED else ()
+            said = f" Near: {', '.join(near)}." if near else ""
+            return f"There is no tool {name}.{said} Search for it."
+        fault = misfit(schema_of(tool), arguments)
+        definition = f"Its definition:\n{_definition(tool)}"
+        return f"The call of {name} was not made: {fault}. {definition}" if fault else ""
+
+    def _told(self, results: Sequence[SearchResult], known: Collection[str]) -> list[SearchResult]:
+        """Return results as the model reads them: those of wrong calls under the name it called."""
         if not self.is_active:
             return list(results)
-        return [one._replace(text=self._with_definitions(one, known)) for one in results]
+        return [
+            one._replace(call=one.call._replace(name=self._name))
+            if refusal_of(one.call)
+            else one._replace(text=self._with_definitions(one, known))
+            for one in results
+        ]
 
     def _with_definitions(self, answered: SearchResult, known: Collection[str]) -> str:
         """Define the tools that are not `known`, which the conversation has defined before."""

@@ -101,10 +101,10 @@ class Opening:
         self._has_additions = bool(found or history.searches)
         needed = [name for name in self._needed if name not in loaded]
         self._loaded = loaded
-        if self.is_native and not is_stored and provider.can_load(request):
-            self._before, self._behind = [], [*unloaded, *needed]
+        if self.is_native and not is_stored and provider.takes_made_up_call(request):
+            self._to_declare, self._to_load = [], [*unloaded, *needed]
         else:
-            self._before, self._behind = unloaded, []
+            self._to_declare, self._to_load = unloaded, []
             self.shown.keep(needed)
         self._resumed, self._request = request, None
 
@@ -112,9 +112,10 @@ class Opening:
     def request(self) -> Json:
         """The next request to forward; the first is made when it is asked for."""
         if self._request is None:
-            self.shown.know(self._before)
-            fitting = (n for n in self._fitting if n not in self._loaded and n not in self._before)
-            tools = self.shown.load([*self._behind, *fitting])
+            self.shown.know(self._to_declare)
+            there = {*self._loaded, *self._to_declare}
+            fitting = [name for name in self._fitting if name not in there]
+            tools = self.shown.load([*self._to_load, *fitting])
             self._request = self._with_tools(self._resumed)
             if tools and (self.is_native or self._dispatch.is_active):
                 self._request = self._with_search(self._request, tools)
@@ -171,11 +172,11 @@ class Opening:
         """Whether a later message of the user asks for something, and an answer can be shown."""
         provider, asked = self.provider, self.asked
         if self.is_native or self._dispatch.is_active:
-            can_show = self._takes("search") and provider.can_load(asked)
+            can_show = self._takes("made_up") and provider.takes_made_up_call(asked)
         else:
             can_show = self.can_search
         is_later = self._has_begun and provider.ends_with_user(asked)
-        is_asking = is_later and asks_for_something(self.user_query)
+        is_asking = is_later and asks_for_something(provider.last_words(asked))
         return can_show and is_asking and not provider.keeps_tools(asked)
 
     def show_fitting(self, names: Sequence[str]) -> None:
@@ -195,17 +196,25 @@ class Opening:
 
     @property
     def _has_begun(self) -> bool:
-        """Whether the model has said something."""
-        return any(map(is_of_model, self._emulated.history(self.asked)))
+        """Whether the model has said something, here or in a conversation that is stored."""
+        provider = self._emulated
+        is_stored = bool(provider.previous(self.asked))
+        return is_stored or any(map(is_of_model, provider.history(self.asked)))
 
     def _takes(self, form: Form) -> bool:
         """Whether nobody's request in this form was refused for its model."""
-        return not self._settings.refusing.get((form, self._upstream.of_anyone))
+        return not self._settings.refusing.get((form, self._refusing))
 
     def refuse(self, form: Form) -> None:
         """Use this form no more for its model, as long as the process lives."""
-        self._settings.refusing.put((form, self._upstream.of_anyone), True)
+        self._settings.refusing.put((form, self._refusing), True)
         logger.warning(TOLD[form], self._upstream.model)
+
+    @property
+    def _refusing(self) -> Upstream:
+        """Who refuses a form: a model, for all callers; where none is named, this conversation."""
+        upstream = self._upstream
+        return upstream.of_anyone if upstream.model or upstream.address else upstream
 
     def _with_every_tool(self, request: Json) -> Json:
         """Return the request with every tool up to the provider's maximum."""
@@ -218,6 +227,7 @@ class Opening:
 
     def _with_tools(self, request: Json) -> Json:
         if self.is_whole:
+            self._dispatch.searched_as = ""  # no more searches are answered, nor calls judged
             return self._with_every_tool(request)
         return self.provider.offered(request, self.search_tool, self.shown.tools())
 

@@ -166,7 +166,8 @@ class Preparation:
         if streams and provider.stream is None and self.config.strategy != "relevance":
             return request
         try:
-            upstream = upstream._replace(model=str(request.get("model")))
+            model = request.get("model") or request.get("modelId")
+            upstream = upstream._replace(model=str(model or ""))
             return self._begin(provider.resumed(request, upstream.scope), session, upstream)
         except Exception:
             logger.warning("a request could not be prepared and is forwarded as it came")

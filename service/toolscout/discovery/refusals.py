@@ -30,17 +30,18 @@ MAX_ERROR_CHARS = 20_000
 _NATIVE = re.compile(r"\b(?:defer_loading|tool_reference|tool_search(?:_tool\w*|_call|_output)?)\b")
 """Words of the native form; a refusal of it has one of them."""
 
-_SEARCH = re.compile(
+_MADE_UP = re.compile(
     r"reasoning|thinking|thought|signature|tool_?call|function.?call", re.IGNORECASE
 )
 """Words of a refusal of a call that the model did not make: it lacks what led to it."""
 
-Form = Literal["native", "search"]
+Form = Literal["native", "made_up"]
 """Deferred tools that the provider loads by itself, and a call that the model did not make."""
 
 TOLD: dict[Form, str] = {
     "native": "model %s takes no deferred tools; they are emulated",
-    "search": "model %s takes no call that it did not make; it is asked at the first message alone",
+    "made_up": "model %s refuses calls that it did not make; from now on the service is asked at a "
+    "conversation's first message only",
 }
 """What is logged of a model that refuses a form."""
 
@@ -89,7 +90,9 @@ def status_of(error: Exception) -> int | None:
     """Return the HTTP status of an SDK's or an HTTP library's error."""
     status = getattr(error, "status_code", None)
     if status is None:
-        status = getattr(getattr(error, "response", None), "status_code", None)
+        response = getattr(error, "response", None)  # botocore's is a mapping
+        about = mapping(mapping(response).get("ResponseMetadata"))
+        status = getattr(response, "status_code", about.get("HTTPStatusCode"))
     return status if isinstance(status, int) else None
 
 
@@ -115,7 +118,7 @@ def refused_form(error: Exception) -> Form | None:
         return None
     if names_native_form(error):
         return "native"
-    return "search" if _SEARCH.search(refusal_of(error).message) else None
+    return "made_up" if _MADE_UP.search(refusal_of(error).message) else None
 
 
 def tools_named_by(error: Exception, sent: Sequence[Any]) -> tuple[set[str], bool]:
@@ -168,6 +171,14 @@ def _named(text: str, names: Sequence[str]) -> Iterator[str]:
     for found in _NAMED.finditer(text):
         if name := bare.get(found[1].rstrip(".:")) or bare.get(found[1]):
             yield name
+
+
+def may_refuse_call(error: Exception) -> bool:
+    """Whether a first forward may have failed because of a call that the model did not make.
+
+    Templates of models that cannot write such a call fail with status 500.
+    """
+    return status_of(error) in (*CONTENT, 500)
 
 
 def may_be_ours(error: Exception) -> bool:

@@ -21,7 +21,7 @@ from toolscout.discovery.providers import Call, Json
 from toolscout.discovery.providers.fields import summed
 from toolscout.discovery.providers.native import Native
 from toolscout.discovery.providers.provider import SearchResult
-from toolscout.discovery.refusals import Form, refused_form, refuses_form
+from toolscout.discovery.refusals import Form, may_refuse_call, refused_form, refuses_form
 from toolscout.discovery.shown import NO_MORE, Found, result_text
 
 
@@ -66,7 +66,8 @@ class Turn(Opening):
             return
         self._is_accepted = True
         store = self._settings.store
-        store.mark_expanded(self.session, self._fitting)
+        if self.provider.previous(self.asked):  # nothing is put back into what is stored
+            store.mark_expanded(self.session, self._fitting)
         keeps = self._settings.remember_tools or self.provider.keeps_tools(self.asked)
         tools = self.offer.everything if keeps else ()
         store.mark_deferred(self.session, tools, self.provider.name)
@@ -101,14 +102,16 @@ class Turn(Opening):
         """
         if self.leaves_out(error):
             return True
-        if self.rounds or not refuses_form(error):
+        if self.rounds:
             return False
         self._given_up = self.refused_form(error)
-        if self._fitting and self._given_up != "native":
+        if self._fitting and self._given_up != "native" and may_refuse_call(error):
             self.shown.take_back(self._fitting)
             self._fitting = ()
             self._begin()
             return True
+        if not refuses_form(error):
+            return False
         provider = self.provider
         if (keeps := provider.keeps_tools(self.asked)) or not self.is_native:
             is_other = self._has_additions or (keeps and not provider.previous(self.asked))

@@ -100,7 +100,7 @@ async def search_tools(source: Schemas, wanted: FindTools) -> ToolsRead:
         shown = await source.show(list(names), "full")
         return ToolsRead(tools=shown, errors=schema_errors(answers) or None)
     if wanted.queries:
-        asked = [*dict.fromkeys([*([wanted.query] if wanted.query else []), *wanted.queries])]
+        asked = [*dict.fromkeys([*filter(str.strip, [wanted.query or ""]), *wanted.queries])]
         each = [structs.replace(wanted, query=one, queries=UNSET) for one in asked]
         read = await asyncio.gather(*(search_tools(source, one) for one in each))
         return ToolsRead(tools=[], answers=dict(zip(asked, read, strict=True)))

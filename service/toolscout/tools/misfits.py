@@ -74,6 +74,8 @@ class _Reading:
                 several = f"{_at(path)} fits none of its {len(found)} forms"
                 yield found[0] if len(found) == 1 else several
         kinds, options = _kinds(schema), schema.get("enum")
+        if value is None and "null" in kinds:
+            return
         if kinds and not any(_is_of(value, kind) for kind in kinds):
             yield f"{_at(path)} has to be {_either(kinds)}, got {_shown(value)}"
         elif isinstance(options, list) and value not in options:
@@ -96,11 +98,12 @@ class _Reading:
             yield f"`{inner}{name}` is missing"
         is_closed = schema.get("additionalProperties") is False
         is_closed = is_closed and "patternProperties" not in schema
-        for name in [name for name in value if name not in known]:
-            near = get_close_matches(name, [one for one in known if one not in value], 1, NEAR)
-            near = near or missing[: len(missing) == 1]
-            # Where more fields are allowed, one is a slip only if it stands for another.
-            if is_closed or (near and missing):
+        # Where more fields are allowed, one is a slip only if it stands for another.
+        unknown = (name for name in value if name not in known) if is_closed or missing else ()
+        left = [name for name in known if name not in value]
+        for name in islice(unknown, MOST):
+            near = get_close_matches(name, left, 1, NEAR) or missing[: len(missing) == 1]
+            if is_closed or near:
                 meant = f": did you mean `{near[0]}`?" if near else ""
                 yield f"`{inner}{name}` is unknown{meant}"
         for name, given in value.items():
@@ -111,7 +114,8 @@ class _Reading:
         """Follow references within the schema; None for one to elsewhere."""
         while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str):
             self._steps -= 1
-            schema = self._root if reference.startswith("#") and self._steps > 0 else None
+            is_here = reference == "#" or reference.startswith("#/")
+            schema = self._root if is_here and self._steps > 0 else None
             for step in reference.removeprefix("#").split("/")[1:]:
                 name = step.replace("~1", "/").replace("~0", "~")
                 schema = schema.get(name) if isinstance(schema, Mapping) else None
@@ -128,6 +132,12 @@ def _kinds(schema: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _is_of(value: Any, kind: str) -> bool:
+    """Whether a value is of a kind, or a text that many tools read as one: `"5"` for 5."""
+    if isinstance(value, str) and kind not in ("string", "null"):
+        try:
+            value = msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError):
+            return False
     if kind == "integer" and isinstance(value, float):
         return value.is_integer()
     if isinstance(value, bool):

@@ -82,6 +82,8 @@ def test_several_queries_have_an_answer_each(office: Host):
         "notes__list_notes",
     ]
     assert text_of(office.change("notes__send_note", text="tea")) == "sent tea"  # it was read
+    answers = office.ask("search_tools", query=" ", queries=asked[:1])["answers"]
+    assert [*answers] == asked[:1]
     for wrong in ([], ["one"] * 6, ["one", " "]):
         assert office.send("search_tools", {"queries": wrong}).is_error
 

@@ -266,7 +266,7 @@ class Anthropic(Blocks):
         """Return the request as one that continues a thread."""
         return {**request, "thread": {"type": "continue", "previous_message_id": name}}
 
-    def can_load(self, request: Json) -> bool:
+    def takes_made_up_call(self, request: Json) -> bool:
         """Return whether the last message is not the model's, and need not show what it thought.
 
         With thinking, a turn that calls tools has to begin with the block that led to them.

@@ -206,10 +206,10 @@ class BedrockConverse(Blocks):
         wrapped = {"json": schema}
         return {"toolSpec": {"name": name, "description": description, "inputSchema": wrapped}}
 
-    def can_load(self, request: Json) -> bool:
+    def takes_made_up_call(self, request: Json) -> bool:
         """Return whether the model need not show what it thought; the field is the model's own."""
         more = mapping(request.get("additionalModelRequestFields"))
-        return more.keys().isdisjoint(("thinking", "reasoning_config"))
+        return more.keys().isdisjoint(("thinking", "reasoning_config", "reasoningConfig"))
 
     def searching(self, call: Call) -> Json:
         """Return a message of one block."""

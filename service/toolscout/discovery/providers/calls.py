@@ -213,8 +213,10 @@ def called_through(name: str, judged: Change = lambda *call: call) -> Change:
 
     def change(called: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         wanted = arguments.get("name")
-        if called != name or not isinstance(wanted, str) or not wanted:
+        if called != name:
             return called, arguments
+        if not isinstance(wanted, str) or not wanted:
+            return judged(called, arguments)
         # Some models write the arguments beside the name.
         beside = {k: v for k, v in arguments.items() if k not in ("name", "arguments")}
         return judged(wanted, {**beside, **arguments_of(arguments.get("arguments"))})

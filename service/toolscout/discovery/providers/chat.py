@@ -79,7 +79,9 @@ class OpenAIStream(Stream):
         for key, call in self._calls.items():
             if self._dispatch_name and _function(call) == self._dispatch_name:
                 meant = self._dispatched(call)
-                if _function(meant) != self._search_name:
+                if _function(meant) == self._search_name:
+                    self._remover.remove(call)
+                else:
                     calls.append(self._remover.signed({**meant, "index": self._place(key)}))
         choice = {"index": 0, "delta": {"tool_calls": calls}}
         return write(self._as_one({**self._base, "choices": [choice]})) if calls else b""
@@ -292,7 +294,7 @@ class OpenAIChat(Provider):
             if call_in(call) is not None
         ]
 
-    def can_load(self, request: Json) -> bool:
+    def takes_made_up_call(self, request: Json) -> bool:
         """Return whether no call has to come with what the model thought before it."""
         if mapping(request.get("thinking")).get("type") not in (None, "disabled"):
             return False

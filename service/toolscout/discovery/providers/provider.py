@@ -181,6 +181,10 @@ class Provider:
         turns = reversed(self.user_turns(request))
         return next(filter(None, (text_of(turn.get(self.parts_key)) for turn in turns)), "")
 
+    def last_words(self, request: Json) -> str:
+        """Return the text of the last message; empty if it has none."""
+        return "".join(text_of(turn.get(self.parts_key)) for turn in self.turns(request)[-1:])
+
     def first_message(self, request: Json) -> Any:
         """Return the first message of a user, which names the session; None if there is none."""
         return next(iter(self.user_turns(request)), None)
@@ -270,7 +274,7 @@ class Provider:
         """Return a request with results before what it has."""
         return self.with_history(request, [*results, *self.history(request)])
 
-    def can_load(self, request: Json) -> bool:
+    def takes_made_up_call(self, request: Json) -> bool:
         """Return whether a search that was made for the model may end a conversation.
 
         Where the model has to be told again what it thought before a call, none may.

@@ -280,8 +280,9 @@ class PartStream(Stream):
         own = [one for place, one in self._waiting if place == key]
         others = [one for one in self._waiting if one[0] != key]
         # What is called is known now, so these belong to no part that is held back.
-        self._waiting = [*others, *((None, made) for made in self._named(key, own))]
-        return self._release()
+        made = self._named(key, own)
+        self._waiting = [*others, *((None, one) for one in made)]
+        return self._release() if made else b""
 
     def _release(self) -> bytes:
         """Return what was held back, but for parts that the client may never see."""
