@@ -200,7 +200,7 @@ def whole(shape: Shape, said: Said, body: Json, number: int) -> Json:
         return shape.response(said) | {"usageMetadata": USAGE["gemini"]}
     response: Json = shape.response(said) | {"model": body["model"], "usage": USAGE[shape.name]}
     if shape.name == "openai":
-        return response | {"object": "chat.completion", "created": 1}
+        return response | {"id": f"chatcmpl-{number}", "object": "chat.completion", "created": 1}
     if shape.name == "anthropic":
         return response | {"id": f"msg_{number}", "role": "assistant", "stop_sequence": None}
     for place, item in enumerate(response["output"]):
