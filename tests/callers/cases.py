@@ -143,7 +143,7 @@ def limited(caller: Caller, service: str) -> str:
             called = running.ask(QUESTION_OF_NONE)
         except Exception as error:
             kinds = getattr(error, "kinds", [kind.__name__ for kind in type(error).__mro__])
-            is_own = any(kind.endswith("APIError") for kind in kinds)
+            is_own = any(kind.endswith(("APIError", "APICallError")) for kind in kinds)
             return "yes" if is_own else f"raised {kinds[0]}: {error}"[:120]
         return f"called {', '.join(called) or 'nothing'}"
 

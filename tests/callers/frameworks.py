@@ -14,7 +14,14 @@ from tests.support import ran
 
 AGENTS = Path(__file__).with_name("agents")
 LIBRARIES = ["google-genai", "langchain", "openai-agents", "pydantic-ai-slim", "smolagents"]
-OTHERS = ["crewai", "llama-index-core"]
+OTHERS = [
+    "crewai",
+    "llama-index-core",
+    "agent-framework-openai",
+    "google-adk",
+    "haystack-ai",
+    "strands-agents",
+]
 
 
 class Framework:
@@ -147,4 +154,8 @@ CALLERS = [
         behind_proxy("crewai_agent"),
         ["forced choice", "removed tools in the history", MUST_CALL],
     ),
+    Caller("Strands agent", "0, one variable", behind_proxy("strands_agent")),
+    Caller("Haystack agent", "0, one variable", behind_proxy("haystack_agent")),
+    Caller("Google ADK agent", "0, one variable", behind_proxy("adk_agent")),
+    Caller("Microsoft Agent Framework", "0, one variable", behind_proxy("agent_framework_agent")),
 ]

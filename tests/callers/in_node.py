@@ -14,7 +14,17 @@ from tests.support import one_by_one
 FOLDER = ROOT / ".venv-node"
 """The packages of node, installed on first use."""
 
-PACKAGES = {"@anthropic-ai/sdk": "1", "ai": "6", "@ai-sdk/openai": "3"}
+PACKAGES = {
+    "node": "22",
+    "@anthropic-ai/sdk": "1",
+    "ai": "7",
+    "@ai-sdk/openai": "4",
+    "@openai/agents": "0",
+    "langchain": "1",
+    "@langchain/openai": "1",
+    "@mastra/core": "1",
+}
+"""With a node that is new enough for all of them."""
 
 
 def in_node(program: str, *form: str) -> Any:
@@ -25,17 +35,18 @@ def in_node(program: str, *form: str) -> Any:
         for name in ("loop", program):
             text = (AGENTS / f"{name}.mjs").read_text("utf-8")
             (folder / f"{name}.mjs").write_text(text, "utf-8")
-        command = ["node", folder / f"{program}.mjs", *form]
+        node = folder / "node_modules" / ".bin" / "node"
+        command = [node, folder / f"{program}.mjs", *form]
         return Proxied(command, url, service, about, **options)
 
     return start
 
 
 def versions() -> dict[str, str]:
-    """Return those of the packages."""
+    """Return those of the packages, some of which are named as one of Python's is."""
     modules = _installed() / "node_modules"
     found = {name: json.loads((modules / name / "package.json").read_text()) for name in PACKAGES}
-    return {name: str(package["version"]) for name, package in found.items()}
+    return {f"npm:{name}": str(package["version"]) for name, package in found.items()}
 
 
 def _installed() -> Path:
@@ -50,4 +61,9 @@ def _installed() -> Path:
     return FOLDER
 
 
-CALLERS = [Caller("Vercel AI SDK", "0, one variable", in_node("vercel"))]
+CALLERS = [
+    Caller("Vercel AI SDK", "0, one variable", in_node("vercel")),
+    Caller("OpenAI Agents SDK, node", "0, one variable", in_node("agents_sdk")),
+    Caller("LangChain agent, node", "0, one variable", in_node("langchain")),
+    Caller("Mastra agent", "0, one variable", in_node("mastra")),
+]

@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 ANSWERS = os.fdopen(os.dup(1), "w")
@@ -62,6 +62,12 @@ class Agent:
         raise NotImplementedError
 
 
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
 def _lines() -> Any:
     return (json.loads(line) for line in sys.stdin)
 
@@ -81,7 +87,7 @@ async def _serve(make: Callable[[Tools, bool, str], Agent]) -> None:
             answered: Awaitable[None] = agent.ask(line["ask"])
             await answered
         except Exception as error:
-            kinds = [k.__name__ for e in (error, error.__cause__) for k in type(e).__mro__]
+            kinds = [kind.__name__ for each in _causes(error) for kind in type(each).__mro__]
             _say({"error": f"{type(error).__name__}: {error}", "kinds": kinds})
         else:
             _say({"called": tools.called})

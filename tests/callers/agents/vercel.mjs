@@ -1,11 +1,8 @@
 // An agent of the Vercel AI SDK, before a proxy.
 
 import { createOpenAI } from "@ai-sdk/openai";
-import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
 import { serve } from "./loop.mjs";
-
-// An error event within a stream is a plain object there.
-class StreamAPIError extends Error {}
 
 const openai = createOpenAI({ apiKey: "none", baseURL: process.env.OPENAI_BASE_URL });
 let messages = [];
@@ -27,7 +24,7 @@ async function ask(text, settings) {
     maxRetries: 0,
     messages,
     tools,
-    stopWhen: stepCountIs(5),
+    stopWhen: isStepCount(5),
     prepareStep: ({ stepNumber }) => ({ toolChoice: forced && stepNumber === 0 ? first : "auto" }),
   };
   const failed = [];
@@ -35,7 +32,7 @@ async function ask(text, settings) {
     ? streamText({ ...options, onError: ({ error }) => failed.push(error) })
     : await generateText(options);
   if (streams) await result.consumeStream();
-  if (failed.length > 0) throw failed[0] instanceof Error ? failed[0] : new StreamAPIError(failed[0].message);
+  if (failed.length > 0) throw failed[0];
   messages = [...messages, ...(await result.response).messages];
   return called;
 }

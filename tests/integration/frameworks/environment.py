@@ -23,8 +23,13 @@ PACKAGES = tuple(
     ).split()
 )
 OTHER_VENV = ROOT / ".venv-agents"
-OTHER_PACKAGES = ("crewai>=1.15,<2", "llama-index-core>=0.14,<1", "llama-index-llms-openai>=0.8,<1")
-"""Frameworks that need an older SDK of OpenAI; they stand before a proxy."""
+OTHER_PACKAGES = tuple(
+    (
+        "agent-framework-openai>=1.17,<2 crewai>=1.15,<2 google-adk>=2.13,<3 haystack-ai>=3.4,<4 "
+        "llama-index-core>=0.14,<1 llama-index-llms-openai>=0.8,<1 strands-agents[openai]>=1.62,<2"
+    ).split()
+)
+"""Frameworks that need an older SDK of OpenAI or Google; they stand before a proxy."""
 
 AGENT_S = 120
 QUESTION = "please write to a@b.example"
@@ -51,6 +56,8 @@ def settings(upstream: str, service: str, **more: str) -> dict[str, str]:
         ANTHROPIC_API_KEY="none",
         OPENAI_AGENTS_DISABLE_TRACING="1",
         FASTMCP_CHECK_FOR_UPDATES="off",
+        GOOGLE_API_KEY="none",
+        HAYSTACK_TELEMETRY_ENABLED="False",
         CREWAI_DISABLE_TELEMETRY="true",
         CREWAI_TRACING_ENABLED="false",
         **more,
