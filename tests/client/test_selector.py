@@ -50,16 +50,6 @@ def test_the_request_is_the_contract(make):
     }
 
 
-def test_patterns_and_servers_are_sent_as_the_names_that_they_mean(make):
-    names = ["github__open_pr", "github__merge", "mcp__slack__post", "slack_post", "read_file"]
-    tools = [{"name": name, "description": name} for name in names]
-    wanted = ["read_file", "server:Slack", "github__m*", "nowhere__*", "server:git", "server:"]
-    with peer(read_file) as fake:
-        make(fake.url).select("open a file", tools, top_k=4, always_keep=wanted)
-    (sent,) = asked(fake)
-    assert sent["always_keep"] == ["read_file", "mcp__slack__post", "github__merge"]
-
-
 @pytest.mark.parametrize("timeout", [0.5, 0.8])
 def test_a_caller_with_little_time_says_how_much(make, timeout: float):
     with peer(lambda exchange: exchange.select("read_file")) as fake:

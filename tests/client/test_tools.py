@@ -28,6 +28,19 @@ def test_tools_of_any_shape_are_sent_and_come_back_as_they_were(make, case):
     assert isinstance(sent["definition"], dict)
 
 
+def test_patterns_and_servers_are_sent_as_the_names_that_they_mean(make):
+    names = ["github__open_pr", "github__merge", "mcp__slack__post", "slack_post", "read_file"]
+    tools = [{"name": name, "description": name} for name in names]
+    wanted = ["read_file", "server:Slack", "github__m*", "nowhere__*", "server:git", "server:"]
+    with peer(read_file) as fake:
+        make(fake.url).select("open a file", tools, top_k=4, always_keep=wanted)
+    assert fake.requests[0].json["always_keep"] == [
+        "read_file",
+        "mcp__slack__post",
+        "github__merge",
+    ]
+
+
 def test_minimal_definitions_hold_names_types_and_descriptions_only(make):
     tool = {
         "type": "function",
