@@ -104,12 +104,12 @@ def _held(each: ToolSet) -> list[list[Dialogue]]:
     """Return conversations of questions that have little to do with each other."""
     random = Random(3)
     single = (one for one in each.questions if "\n" not in one.text.strip())
-    said = [Dialogue(_users([one.text]), one.gold) for one in single]
-    random.shuffle(said)
+    dialogues = [Dialogue(_users([one.text]), one.gold) for one in single]
+    random.shuffle(dialogues)
     talks = []
-    for start in range(0, min(len(said) - HELD, CONVERSATIONS * HELD), HELD):
+    for start in range(0, min(len(dialogues) - HELD, CONVERSATIONS * HELD), HELD):
         talk = []
-        for one in said[start : start + HELD]:
+        for one in dialogues[start : start + HELD]:
             talk.append(one)
             if random.random() < FOLLOWED:
                 talk.append(Dialogue(_users([random.choice(FOLLOW_UPS)]), one.gold))

@@ -57,11 +57,11 @@ def _section(name: str, command: argparse.ArgumentParser) -> list[str]:
 
 
 def _about(action: argparse.Action) -> str:
-    said = str(action.help).removesuffix(" (default %(default)s)")  # argparse's own
+    about = str(action.help).removesuffix(" (default %(default)s)")  # which argparse adds
     if action.choices:
-        said += ": " + ", ".join(f"`{choice}`" for choice in action.choices)
+        about += ": " + ", ".join(f"`{choice}`" for choice in action.choices)
     if action.required and action.option_strings:
-        said += " (required)"
+        about += " (required)"
     elif action.default not in (None, False, [], argparse.SUPPRESS):
-        said += f" (`{action.default}`)"
-    return said.replace("|", "\\|")
+        about += f" (`{action.default}`)"
+    return about.replace("|", "\\|")

@@ -94,7 +94,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_408,
+        7_405,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -110,7 +110,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_973,
+        4_970,
     ),
     "gateways": Product(
         "hosts and servers",

@@ -49,7 +49,7 @@ SETTINGS = """\
 host = "127.0.0.1"
 port = 8080
 
-# An answer is due within so many milliseconds; what takes longer is answered by words alone.
+# The milliseconds that an answer may take; where meaning takes longer, words alone decide.
 latency_budget_ms = 150
 
 # Where registered catalogs and what was learned are kept; "memory" forgets them at the end.

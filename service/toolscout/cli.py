@@ -32,11 +32,11 @@ EXITS = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command, by default that of this process; returns the exit status."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if not given and "_ARGCOMPLETE" not in os.environ:
+    words = sys.argv[1:] if arguments is None else arguments
+    if not words and "_ARGCOMPLETE" not in os.environ:
         print(FIRST, end="")
         return OK
-    is_search = given[:1] == ["search"]
+    is_search = words[:1] == ["search"]
     if is_search and arguments is None:
         # Collecting what is loaded and soon ends with the process would take a sixth of its time.
         gc.disable()

@@ -155,11 +155,11 @@ class Dispatch:
         tool, names = self._offer.by_name.get(name), self._offer.names
         if tool is None:
             near = get_close_matches(name, names, MOST_NEAR) if len(names) <= MOST_COMPARED else ()
-            said = f" Near: {', '.join(near)}." if near else ""
-            return f"There is no tool {name}.{said} Search for it."
-        fault = misfit(schema_of(tool), arguments)
-        definition = f"Its definition:\n{_definition(tool)}"
-        return f"The call of {name} was not made: {fault}. {definition}" if fault else ""
+            hint = f" Near: {', '.join(near)}." if near else ""
+            return f"There is no tool {name}.{hint} Search for it."
+        if not (fault := misfit(schema_of(tool), arguments)):
+            return ""
+        return f"The call of {name} was not made: {fault}. Its definition:\n{_definition(tool)}"
 
     def _told(self, results: Sequence[SearchResult], known: Collection[str]) -> list[SearchResult]:
         """Return results as the model reads them: those of wrong calls under the name it called."""

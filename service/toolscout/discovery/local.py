@@ -69,8 +69,8 @@ def _idle_words() -> frozenset[str]:
 
 def asks_for_something(text: str) -> bool:
     """Return whether a message may ask for a tool: not thanks, a yes or a number alone."""
-    found = (word[0] for word in _WORD.finditer(text.casefold()))
-    words = (word for word in found if not word.isnumeric())
+    every = (match[0] for match in _WORD.finditer(text.casefold()))
+    words = (word for word in every if not word.isnumeric())
     return any(word not in _idle_words() for word in words if len(word) > 1 or not word.isascii())
 
 

@@ -61,6 +61,9 @@ class Opening:
         self._emulated = provider = cast("Provider", self._dispatch)
         native = native_of(provider, request) if settings.native else None
         self.provider = (self._takes("native") and native) or provider
+        is_stored = bool(provider.previous(request))
+        self._has_begun = is_stored or any(map(is_of_model, provider.history(request)))
+        """Whether the model has said something, here or in a conversation that is stored."""
         choice = provider.choice(request)
         self.refused = Refused(settings.left_out, upstream, choice.names)
         limit = provider.max_tools and provider.max_tools - (1 if config.dispatch == "off" else 2)
@@ -93,12 +96,12 @@ class Opening:
         if history.searches:  # else the caller's own bytes stay as they are
             request = provider.with_history(request, history.whole)
         # Where messages were changed or other tools offered, the session is what is left.
-        found = history.names if history.is_known else store.expanded(self.session)
-        self._known = known = [*found, *provider.recent(self.asked)]
+        earlier = history.names if history.is_known else store.expanded(self.session)
+        self._known = known = [*earlier, *provider.recent(self.asked)]
         is_told = is_stored and (self.is_native or self._dispatch.is_active)
         loaded = known if is_told else provider.referred(history.searches)
         unloaded = [name for name in known if name not in loaded]
-        self._has_additions = bool(found or history.searches)
+        self._has_additions = bool(earlier or history.searches)
         needed = [name for name in self._needed if name not in loaded]
         self._loaded = loaded
         if self.is_native and not is_stored and provider.takes_made_up_call(request):
@@ -191,15 +194,8 @@ class Opening:
         """The tools that fit the first message, if known; what was visible so stays so."""
         if self._new_first is not None:
             return self._new_first
-        store, begun = self._settings.store, self._has_begun
-        return store.visible(self.session, self._catalog, or_latest=begun)
-
-    @property
-    def _has_begun(self) -> bool:
-        """Whether the model has said something, here or in a conversation that is stored."""
-        provider = self._emulated
-        is_stored = bool(provider.previous(self.asked))
-        return is_stored or any(map(is_of_model, provider.history(self.asked)))
+        store = self._settings.store
+        return store.visible(self.session, self._catalog, or_latest=self._has_begun)
 
     def _takes(self, form: Form) -> bool:
         """Whether nobody's request in this form was refused for its model."""

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from toolscout.tools.schemas import follow
+
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 BODY = "body"
 """The property of a body that is no object, or whose fields have names of parameters."""
@@ -53,7 +55,7 @@ def _operations(
     document: Mapping[str, Any], item: Any
 ) -> Iterator[tuple[str, Mapping[str, Any], list[Any]]]:
     """Yield method and operation of a path, and the parameters that all of its operations have."""
-    item = _Schemas(document).resolved(item)
+    item = _resolved(document, item)
     shared = item.get("parameters")
     for method in METHODS:
         if isinstance(operation := item.get(method), Mapping):
@@ -71,6 +73,16 @@ def _description(method: str, path: str, operation: Mapping[str, Any]) -> str:
     return "\n".join(texts) or f"{method.upper()} {path}"
 
 
+def _resolved(document: Mapping[str, Any], given: Any) -> Mapping[str, Any]:
+    """Follow references within the document; what is no object is an empty one."""
+    for _ in range(MAX_DEPTH):
+        reference = given.get("$ref") if isinstance(given, Mapping) else None
+        if not isinstance(reference, str):
+            break
+        given = follow(document, reference)
+    return given if isinstance(given, Mapping) and "$ref" not in given else {}
+
+
 class _Schemas:
     """Writes the schema of one tool, with the references of its document resolved."""
 
@@ -84,15 +96,17 @@ class _Schemas:
         properties: dict[str, Any] = {}
         required: dict[str, None] = {}
         for given in (*shared, *(own if isinstance(own, list) else [])):
-            parameter = self.resolved(given)
+            parameter = _resolved(self._document, given)
             name, place = parameter.get("name"), parameter.get("in")
             if not isinstance(name, str) or (place == "header" and name.lower() in LEFT_OUT):
                 continue
-            schema = self.resolved(parameter.get("schema"))
+            schema = _resolved(self._document, parameter.get("schema"))
             properties[name] = self._described(schema, parameter.get("description"))
             if place == "path" or parameter.get("required") is True:
                 required[name] = None
-        self._add_body(self.resolved(operation.get("requestBody")), properties, required)
+        self._add_body(
+            _resolved(self._document, operation.get("requestBody")), properties, required
+        )
         return {"type": "object", "properties": properties, "required": list(required)}
 
     def _add_body(
@@ -103,7 +117,7 @@ class _Schemas:
         kind = next((one for one in kinds if "json" in one), next(iter(kinds), None))
         if kind is None:
             return
-        schema = self.resolved(self.resolved(kinds[kind]).get("schema"))
+        schema = _resolved(self._document, _resolved(self._document, kinds[kind]).get("schema"))
         is_needed, fields = body.get("required") is True, schema.get("properties")
         if isinstance(fields, Mapping) and not properties.keys() & fields.keys():
             properties |= {name: self._written(field) for name, field in fields.items()}
@@ -114,18 +128,6 @@ class _Schemas:
             properties[BODY] = self._described(schema, body.get("description"))
             if is_needed:
                 required[BODY] = None
-
-    def resolved(self, given: Any) -> Mapping[str, Any]:
-        """Follow references within the document; what is no object is an empty one."""
-        for _ in range(MAX_DEPTH):
-            reference = given.get("$ref") if isinstance(given, Mapping) else None
-            if not isinstance(reference, str):
-                break
-            given = self._document if reference.startswith("#/") else None
-            for step in reference.split("/")[1:]:
-                name = step.replace("~1", "/").replace("~0", "~")
-                given = given.get(name) if isinstance(given, Mapping) else None
-        return given if isinstance(given, Mapping) and "$ref" not in given else {}
 
     def _described(self, schema: Mapping[str, Any], about: Any) -> Any:
         written = self._written(schema)
@@ -142,5 +144,5 @@ class _Schemas:
             return value
         if depth > MAX_DEPTH or self._left <= 0:
             return {}
-        schema = self.resolved(value) if "$ref" in value else value
+        schema = _resolved(self._document, value) if "$ref" in value else value
         return {key: self._written(one, depth + 1) for key, one in schema.items()}

@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from toolscout.tools.schemas import follow
+
 MOST = 3
 """Faults that are named; a model mends more after it has read the schema."""
 
@@ -114,11 +116,7 @@ class _Reading:
         """Follow references within the schema; None for one to elsewhere."""
         while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str):
             self._steps -= 1
-            is_here = reference == "#" or reference.startswith("#/")
-            schema = self._root if is_here and self._steps > 0 else None
-            for step in reference.removeprefix("#").split("/")[1:]:
-                name = step.replace("~1", "/").replace("~0", "~")
-                schema = schema.get(name) if isinstance(schema, Mapping) else None
+            schema = follow(self._root, reference) if self._steps > 0 else None
         return schema
 
 
