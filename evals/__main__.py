@@ -111,10 +111,10 @@ def main() -> int:
 def _about_learning(folder: Path, parsed: argparse.Namespace) -> Found | None:
     if parsed.learning:
         text, data = learning.report(folder, parsed.model, parsed.limit)
-        return "learning", text, data, ""
+        return "learning", text, data, learning.overview(text)
     if parsed.turns:
         text, data = turns.report(folder, parsed.model, parsed.sets)
-        return "turns", text, data, ""
+        return "turns", text, data, turns.overview(text)
     return None
 
 
@@ -124,24 +124,29 @@ def _about_rankers(folder: Path, parsed: argparse.Namespace) -> Found:
     if parsed.stages:
         kind = "stages"
         text, data = stages.report_of(folder, parsed.model, parsed.limit)
+        block = stages.overview(text)
     elif parsed.overlap:
         kind = "overlap"
         text, data = overlap.report_of(folder, parsed.model, parsed.limit)
     elif parsed.outcomes:
         kind = "outcomes"
         text, data = outcomes.report(folder, parsed.model, parsed.limit)
+        block = outcomes.overview(text)
     elif parsed.cases:
         kind = "cases"
         text, data = cases.report(folder / "cases", parsed.model)
+        block = text.partition("\n\n")[0]
     elif parsed.messages:
         kind = "messages"
         sets = folder / "toolsets" / "dev"
         text, data = messages.table(load_set(sets / DIALOGUES), parsed.model)
         shown, more = messages.shown_table(sets, parsed.model)
+        block = text
         text, data = f"{text}\n\n{shown}", [*data, *more]
     elif parsed.languages:
         kind = "languages"
         text, data = languages.report(folder, parsed.model)
+        block = languages.overview(data)
     else:
         kind = "rankers"
         figures = _ranked(folder, parsed)

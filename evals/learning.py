@@ -111,6 +111,23 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[
     return f"{text}\n\n{poisoning(sets, ours)}", rows
 
 
+SHOWN = ("none", "all uses", EXAMPLES)
+"""Rows of a set that the documentation has."""
+
+
+def overview(text: str) -> str:
+    """Return the tables of the documentation: what changes, without the smaller variations."""
+    table, poisoned = text.split("\n\n")
+    header, *rows = ([row[place] for place in (0, 1, 2, 3, 6, 8)] for row in reporting.cells(table))
+    header[4] = "never used: nDCG@5"
+    changes = [
+        [*row[:2], *(cell.partition("(")[2].rstrip(")") or cell for cell in row[2:])]
+        for row in rows
+        if row[1] in SHOWN
+    ]
+    return f"{reporting.table(header, changes, markdown=True)}\n\n{poisoned}"
+
+
 HONEST, FALSE, FRESH = (0, 50, 150), 20, 150
 """Honest turns before false reports, false reports of one tool, and questions asked afterwards."""
 

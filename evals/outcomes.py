@@ -85,6 +85,22 @@ def _nonsense(ranker: Ranker, folder: Path, limit: int | None) -> tuple[str, lis
     return reporting.table(["queries", "tools", "count", *OUTCOMES], rows, markdown=True), data
 
 
+def overview(text: str) -> str:
+    """Return the tables of the documentation: hybrid set by set, the others in total."""
+    *rankers, (_, nonsense) = (
+        part.strip().split("\n\n", 1) for part in text.removeprefix("### ").split("### ")
+    )
+    rows = []
+    for kind, table in rankers:
+        for title, group, *shown in reporting.cells(table)[1:]:
+            is_total = title.startswith("**")
+            if is_total or (kind == RANKERS[0] and group != HOPELESS):
+                rows.append([kind, title, *shown[:-1]])
+    table = reporting.table(["ranker", "queries", "count", *OUTCOMES], rows, markdown=True)
+    nonsense = reporting.columns(nonsense, (0, 1, 3, 4, 5))
+    return f"{table}\n\nNonsense, hybrid:\n\n{nonsense}"
+
+
 def shares(answers: Sequence[Answer]) -> dict[str, float]:
     """Return the share of each outcome."""
     return {o: fmean(answer.outcome == o for answer in answers) for o in OUTCOMES}

@@ -124,8 +124,15 @@ def main() -> int:
     text = "\n\n".join(_described(title, found) for title, found in curves.items())
     print(text)
     if parsed.docs:
-        docs.write(parsed.docs, "reliability", text)
+        docs.write(parsed.docs, "reliability", _overview(curves))
     return 0
+
+
+def _overview(curves: dict[str, list[tuple[float, float, int]]]) -> str:
+    """Return the first curve as a table, and of the others the mean distance."""
+    first, *others = curves.items()
+    lines = (f"{title}: mean distance {calibration_error(one):.3f}." for title, one in others)
+    return "\n\n".join([_described(*first), *lines])
 
 
 def _described(title: str, found: Sequence[tuple[float, float, int]]) -> str:

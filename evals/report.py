@@ -10,6 +10,10 @@ COLUMNS = (*metrics.NAMES, "no_match", "p50_ms")
 REQUEST_COLUMNS = ("hit@1", "no_match", "weak", "p50_ms")
 TITLES = {"no_match": "no match", "p50_ms": "p50 ms"}
 _SHARES = ("no_match", "weak")
+LEFT_OUT = ("auto", "okapi", "hybrid+pins")
+"""What the page leaves out: on these sets it is `hybrid` or like it, or below every other."""
+AVERAGED = (0, 1, 3, 4, 7, 8)
+"""Columns of the average that the page has: P@1, R@5, nDCG@5, no match, time."""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, markdown: bool) -> str:
@@ -26,6 +30,18 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, markdown: boo
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join(cells))
     return "\n".join(lines)
+
+
+def cells(markdown: str) -> list[list[str]]:
+    """Read the rows of a Markdown table back, its header first."""
+    header, _, *lines = markdown.strip().splitlines()
+    return [line[2:-2].split(" | ") for line in (header, *lines)]
+
+
+def columns(markdown: str, places: Sequence[int]) -> str:
+    """Return some columns of a Markdown table."""
+    header, *rows = [[row[place] for place in places] for row in cells(markdown)]
+    return table(header, rows, markdown=True)
 
 
 def cell(column: str, value: float | None) -> str:
@@ -73,21 +89,36 @@ def changes(before: Sequence[Figures], after: Sequence[Figures], *, markdown: bo
 
 
 def overview(figures: Sequence[Figures]) -> str:
-    """Return the figures in few Markdown tables: the average, each set in short, the requests."""
-    rankers = list(dict.fromkeys(f.ranker for f in figures))
+    """Return the figures in three Markdown tables: the average, each set, the requests."""
+    figures = [f for f in figures if f.ranker not in LEFT_OUT]
     by_place = {(f.ranker, f.set): f for f in figures}
-    plain = list(dict.fromkeys(f.set for f in figures if not _is_requests(f)))
-    parts = [f"Average of {', '.join(DEV)}:", averages(figures, markdown=True)]
-    rows = [[r, *(_pair(by_place.get((r, name))) for name in plain)] for r in rankers]
-    parts += [
-        "Each set, nDCG@5 / R@5:",
-        table(["ranker", *plain], rows, markdown=True),
+    sets = list(dict.fromkeys(f.set for f in figures if not _is_requests(f)))
+    requests = list(dict.fromkeys(f.set for f in figures if _is_requests(f)))
+    asked = [
+        (name, column)
+        for name in requests
+        for column in ("hit@1", "no_match")
+        if any(column in f.values for f in figures if f.set == name)
     ]
-    for name in dict.fromkeys(f.set for f in figures if _is_requests(f)):
-        chosen = [f for f in figures if f.set == name]
-        title = f"{name}: {chosen[0].questions:,} requests, {chosen[0].tools} tools each on average"
-        parts += [f"{title}:", _of_set(chosen, markdown=True)]
-    return "\n\n".join(parts)
+    titles = [f"{name}: {TITLES.get(column, column)}" for name, column in asked]
+    of_sets, of_requests = [], []
+    for ranker in dict.fromkeys(f.ranker for f in figures):
+        of = [by_place.get((ranker, name)) for name in sets]
+        of_sets.append([ranker, *(_value(f, "nDCG@5") for f in of)])
+        pairs = [(by_place.get((ranker, name)), column) for name, column in asked]
+        of_requests.append([ranker, *(_value(f, column) for f, column in pairs)])
+    return "\n\n".join([
+        f"Average of {', '.join(DEV)}:",
+        columns(averages(figures, markdown=True), AVERAGED),
+        "Each set, nDCG@5:",
+        table(["ranker", *sets], of_sets, markdown=True),
+        "Requests with a few tools each:",
+        table(["ranker", *titles], of_requests, markdown=True),
+    ])  # fmt: skip
+
+
+def _value(figures: Figures | None, column: str) -> str:
+    return cell(column, figures.values.get(column) if figures else None)
 
 
 def averages(figures: Sequence[Figures], markdown: bool) -> str:
@@ -109,12 +140,6 @@ def _of_set(figures: Sequence[Figures], markdown: bool) -> str:
 
 def _is_requests(figures: Figures) -> bool:
     return "R@5" not in figures.values
-
-
-def _pair(figures: Figures | None) -> str:
-    if figures is None:
-        return "–"
-    return f"{figures.values['nDCG@5']:.3f} / {figures.values['R@5']:.3f}"
 
 
 def _named(columns: Sequence[str], rows: Sequence[Sequence[str]], markdown: bool) -> str:

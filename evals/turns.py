@@ -78,6 +78,23 @@ def report(
     return f"{text}\n\n{reporting.table(header, drifts, markdown=True)}", rows
 
 
+def overview(text: str) -> str:
+    """Return the tables of the documentation: fewer steps, and the first place of each drift."""
+    curves, drifts = map(reporting.cells, text.split("\n\n"))
+    steps = [
+        [
+            *row[:2],
+            *(cell.rpartition(" / ")[0] or cell for cell in (row[2], row[4], row[6])),
+            row[7],
+        ]
+        for row in curves
+        if row[1] != f"{WRONG[1]:.0%}"
+    ]
+    first = [[*row[:2], *(cell.partition(",")[0] for cell in row[2::3])] for row in drifts]
+    tables = ((header, rows) for header, *rows in (steps, first))
+    return "\n\n".join(reporting.table(*one, markdown=True) for one in tables)
+
+
 def _cells(row: Mapping[str, Any]) -> list[str]:
     return [
         row["set"],

@@ -169,6 +169,22 @@ def _tables(data: Mapping[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
+def overview(data: Mapping[str, Any]) -> str:
+    """Return the table of the documentation: one row for each language."""
+    header = ["in", "questions: R@5", "by words", "own tools: R@5", "other words: R@5"]
+    header += ["everyday: P@1", "written later: P@1"]
+    parts = ("english tools", "tools of the language", "paraphrases")
+    rows = []
+    for language, everyday_of in data["everyday"].items():
+        asked, own, others = (data.get(part, {}).get(language, {}) for part in parts)
+        recalls = [(asked, "hybrid"), (asked, "bm25"), (own, "hybrid")]
+        recalls.append((others, "hybrid"))
+        row = [reporting.cell("R@5", of.get(ranker, {}).get("R@5")) for of, ranker in recalls]
+        row += [reporting.cell("P@1", everyday_of[part]["P@1"]) for part in ("all", "later")]
+        rows.append([language, *row])
+    return reporting.table(header, rows, markdown=True)
+
+
 def _everyday(data: Mapping[str, Any]) -> str:
     header = ["in", "count", "P@1", "R@5", "half that may choose: P@1", "R@5"]
     header += ["half that judges: P@1", "R@5", "written later: P@1", "R@5", "no match"]
