@@ -6,6 +6,7 @@ Exits 1 where a caller does not get through a case.
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -27,14 +28,30 @@ def main() -> int:
         rows = [_row(c, service.url) for c in CALLERS]
     titles = ["caller", "lines a user writes", *CASES]
     lines = [titles, ["---"] * len(titles), *rows]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    print("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    table = summary(rows)
     versions = {name: version(name) for name in sdks.LIBRARIES} | frameworks.versions()
     versions |= in_node.versions()
     table += f"\n\nRun with {', '.join(f'{name} {number}' for name, number in versions.items())}."
-    print(table)
+    print(f"\n{table}")
     if parsed.docs:
         write(parsed.docs, "callers", table)
     return int(any(cell not in WELL for row in rows for cell in row[2:-1]))
+
+
+def summary(rows: Sequence[Sequence[str]]) -> str:
+    """Return the table of the documentation: how many cases each caller gets through."""
+    titles = list(CASES)
+    cells = [["caller", "lines a user writes", "cases", titles[-1]], ["---"] * 4]
+    for caller, lines, *results, seen in rows:
+        passed = str(results.count("yes"))
+        others = [
+            title if result == "–" else f"{title}: {result}"
+            for title, result in zip(titles, results, strict=False)
+            if result != "yes"
+        ]
+        cells.append([caller, lines, ", not ".join([passed, *others]), seen])
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
 def _row(caller: Caller, service: str) -> list[str]:
