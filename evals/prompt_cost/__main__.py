@@ -57,7 +57,6 @@ WAYS = (
     Way("the same, `dispatch: off`", "openai", {"dispatch": "off"}),
     Way("chat completions, `ask_every_turn: false`", "openai", {"ask_every_turn": False}),
     Way("chat completions, tools that the service knows", "openai", {}, 1),
-    Way("`always_keep: auto`, third such conversation", "openai", {"always_keep": "auto"}, 2),
 )
 
 

@@ -73,9 +73,6 @@ Dispatching = Literal["auto", "on", "off"]
 itself: from the second find of a conversation on (`auto`), always, or never.
 """
 
-MOST_CALLED = "auto"
-"""Stands in `always_keep` for the tools that are called most."""
-
 
 class ApiConfig(msgspec.Struct, frozen=True):
     """The address of the service; `timeout` in seconds."""
@@ -139,8 +136,6 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         Raises:
             InvalidArgument: `always_keep` holds no names, or one of the others is no count.
         """
-        if always_keep == MOST_CALLED:
-            always_keep = (MOST_CALLED,)
         check_names("always_keep", always_keep)
         others |= {"max_search_results": top_k, "always_keep": (*self.always_keep, *always_keep)}
         changes = {key: value for key, value in others.items() if value is not None}
@@ -153,16 +148,6 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         if changed.dispatch not in get_args(Dispatching):
             raise InvalidArgument.of("dispatch", "auto, on or off", changed.dispatch)
         return changed
-
-    @property
-    def pins(self) -> tuple[str, ...]:
-        """The names, patterns and servers of `always_keep`."""
-        return tuple(name for name in self.always_keep if name != MOST_CALLED)
-
-    @property
-    def keeps_most_called(self) -> bool:
-        """Whether `always_keep` asks for the tools that are called most."""
-        return MOST_CALLED in self.always_keep
 
     @classmethod
     def of(
@@ -186,8 +171,6 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         name = "compresr" if "compresr" in section and "api" not in section else "api"
         block = {**_section(section.get(name), name), **of_api}
         given["api"] = _values(block, ApiConfig, _API_KEYS_OF_THE_PROXY, f"{name}.")
-        if given.get("always_keep") == MOST_CALLED:
-            given["always_keep"] = [MOST_CALLED]
         if (spent := _seconds(given["api"].pop("timeout", 0), f"{name}.timeout")) != 0:
             given["api"]["timeout"] = spent
         if isinstance(strategy := given.get("strategy"), str):

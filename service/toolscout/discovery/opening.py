@@ -1,6 +1,6 @@
 """A request whose tools are deferred, as it is first written for the model.
 
-The model sees the tools that are pinned, called most, or fit the conversation's first message, and
+The model sees the tools that are pinned or fit the conversation's first message, and
 a search tool. What earlier turns have found is in the history, and so is what fits the last message
 of a user: as the result of a search at its end, so that whatever is before it stays in the cached
 prompt.
@@ -70,9 +70,7 @@ class Opening:
         self.shown = Shown(offer, limit)
         self._needed = (*offer.endings(choice.must_call), *choice.names)
         self._catalog = offer.digest()
-        store, who = settings.store, (self.session, self.scope)
-        often = store.most_called(*who) if config.keeps_most_called else ()
-        self.shown.keep((*offer.matching(config.pins), *often, *visible))
+        self.shown.keep((*offer.matching(config.always_keep), *visible))
         if isinstance(self.provider, Native):
             self.shown.keep(self.provider.undeferred(offer))
         if self.first:

@@ -233,7 +233,7 @@ class Preparation:
     def _filtered(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
         config = self.config
         choice = provider.choice(request)
-        pins = {*offer.matching(config.pins), *choice.names} & {*offer.names}
+        pins = {*offer.matching(config.always_keep), *choice.names} & {*offer.names}
         filtered, deferred = local.filter_tools(
             provider.query(request),
             offer,
@@ -259,9 +259,6 @@ class Preparation:
 
     def _report_turn(self, stage: events.Stage, turn: Turn) -> None:
         called, is_over = [call.name for call in turn.calls], stage == "finished"
-        if is_over and self.config.keeps_most_called:
-            offered = [name for name in called if name in turn.offer.by_name]
-            self.store.count_calls(turn.scope, offered)
         if is_over and self.reporter is not None:
             self.reporter.observe(turn)
         if not self._is_observed:

@@ -8,7 +8,6 @@ keeps them apart, and what a conversation has found is stored with its messages 
 import json
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -45,22 +44,6 @@ MAX_RESPONSES = 10_000
 
 MAX_CATALOGS = 8
 """Catalogs whose fitting tools are remembered for one first message."""
-
-MAX_MOST_CALLED = 30
-"""Tools that are visible because they are called most: in a coding agent's logs that many are 88 %
-of all calls."""
-
-LEAST_CALLS, LEAST_SHARE = 2, 0.01
-"""Calls that such a tool has at least, and their share of all."""
-
-HALVED_AT = 10_000
-"""Calls at which all counts are halved, so that what is called now counts more."""
-
-MAX_COUNTED = 200
-"""Tools of a scope whose calls are counted; of more the half that is called most stays."""
-
-MAX_SCOPES = 1_000
-"""Scopes whose calls are counted."""
 
 ID_CHARS = 16
 
@@ -119,13 +102,11 @@ class Session(msgspec.Struct):
     """Names it has found, oldest first."""
     visible: dict[bytes, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Names of the tools that fitted its first message, by a digest of those that were offered."""
-    most_called: tuple[str, ...] | None = None
-    """Names of the tools that were called most when it began."""
     written: float = 0.0
 
     def measured(self) -> int:
         """Return its bytes in memory, about."""
-        names = chain(self.expanded, self.most_called or (), *self.visible.values())
+        names = chain(self.expanded, *self.visible.values())
         return SESSION_BYTES + sum(NAME_BYTES + len(name) for name in names)
 
 
@@ -145,7 +126,6 @@ class SessionStore:
         self._catalogs: Lru[bytes, bytes] = Lru(catalog_bytes)
         self._added: Lru[bytes, bytes] = Lru(MAX_ADDED_BYTES)
         self._responses: Lru[bytes, str] = Lru(MAX_RESPONSES)
-        self._calls: Lru[str, Counter[str]] = Lru(MAX_SCOPES)
 
     @property
     def size(self) -> int:
@@ -204,31 +184,6 @@ class SessionStore:
             found.visible[catalog] = tuple(map(_shared, names))
             if len(found.visible) > MAX_CATALOGS:
                 del found.visible[next(iter(found.visible))]
-
-    def count_calls(self, scope: str, names: Iterable[str]) -> None:
-        """Count calls of tools, apart from those of other scopes."""
-        with self._lock:
-            calls = self._calls.get(scope) or Counter()
-            calls.update(map(_shared, names))
-            if len(calls) > MAX_COUNTED:
-                calls = Counter(dict(calls.most_common(MAX_COUNTED // 2)))
-            if calls.total() >= HALVED_AT:
-                calls = Counter({name: count // 2 for name, count in calls.items() if count > 1})
-            self._calls.put(scope, calls)
-
-    def most_called(self, session: str, scope: str) -> tuple[str, ...]:
-        """Return the tools that a scope calls most; for a session, those when it began."""
-        with self._lock:
-            if (names := self._live(session).most_called) is not None:
-                return names
-            calls = self._calls.get(scope) or Counter()
-            least = max(LEAST_CALLS, LEAST_SHARE * calls.total())
-            often = calls.most_common(MAX_MOST_CALLED)
-        names = tuple(name for name, count in often if count >= least)
-        if session:
-            with self._writing(session) as found:
-                found.most_called = names
-        return names
 
     def session_of(self, response: str, scope: str = "") -> str:
         """Return the session of a response that the provider stores; empty if unknown."""

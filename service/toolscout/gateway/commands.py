@@ -57,7 +57,7 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     add("--strategy", metavar="NAME", help=about)
     add("--enabled", metavar="BOOL", help="false passes everything on")
     add("--provider", metavar="NAME", help="read, and not used")
-    about = "a tool, pattern or server:NAME that every model sees, or auto: those called most"
+    about = "a tool, pattern or server:NAME that every model sees"
     add("--always-keep", metavar="NAME", action="append", help=about)
     add("--max-search-results", metavar="COUNT", help="most tools that a search brings")
     add("--defer-above", metavar="COUNT", help="pass requests with at most this many tools on")
