@@ -4,7 +4,7 @@
     TOOLSCOUT_ENDPOINT=http://127.0.0.1:8080 python examples/langchain_agent.py "write to a@b.c"
 
 `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL` say which model. One of another provider
-takes `toolscout.integrations.langchain.ToolSelectionMiddleware` instead of the transport.
+takes `toolscout.integrations.langchain.ToolSearchMiddleware` instead of the transport.
 """
 
 import os

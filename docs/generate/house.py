@@ -110,7 +110,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_970,
+        4_968,
     ),
     "gateways": Product(
         "hosts and servers",

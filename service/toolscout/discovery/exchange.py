@@ -1,7 +1,7 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -185,14 +185,11 @@ class Exchange(msgspec.Struct):
         request = self.request
         headers = _without_framing(request.headers)
         headers["accept-encoding"] = "gzip, deflate"
-        content = encode(body)
         self.forwards += 1
         if self.forwards > 1 and _ONCE in headers:  # a provider would repeat its first answer
             headers[_ONCE] = f"{headers[_ONCE]}-{self.forwards}"
-        extensions = request.extensions
-        return httpx2.Request(
-            request.method, request.url, headers=headers, content=content, extensions=extensions
-        )
+        about: Any = {"headers": headers, "content": encode(body), "extensions": request.extensions}
+        return httpx2.Request(request.method, request.url, **about)
 
 
 def provider_of(request: httpx2.Request) -> ProviderName | None:
@@ -334,8 +331,6 @@ def gateway_error(message: str) -> httpx2.Response:
     return httpx2.Response(HTTPStatus.BAD_GATEWAY, json={"type": "error", "error": kind})
 
 
-def _without_framing(headers: Mapping[str, Any]) -> httpx2.Headers:
-    kept = httpx2.Headers(headers)
-    for name in _FRAMING:
-        kept.pop(name, None)
-    return kept
+def _without_framing(headers: httpx2.Headers) -> httpx2.Headers:
+    kept = [(name, text) for name, text in headers.multi_items() if name not in _FRAMING]
+    return httpx2.Headers(kept)

@@ -72,15 +72,13 @@ class Flow(Preparation):
                 return request
             if isinstance(begun, Turn):
                 is_first = self.config.strategy == "hybrid-first" or not begun.can_search
-                if is_first and (begun.first is None or self._asks_again(begun)):
+                always = self.config.ask_every_turn
+                if is_first and (begun.first is None or (always and begun.asks_again)):
                     await self._show_fitting(begun)
                 if (unsearched := begun.unsearched) is not None:
                     return unsearched
                 self._observe("deferred", begun)
         return begun
-
-    def _asks_again(self, turn: Turn) -> bool:
-        return self.config.ask_every_turn and turn.asks_again
 
     async def _show_fitting(self, turn: Turn) -> None:
         """Show the few tools that fit what the user asks, so that no search is needed."""

@@ -1,72 +1,144 @@
-"""Tool selection as a middleware of LangChain agents.
+"""Tool search as a middleware of LangChain agents.
 
-    selection = ToolSelectionMiddleware(Selector("http://127.0.0.1:8080"), always_keep=["ask_user"])
-    agent = create_agent(model, tools, middleware=[selection])
+    search = ToolSearchMiddleware(Selector("http://127.0.0.1:8080"), always_keep=["ask_user"])
+    agent = create_agent(model, tools, middleware=[search])
 
-Unlike a transport it works with every model of LangChain. The tools are chosen for what the user
-has said and the tools that were called; the model cannot search for others.
+Unlike a transport it works with every model of LangChain.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool
 
-from toolscout.client import Selector
-from toolscout.client.call import latest, sendable
+from toolscout.client import Reason, Selection, Selector
 from toolscout.client.offer import Offer
+from toolscout.common.lru import Lru
+from toolscout.discovery.config import SEARCH_TOOL_NAME
+from toolscout.discovery.local import asks_for_something
+from toolscout.discovery.providers.native import MARK, MAX_REFERENCE_CHARS, REFERENCE, loads_tools
+from toolscout.discovery.providers.provider import QUERY_SCHEMA
+from toolscout.discovery.shown import DESCRIPTION, description, result_text
+
+MAX_MESSAGES = 10_000
+"""Messages whose tools are remembered."""
+
+_OPEN_CHOICES = (None, "auto", "any", "none", "required")
+"""Choices that name no tool; one that is named has to stay."""
 
 
-class ToolSelectionMiddleware(AgentMiddleware):
-    """Shows the model the tools that fit the conversation, or all if nobody can say.
+class ToolSearchMiddleware(AgentMiddleware):
+    """Shows the model the tools that fit what the user says, and lets it search for the others.
+
+    A Claude that loads tools itself gets all of them, and those that do not fit the first message
+    are deferred: its prompt stays cached. For any other model, what fits a later message or was
+    found by a search stands behind the tools before it.
 
     Args:
-        selector: asks the service; its timeout is the most that a call of the model waits.
-        top_k: most tools to show; an agent with no more is not asked about.
-        always_keep: names that stay visible, within `top_k`. Tools that end a run, such as those
-            that hand over to another agent, stay besides.
+        selector: asks the service. Without an answer the model sees every tool.
+        top_k: most tools that fit, and that a search finds; an agent with no more searches nothing.
+        always_keep: names that are visible from the start.
     """
 
     def __init__(
-        self, selector: Selector, *, top_k: int = 10, always_keep: Collection[str] = ()
+        self, selector: Selector, *, top_k: int = 5, always_keep: Collection[str] = ()
     ) -> None:
         super().__init__()
-        self._selector = selector
-        self._top_k = top_k
+        self._selector, self._top_k = selector, top_k
         self._always_keep = frozenset(always_keep)
+        self._fitting: Lru[tuple[str, bytes], Sequence[str]] = Lru(MAX_MESSAGES)
+        about = {"name": SEARCH_TOOL_NAME, "description": DESCRIPTION}
+        self.tools = [StructuredTool(**about, args_schema=QUERY_SCHEMA, func=lambda **_: "")]
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        """Call the model with fewer tools."""
-        return handler(self._narrowed(request))
+        """Call the model with the search, and with fewer tools or with deferred ones."""
+        return handler(self._deferred(request))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Do the same without blocking the event loop."""
-        return await handler(await asyncio.to_thread(self._narrowed, request))
+        return await handler(await asyncio.to_thread(self._deferred, request))
 
-    def _narrowed(self, request: Any) -> Any:
-        # A choice of another kind may name a tool, which then has to stay.
-        is_open = request.tool_choice in (None, "auto", "any", "none", "required")
-        if len(request.tools) <= self._top_k or not is_open:
-            return request
-        messages = _asked(request.messages)
-        question = next((m["content"] for m in reversed(messages) if "content" in m), "")
-        selection = self._selector.select(
-            question, request.tools, self._top_k, self._always_keep, fields={"messages": messages}
-        )
-        offer = Offer(request.tools)
-        names = offer.endings(request.tool_choice in ("any", "required"))
-        ending = [offer.by_name[name] for name in names if name not in selection.names]
-        return request.override(tools=[*selection.tools, *ending])
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Answer a search; run any other call."""
+        is_search = request.tool_call["name"] == SEARCH_TOOL_NAME
+        return self._answered(request) if is_search else handler(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Do the same without blocking the event loop."""
+        if request.tool_call["name"] == SEARCH_TOOL_NAME:
+            return await asyncio.to_thread(self._answered, request)
+        return await handler(request)
+
+    def _deferred(self, request: Any) -> Any:
+        offer = Offer(_others(request.tools))
+        if len(offer.names) <= self._top_k or request.tool_choice not in _OPEN_CHOICES:
+            return request.override(tools=[*offer.everything])
+        ending = offer.endings(request.tool_choice in ("any", "required"))
+        said = [message for message in request.messages if message.type == "human"]
+        first = {*self._fitting_to(said[:1], offer), *self._always_keep, *ending}
+        later = {name: tool for name, tool in offer.by_name.items() if name not in first}
+        search = self.tools[0].model_copy(update={"description": description(offer.names)})
+        hidden = {*map(id, later.values())}
+        is_claude = type(request.model).__name__ == "ChatAnthropic"
+        if is_claude and loads_tools("anthropic", request.model.model):
+            messages = [_referring(message, later) for message in request.messages]
+            tools = [_marked(one) if id(one) in hidden else one for one in offer.everything]
+            return request.override(tools=[search, *tools], messages=messages)
+        shown = [tool for tool in offer.everything if id(tool) not in hidden]
+        found = dict.fromkeys(self._fitting_to(request.messages, offer))
+        known = [later[name] for name in found if name in later]
+        return request.override(tools=[search, *shown, *known])
+
+    def _fitting_to(self, messages: Sequence[Any], offer: Offer) -> Iterator[str]:
+        """Yield what fits the messages of the user, and what searches between them have found."""
+        for message in messages:
+            yield from _found_by(message)
+            if message.type != "human" or not asks_for_something(message.text):
+                continue
+            key = message.text, offer.digest()
+            if (names := self._fitting.get(key)) is None:
+                selection, names = self._find(message.text, offer)
+                if not selection.fell_open or not names:  # after an outage it is asked again
+                    self._fitting.put(key, names)
+            yield from names
+
+    def _answered(self, request: Any) -> ToolMessage:
+        offer, call = Offer(_others(request.runtime.tools)), request.tool_call
+        selection, names = self._find(str(call["args"].get("query") or ""), offer)
+        told = result_text(selection, names, len(names), offer)
+        return ToolMessage(told, name=call["name"], tool_call_id=call["id"], artifact=[*names])
+
+    def _find(self, query: str, offer: Any) -> tuple[Selection[Any], Sequence[str]]:
+        """Ask, and say what to show: nothing where nothing fits, and without an answer all."""
+        selection: Selection[Any] = self._selector.select(query, offer, self._top_k)
+        if selection.reason in (Reason.EMPTY_SELECTION, Reason.EMPTY_QUERY):
+            return selection, ()
+        return selection, offer.names if selection.fell_open else selection.names
 
 
-def _asked(messages: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return what the user said and which tools were called, as a search reads both."""
-    asked: list[dict[str, Any]] = []
-    for message in messages:
-        if message.type == "human" and message.text:
-            asked.append({"role": "user", "content": sendable(message.text)})
-        elif message.type == "ai":
-            calls = [{"function": {"name": sendable(call["name"])}} for call in message.tool_calls]
-            asked.append({"role": "assistant", "tool_calls": calls})
-    return latest(asked)
+def _others(tools: Iterable[Any]) -> list[Any]:
+    """Return the tools beside the search."""
+    return [tool for tool in tools if getattr(tool, "name", None) != SEARCH_TOOL_NAME]
+
+
+def _found_by(message: Any) -> Sequence[str]:
+    """Return the names that a search has found, if a message is the result of one."""
+    is_result = message.type == "tool" and message.name == SEARCH_TOOL_NAME
+    return message.artifact or () if is_result else ()
+
+
+def _referring(message: Any, deferred: Collection[str]) -> Any:
+    """Return the result of a search as one that loads the deferred tools it has found."""
+    names = [name for name in _found_by(message) if name in deferred]
+    loaded = [{"type": REFERENCE, "tool_name": n} for n in names if len(n) <= MAX_REFERENCE_CHARS]
+    return message.model_copy(update={"content": loaded}) if loaded else message
+
+
+def _marked(tool: Any) -> Any:
+    """Return a tool as one that is loaded later, if a reference may have its name."""
+    if not isinstance(tool, BaseTool) or len(tool.name) > MAX_REFERENCE_CHARS:
+        return tool
+    return tool.model_copy(update={"extras": {**(tool.extras or {}), MARK: True}})

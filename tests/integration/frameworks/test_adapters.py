@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.client.upstream import peer
+from tests.client.upstream import Exchange, peer
 from tests.integration.frameworks.environment import AGENTS, HOW, ask, run, settings, strict_model
 from tests.support import Process
 from tests.turns.model import NATIVE_SEARCH, ScriptedModel, results
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 NOBODY = "http://127.0.0.1:9"
 SELECTING = [
-    *(("langchain_agent", [how], "openai") for how in ("plain", "stream", "blocking")),
+    *(("langchain_agent", ["gpt-4.1", how], "openai") for how in ("plain", "stream", "blocking")),
     *(
         ("agents_sdk", [form, how], "openai-responses")
         for form in ("provider", "model")
@@ -33,7 +33,7 @@ def test_the_model_sees_the_tools_that_fit(agent, form, interface, server: Proce
     first, second = model.seen(BY_NAME[interface])
     assert first == second
     assert {"send_email", "spin_7"} <= set(first)
-    assert len(first) <= 4
+    assert len(first) <= 6
 
 
 @pytest.mark.parametrize(("agent", "form", "interface"), SELECTING)
@@ -41,7 +41,36 @@ def test_without_a_service_the_model_sees_every_tool(agent, form, interface):
     with strict_model() as (model, upstream):
         said = ask(agent, *form, upstream=upstream, service=NOBODY)
     assert said["called"] == ["send_email"]
-    assert [len(names) for names in model.seen(BY_NAME[interface])] == [40, 40]
+    own = agent == "langchain_agent"  # its search
+    assert [len(names) for names in model.seen(BY_NAME[interface])] == [40 + own, 40 + own]
+
+
+MODELS = [
+    ("gpt-4.1", "openai", "plain"),
+    ("gpt-4.1", "openai", "blocking"),
+    ("claude-3-7", "anthropic", "stream"),
+    ("claude-sonnet-4-5", "anthropic", "plain"),
+    ("claude-sonnet-4-5", "anthropic", "stream"),
+    ("claude-sonnet-4-5", "anthropic", "blocking"),
+]
+
+
+@pytest.mark.parametrize(("name", "interface", "how"), MODELS)
+def test_a_langchain_agent_searches_for_what_its_first_message_did_not_bring(name, interface, how):
+    def service(exchange: Exchange) -> None:
+        is_search = exchange.json["pattern"] == "send an email to somebody"
+        exchange.select("send_email" if is_search else "spin_3")
+
+    with peer(service) as found, strict_model() as (model, upstream):
+        said = ask("langchain_agent", name, how, upstream=upstream, service=found.url)
+    assert said["called"] == ["send_email"]
+    assert "sent to a@b.example" in said["answer"]
+    first, second, third = model.seen(BY_NAME[interface])
+    assert sorted(first) == ["gateway_search_tools", "spin_3", "spin_7"]
+    assert second == third == [*first, "send_email"]
+    if name == "claude-sonnet-4-5":  # the prompt that is cached stays
+        assert len({json.dumps(request["tools"]) for request in model.requests}) == 1
+        assert len(model.requests[0]["tools"]) == 41
 
 
 def test_what_forces_or_searches_a_tool_itself_is_left_alone():
@@ -49,21 +78,17 @@ def test_what_forces_or_searches_a_tool_itself_is_left_alone():
         env = settings("http://127.0.0.1:9", service.url)
         shown = json.loads(run(AGENTS / "choices.py", env=env).splitlines()[-1])
     assert shown == {
-        "langchain": ["spin_3", "web_search", "transfer_to_billing"],
+        "langchain": ["gateway_search_tools", "spin_3", "transfer_to_billing", "web_search"],
         "langchain, forced": 42,
         "agents": ["spin_3", "transfer_to_billing", "web_search"],
         "agents, forced": 42,
         "agents, own search": 43,
     }
-    assert len(service.requests) == 2
-    conversations = [request.json["messages"] for request in service.requests]
-    assert conversations == [
-        [
-            {"role": "user", "content": "spin it"},
-            {"role": "assistant", "tool_calls": [{"function": {"name": "spin_1"}}]},
-            {"role": "user", "content": "the third"},
-        ],
-        [{"role": "user", "content": "spin it"}, {"type": "function_call", "name": "spin_1"}],
+    of_langchain, (of_agents,) = service.requests[:-1], service.requests[-1:]
+    assert [request.json["pattern"] for request in of_langchain] == ["spin it", "the third"]
+    assert of_agents.json["messages"] == [
+        {"role": "user", "content": "spin it"},
+        {"type": "function_call", "name": "spin_1"},
     ]
 
 

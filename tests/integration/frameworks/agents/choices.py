@@ -13,7 +13,7 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 
 from toolscout.client import AsyncSelector, Selector
-from toolscout.integrations.langchain import ToolSelectionMiddleware
+from toolscout.integrations.langchain import ToolSearchMiddleware
 from toolscout.integrations.openai_agents import SelectingModel
 
 SPUN = {"id": "1", "name": "spin_1", "args": {}}
@@ -58,7 +58,7 @@ def of_langchain(choice: Any) -> list[Any]:
     model = ChatOpenAI(model="gpt-4.1")
     request = ModelRequest(model=model, messages=said, tools=tools, tool_choice=choice)
     with Selector(URL) as selector:
-        return ToolSelectionMiddleware(selector).wrap_model_call(request, lambda r: r.tools)
+        return ToolSearchMiddleware(selector).wrap_model_call(request, lambda r: r.tools)
 
 
 def names(tools: list[Any]) -> list[str]:

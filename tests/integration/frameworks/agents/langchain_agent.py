@@ -1,4 +1,4 @@
-"""A LangChain agent whose middleware selects its tools: python langchain_agent.py HOW QUESTION."""
+"""A LangChain agent with a middleware: python langchain_agent.py MODEL HOW QUESTION."""
 
 import asyncio
 import os
@@ -6,18 +6,21 @@ import sys
 
 from catalog import FUNCTIONS, finish
 from langchain.agents import create_agent
+from langchain_anthropic import ChatAnthropic
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 
 from toolscout.client import Selector
-from toolscout.integrations.langchain import ToolSelectionMiddleware
+from toolscout.integrations.langchain import ToolSearchMiddleware
+
+MODELS = {"gpt-4.1": ChatOpenAI, "claude-sonnet-4-5": ChatAnthropic, "claude-3-7": ChatAnthropic}
 
 
-async def main(how: str, question: str) -> None:
+async def main(name: str, how: str, question: str) -> None:
     selector = Selector(os.environ["TOOLSCOUT_ENDPOINT"])
-    chosen = ToolSelectionMiddleware(selector, top_k=4, always_keep=["spin_7"])
-    model = ChatOpenAI(model="gpt-4.1")
-    agent = create_agent(model, [tool(f) for f in FUNCTIONS], middleware=[chosen])
+    search = ToolSearchMiddleware(selector, top_k=4, always_keep=["spin_7"])
+    model = MODELS[name](model=name)
+    agent = create_agent(model, [tool(f) for f in FUNCTIONS], middleware=[search])
     asked = {"messages": [{"role": "user", "content": question}]}
     if how == "blocking":
         finish(agent.invoke(asked)["messages"][-1].text)
