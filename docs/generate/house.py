@@ -122,7 +122,7 @@ PRODUCTS = {
         "questions, logs, flags",
         ("evaluation", "cli", "beginning", "searching", "tool_files", "terminal"),
         ("core", "service", "client", "turns", "gateways"),
-        1_453,
+        1_488,
     ),
 }
 """Each room belongs to one of them."""

@@ -171,3 +171,34 @@ def test_descriptions_that_quote_what_users_say_are_told(tmp_path: Path, capsys:
     assert "1 quote what users say, and are found by it: move_page" in capsys.readouterr().out
     lint(tmp_path, TOOLS)
     assert 'Use when the user says "…"' in capsys.readouterr().out
+
+
+def test_findings_are_written_for_the_lines_of_their_file(tmp_path, capsys):
+    path = tmp_path / "tools.json"
+    tools = [tool("look, up", "Look a buyer up by name"), tool("look_up", "say 100%")]
+    path.write_text(json.dumps(tools, indent=1))
+    assert main(["lint", "--annotate", "--ignore", "says-nothing", "--tools", str(path)]) == 1
+    refused, alike = capsys.readouterr().out.splitlines()
+    assert refused.startswith(f"::error file={path},line=3,title=refused::look, up: its name has")
+    assert alike.startswith(f"::warning file={path},line=3,title=same-name::look, up, look_up: ")
+
+
+def test_the_line_of_an_operation_is_found_in_yaml(tmp_path, capsys):
+    path = tmp_path / "openapi.yaml"
+    lines = ["openapi: 3.0.3", "paths:", "  /users:", "    get:", "      operationId: users"]
+    path.write_text("\n".join(lines))
+    assert main(["lint", "--annotate", "--tools", str(path)]) == 1
+    assert f"file={path},line=5,title=says-nothing" in capsys.readouterr().out
+
+
+def test_several_files_are_judged_one_by_one(tmp_path, capsys):
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text(json.dumps([tool("find_customer", "Look a buyer up by name or city")]))
+    bad.write_text(json.dumps([tool("find_customer", "")]))
+    assert main(["lint", "--tools", str(good), str(bad)]) == 1
+    told = capsys.readouterr().out
+    assert f"{good}: 1 tools, 0 findings" in told
+    assert f"{bad}: 1 tools, 1 findings" in told
+    assert main(["lint", "--json", "--tools", str(good), str(bad)]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {name: len(each) for name, each in found.items()} == {str(good): 0, str(bad): 1}

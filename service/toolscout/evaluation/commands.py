@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +20,9 @@ from toolscout.settings import RANKERS
 from toolscout.terminal import as_json, positive
 from toolscout.tool_files.reading import STDIN
 
+if TYPE_CHECKING:
+    from toolscout.evaluation.lint import Finding
+
 FEEDBACK = "/v1/tool-discovery/feedback"
 
 REPORTED_AT_ONCE = min(MAX_EVENTS, 200)
@@ -31,9 +34,11 @@ PROGRESS_S = 1.0
 
 
 def _add_asking(parser: argparse.ArgumentParser, *, counted: bool = True) -> None:
-    """Add the flags of what is asked, and whom; `counted` ones say how much is shown."""
+    """Add the flags of whom is asked; `counted` ones say of which tools, and how much is shown."""
     add = parser.add_argument
-    add("--tools", type=Path, required=True, metavar="FILE", help="JSON file, any provider's shape")
+    if counted:
+        add("--tools", type=Path, required=True, metavar="FILE",
+            help="JSON file, any provider's shape")  # fmt: skip
     add("--url", metavar="URL", help="ask the service there, so another build or other settings;"
         " its key is in TOOLSCOUT_API_KEY")  # fmt: skip
     add("--ranker", choices=RANKERS, default="auto", help="which ranker answers the questions")
@@ -159,32 +164,48 @@ def progress_of(total: int) -> Callable[[int], None]:
 def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout lint`."""
     add = parser.add_argument
+    add("--tools", type=Path, required=True, nargs="+", metavar="FILE",
+        help="JSON file, any provider's shape; several are judged one by one")  # fmt: skip
     _add_asking(parser, counted=False)
+    add("--annotate", action="store_true", help="print what GitHub shows beside the lines")
     _add_questions(parser)
     add("--ignore", action="append", metavar="KIND", default=[],
         help="leave out a kind of finding; may be given several times")  # fmt: skip
 
 
 def lint(parsed: argparse.Namespace) -> int:
-    """Print what is wrong with a file of tools; returns 0, or 1 if there is anything.
+    """Print what is wrong with files of tools; returns 0, or 1 if there is anything.
 
     Raises:
         ConfigurationError: there is no such kind to ignore, or the service refuses.
         ToolscoutError: a file has no tools or no questions.
         OSError: a file cannot be read.
     """
-    from toolscout.evaluation.lint import KINDS, as_text, findings
-    from toolscout.tool_files.reading import read_file
+    from toolscout.evaluation.lint import KINDS
 
     if unknown := set(parsed.ignore) - set(KINDS):
         kinds = ", ".join(KINDS)
         raise ConfigurationError(f"--ignore: no such kind {unknown.pop()!r}; there are {kinds}")
-    tools = read_file(parsed.tools)
+    found = {str(path): _lint(parsed, path) for path in dict.fromkeys(parsed.tools)}
+    if parsed.json:
+        print(as_json(found if len(found) > 1 else next(iter(found.values()))))  # noqa: T201
+    return 1 if any(found.values()) else 0
+
+
+def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":
+    """Return what is wrong with a file, and print it unless all of it is to be JSON."""
+    from toolscout.evaluation.lint import as_annotations, as_text, findings
+    from toolscout.tool_files.reading import read_file
+
+    tools = read_file(path)
     questions = _questions(parsed, tools) if parsed.questions else []
     ask = asking(parsed, tools) if questions else None
     found = [each for each in findings(tools, questions, ask) if each.kind not in parsed.ignore]
-    print(as_json(found) if parsed.json else as_text(found, tools))  # noqa: T201
-    return 1 if found else 0
+    if parsed.annotate and found:
+        print(as_annotations(found, path))  # noqa: T201
+    elif not parsed.annotate and not parsed.json:
+        print(f"{path}: {as_text(found, tools)}")  # noqa: T201
+    return found
 
 
 def add_learn_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,8 +1,10 @@
 """Find tools that a selector, or a model, can hardly tell apart, find or call."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -15,6 +17,7 @@ from toolscout.evaluation.questions import Question
 from toolscout.index.prerequisites import needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.text.tokens import spoken_name, words
+from toolscout.tool_files.reading import STDIN
 from toolscout.tools.documents import description_of, quoted_requests, read_tool
 from toolscout.tools.refused import as_line, refused_by, sent_schema
 
@@ -208,3 +211,30 @@ def _about_quotes(quoting: Sequence[str]) -> str:
 def _names(names: Sequence[str]) -> str:
     rest = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def as_annotations(found: Sequence[Finding], path: Path) -> str:
+    """Return the findings as commands by which GitHub shows them beside the lines of a file.
+
+    A finding stands where its first tool is named; a refused tool is an error.
+    """
+    lines = [] if path == STDIN else path.read_text("utf-8", "replace").splitlines()
+    written = []
+    for each in found:
+        level = "error" if each.kind == "refused" else "warning"
+        where = f"file={_escaped(str(path))},line={_line_of(each.tools[0], lines)}"
+        text = f"{_names(each.tools)}: {each.detail}; {each.suggestion}"
+        written.append(f"::{level} {where},title={each.kind}::{_escaped(text, in_text=True)}")
+    return "\n".join(written)
+
+
+def _line_of(name: str, lines: Sequence[str]) -> int:
+    """Return the number of the line that names a tool; 1 where none does."""
+    named = re.compile(rf"""(?:name|operationId)["']?\s*:\s*["']?{re.escape(name)}(?![\w.-])""")
+    return next((number for number, line in enumerate(lines, 1) if named.search(line)), 1)
+
+
+def _escaped(text: str, *, in_text: bool = False) -> str:
+    for character in "%\r\n" if in_text else "%\r\n:,":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
