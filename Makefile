@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs dist release-check clean
+.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs site dist release-check clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml $(LOCKS)/build.txt $(LOCKS)/server.txt
 
 $(VENV)/.tested: $(STAMP)
 	@echo "Installing what the tests need into $(VENV); this takes a minute or two, once."
-	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test]'
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,site]'
 	@touch $@
 
 $(VENV)/.benched: $(STAMP)
@@ -76,7 +76,7 @@ attacks: $(VENV)/.tested ## replay attacks: stalls, memory, a second tenant (TOO
 
 $(VENV)/.loaded: $(VENV)/.tested
 	@echo "Installing what the integration tests need into $(VENV); this takes a minute or two, once."
-	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,load]'
+	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,site,load]'
 	@touch $@
 
 test-integration: $(VENV)/.loaded ## tests that need minutes or real peers, but for those of test-nightly
@@ -207,6 +207,10 @@ openapi: $(STAMP) ## write openapi.yaml anew
 
 docs: $(STAMP) ## write the reference pages in docs/ anew
 	$(BIN)/python -m docs.generate
+
+site: $(VENV)/.tested ## build the documentation site in build/site; set SITE_URL to its address
+	$(BIN)/python -m docs.generate.site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 dist: $(VENV)/.tested sbom ## build a release in dist/: wheel, source, sbom.cdx.json and SHA256SUMS
 	rm -f $(DIST)/*.whl $(DIST)/*.tar.gz
