@@ -17,8 +17,11 @@ ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "build" / "pages"
 CONFIGURATION = ROOT / "mkdocs.yml"
 
-ICON = "service/toolscout/playground/static/icon.svg"
-STYLE = "docs/stylesheets/extra.css"
+THEME = (
+    "docs/stylesheets/extra.css",
+    "docs/scripts/reachable.js",
+    "service/toolscout/playground/static/icon.svg",
+)
 
 FENCE = re.compile(r"^```.*?^```", re.S | re.M)
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
@@ -34,7 +37,7 @@ SHORTEST_SUMMARY = 50
 def gather() -> None:
     """Copy README.md, docs/ and all that they lead to, and write llms.txt."""
     shutil.rmtree(PAGES, ignore_errors=True)
-    waiting = {"README.md", ICON, STYLE}
+    waiting = {"README.md", *THEME}
     waiting |= {str(file.relative_to(ROOT)) for file in (ROOT / "docs").rglob("*.md")}
     done: set[str] = set()
     while waiting - done:

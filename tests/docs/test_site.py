@@ -1,9 +1,6 @@
 """The documentation site builds, holds together and asks no other host."""
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from docs.generate import site
+from tests.built_site import build
 
 LOADING = {"script": "src", "img": "src", "source": "src", "iframe": "src", "use": "href"}
 ROOT = Path(__file__).parents[2]
@@ -41,14 +39,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site as `make site` does, in another folder."""
-    folder = tmp_path_factory.mktemp("site")
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    site.gather()
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
-    done = subprocess.run(build, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    return folder
+    return build(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,61 @@
+"""The documentation site in a browser: for anybody, on any screen, from one host."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+from tests.built_site import build
+
+pytestmark = pytest.mark.integration
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Log nothing."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = build(tmp_path_factory.mktemp("site"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("page", ["", "docs/client/", "docs/api/"])
+def test_a_page_is_for_anybody_and_asks_no_other_host(
+    browser: Browser, site: str, page: str, width: int, scheme: str
+):
+    size = {"width": width, "height": 800}
+    context = browser.new_context(color_scheme=scheme, viewport=size)
+    tab = context.new_page()
+    asked: list[str] = []
+    tab.on("request", lambda each: asked.append(each.url))
+    tab.goto(site + page, wait_until="networkidle")
+    assert [url for url in asked if not url.startswith(site)] == []
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    violations = Axe().run(tab).response["violations"]
+    assert [(each["id"], [n["html"] for n in each["nodes"]][:3]) for each in violations] == []
+    slate = tab.locator("body").get_attribute("data-md-color-scheme") == "slate"
+    assert slate == (scheme == "dark")
+    context.close()
+
+
+def test_a_word_is_searched_for_and_the_colours_are_switched(browser: Browser, site: str):
+    tab = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
+    tab.goto(site)
+    tab.get_by_title("Switch to dark colours").click()
+    expect(tab.locator("body")).to_have_attribute("data-md-color-scheme", "slate")
+    tab.get_by_role("textbox", name="Search").fill("circuit_open")
+    tab.locator(".md-search-result__item").first.get_by_role("link").first.click()
+    expect(tab).to_have_url(re.compile(r"/docs/client/\?h="))
+    tab.close()
