@@ -208,9 +208,9 @@ openapi: $(STAMP) ## write openapi.yaml anew
 docs: $(STAMP) ## write the reference pages in docs/ anew
 	$(BIN)/python -m docs.generate
 
-site: $(VENV)/.tested ## build the documentation site in build/site; set SITE_URL to its address
+site: $(VENV)/.tested ## build the documentation site in build/site; SITE_URL is its address, with / at the end
 	$(BIN)/python -m docs.generate.site
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 dist: $(VENV)/.tested sbom ## build a release in dist/: wheel, source, sbom.cdx.json and SHA256SUMS
 	rm -f $(DIST)/*.whl $(DIST)/*.tar.gz

@@ -4,10 +4,11 @@ They keep their places, so that links hold on the site as they do beside the cod
 """
 
 import argparse
+import os
 import posixpath
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +52,15 @@ def gather() -> None:
             waiting |= set(links(path, text))
         else:
             shutil.copyfile(ROOT / path, target)
-    (PAGES / "llms.txt").write_text(llms(navigation()), "utf-8")
+    (PAGES / "llms.txt").write_text(llms(), "utf-8")
 
 
 def page(path: str) -> str:
     """Return a page as the site has it; a folder without one gets a list of its files."""
     file = ROOT / path
-    if not file.exists():
-        files = sorted(each for each in file.parent.rglob("*") if each.is_file())
-        names = [str(each.relative_to(file.parent)) for each in files if "cache" not in str(each)]
+    if file.name == "README.md" and not file.exists():
+        files = sorted(each.relative_to(file.parent) for each in file.parent.rglob("*.*"))
+        names = [str(each) for each in files if "__pycache__" not in each.parts]
         return "\n".join([f"# {file.parent.name}", "", *(f"- [{name}]({name})" for name in names)])
     text = file.read_text("utf-8")
 
@@ -92,22 +93,23 @@ def listed(entries: Any) -> Iterator[tuple[str, str]]:
                 yield from listed(below)
 
 
-def llms(nav: Iterable[dict[str, Any]]) -> str:
+def llms() -> str:
     """Return llms.txt, the site's index for language models, by the form of llmstxt.org."""
+    root = os.environ.get("SITE_URL", "")
     parts = [f"# Toolscout\n\n> {summary('README.md')}"]
-    for entry in nav:
+    for entry in navigation():
         for heading, below in entry.items():
-            lines = [
-                f"- [{title}]({address(path)}): {summary(path)}" for title, path in listed(below)
-            ]
-            parts.append("\n".join([f"## {heading}", "", *lines]))
+            lines = [f"## {heading}", ""]
+            for title, path in listed(below):
+                lines.append(f"- [{title}]({root + address(path) or './'}): {summary(path)}")
+            parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 
 def address(path: str) -> str:
     """Return where a page is below the site's root."""
     folder = path.removesuffix(".md").removesuffix("README")
-    return f"{folder.rstrip('/')}/" if folder else "./"
+    return f"{folder.rstrip('/')}/" if folder else ""
 
 
 def summary(path: str) -> str:

@@ -31,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("page", ["", "docs/client/", "docs/api/"])
+@pytest.mark.parametrize("page", ["", "docs/tutorials/http/", "docs/api/"])
 def test_a_page_is_for_anybody_and_asks_no_other_host(
     browser: Browser, site: str, page: str, width: int, scheme: str
 ):
