@@ -6,22 +6,24 @@ from typing import Any
 
 import msgspec
 
-from docs.generate.notes import WRITTEN, joined, notes, table
+from docs.generate.notes import WRITTEN, joined, notes
 from docs.generate.schemas import fields_of, kind_of
 from toolscout.contract.bounds import BOUNDS
 from toolscout.server.http.problems import CODES
 from toolscout.server.openapi.document import document
 
 METHODS = ("get", "put", "post", "patch", "delete")
-ANSWERS = ("GatewayAnswer", "SearchAnswer", "Match", "Reason")
+ANSWERS = ("SearchAnswer", "GatewayAnswer", "Match", "Reason")
 """Shapes of a search's answer, which come after those of its request."""
 
-ANYWHERE = {
-    *("bad_request", "unauthorized", "forbidden", "method_not_allowed", "body_timeout"),
-    *("misdirected", "rate_limited", "headers_too_large", "internal_error", "overloaded"),
-    *("store_unavailable", "draining"),
-}
-"""Errors that every call can give."""
+BASES = ("SearchRequest", "SearchAnswer")
+"""Shapes whose fields others share; there only the names are repeated."""
+
+OFF = "Answers 404 with `learning_days = 0`."
+"""What the page tells once."""
+
+TAGS = ("If-Match", "If-None-Match")
+"""Headers whose meaning the page tells once."""
 
 _LINK = re.compile(r"\[([A-Z]\w+)\]\(#\w+\)")
 
@@ -29,21 +31,23 @@ _LINK = re.compile(r"\[([A-Z]\w+)\]\(#\w+\)")
 def page() -> str:
     """Return the whole page."""
     texts = notes("introductions")
-    parts = [WRITTEN, "# API", texts["api"], "## Calls", _anywhere()]
-    for path, method, operation in operations():
-        parts += _call(path, method, operation)
+    calls = "\n".join(_call(*one) for one in operations())
+    parts = [WRITTEN, "# API", texts["api"], "## Calls", texts["calls"], calls]
     shown = list(dict.fromkeys(_shapes()))
     parts += ["## Shapes", texts["shapes"]]
     for name in shown:
         schema = document()["components"]["schemas"][name]
-        parts += [f"### {name}", schema.get("description", ""), _fields(name, schema)]
-    rows = [(bound.what, f"{bound.limit:,}", bound.where) for bound in BOUNDS]
-    parts += ["## Bounds", texts["bounds"], table(("what", "at most", "where"), rows)]
-    errors = [
-        (f"`{code}`", str(kind.status), kind.title, kind.help) for code, kind in CODES.items()
-    ]
-    parts += ["## Errors", texts["errors"], table(("code", "status", "", ""), errors)]
+        parts += [f"### {name}", _first(schema.get("description", "")), _fields(name, schema)]
+    bounds = [f"- {bound.what}: {bound.limit:,} ({bound.where})" for bound in BOUNDS]
+    parts += ["## Bounds", texts["bounds"], "\n".join(bounds)]
+    errors = [f"- `{code}` ({kind.status}): {kind.help}" for code, kind in CODES.items()]
+    parts += ["## Errors", texts["errors"], "\n".join(errors)]
     return _LINK.sub(lambda link: link[0] if link[1] in shown else f"`{link[1]}`", joined(parts))
+
+
+def _first(text: str) -> str:
+    """Return the first paragraph."""
+    return text.partition("\n\n")[0].strip()
 
 
 def _shapes() -> Iterator[str]:
@@ -73,11 +77,6 @@ def _names(schema: Any) -> list[str]:
     return list(dict.fromkeys(re.findall(r'"#/components/schemas/(\w+)"', written)))
 
 
-def _anywhere() -> str:
-    listed = ", ".join(f"`{code}`" for code in CODES if code in ANYWHERE)
-    return f"Any call can give these [errors](#errors): {listed}. Others are listed with each."
-
-
 def operations() -> list[tuple[str, str, dict[str, Any]]]:
     """Path, method and description of every call; parameters of the path stand with each."""
     found = []
@@ -90,67 +89,56 @@ def operations() -> list[tuple[str, str, dict[str, Any]]]:
     return found
 
 
-def _call(path: str, method: str, operation: dict[str, Any]) -> list[str]:
-    summary, more = operation["summary"], operation.get("description", "")
-    lines = [f"{summary}. {more}".strip()]
-    parameters = [
-        f"`{one['name']}` ({kind_of(one['schema'])}): {one.get('description', '')}"
-        for one in operation["parameters"]
-        if one["in"] != "path"
-    ]
-    if parameters:
-        lines.append(f"Parameters: {'; '.join(parameters)}.")
+def _call(path: str, method: str, operation: dict[str, Any]) -> str:
+    """Return a line: the scope that the call needs, what it does, takes and answers."""
+    more, _, scope = operation.get("description", "").partition("Scope of the key: ")
+    takes = [_parameter(one) for one in operation["parameters"] if one["in"] != "path"]
     contents = operation.get("requestBody", {}).get("content", {}).values()
-    lines += [f"Takes {kind_of(content['schema'])}." for content in contents]
-    statuses = operation["responses"].items()
-    lines += [f"{status}: {_answer(given)}." for status, given in statuses if "$ref" not in given]
-    errors = [f"`{code}`" for status, _ in statuses for code in _codes(status, path, operation)]
-    if errors:
-        lines.append(f"Errors: {', '.join(errors)}.")
-    return [f"### {method.upper()} {path}", " ".join(lines)]
+    takes += [kind_of(content["schema"]) for content in contents]
+    answers = [
+        f"{status}{_answer(given)}"
+        for status, given in operation["responses"].items()
+        if "$ref" not in given
+    ]
+    said = f"{operation['summary']}. {_first(more.replace(OFF, ''))}".strip()
+    parts = [said, f"Takes {'; '.join(takes)}." if takes else "", f"Answers {', '.join(answers)}."]
+    needs = f" ({scope.strip(' .')})" if scope else ""
+    return f"- `{method.upper()} {path}`{needs}: {' '.join(filter(None, parts))}"
+
+
+def _parameter(described: dict[str, Any]) -> str:
+    name = f"`{described['name']}`"
+    if described["name"] in TAGS:
+        return name
+    return f"{name}: {described.get('description', '')}"
 
 
 def _answer(response: dict[str, Any]) -> str:
     kinds = [kind_of(content["schema"]) for content in response.get("content", {}).values()]
-    said: str = response["description"]
-    if kinds:
-        said = " or ".join(kinds) if said == "The answer" else said.rstrip(".")
-    return said
-
-
-def _codes(status: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
-    """Yield the errors of a status that this call can give."""
-    names = _names(operation.get("requestBody", {}))
-    fields = {
-        field
-        for name in names
-        for field in document()["components"]["schemas"][name].get("properties", {})
-    }
-    can_give = {
-        **dict.fromkeys(
-            ("invalid_json", "unsupported_media_type", "payload_too_large"), bool(names)
-        ),
-        "too_many_tools": not fields.isdisjoint({"tools", "upsert"}),
-        "empty_pattern": not fields.isdisjoint({"pattern", "patterns"}),
-        "catalog_unknown": "catalog" in fields or "{id}" in path,
-        "not_found": "{tool}" in path or operation["tags"] == ["learning"],
-        "bad_cursor": any(one["name"] == "cursor" for one in operation["parameters"]),
-    }
-    for code, kind in CODES.items():
-        if str(kind.status) == status and code not in ANYWHERE and can_give.get(code, True):
-            yield code
+    return f" {' or '.join(kinds)}" if kinds and response["description"] == "The answer" else ""
 
 
 def _fields(name: str, schema: dict[str, Any]) -> str:
-    rows, searched = [], document()["components"]["schemas"]["SearchRequest"]["properties"]
-    is_search = name != "SearchRequest" and {"ranker", "explain"} <= set(
-        schema.get("properties", ())
-    )
-    for field, kind, needed in fields_of(schema):
-        meaning = schema["properties"][field]["description"]
-        if not (is_search and field in searched):
-            rows.append((f"`{field}`", kind, "required" if needed else "", meaning))
-    if not rows:
-        return kind_of(schema)
-    more = "\n\nAnd the other fields of [SearchRequest](#searchrequest)." if is_search else ""
-    return table(("field", "type", "", ""), rows) + more
+    """Return the fields one a line; those that another shape has the same are only named."""
+    fields, (base, shared) = schema.get("properties", {}), _shared(name, schema)
+    lines = [
+        f"- `{field}` ({kind}{', required' * needed}): {fields[field]['description']}"
+        for field, kind, needed in fields_of(schema)
+        if field not in shared
+    ]
+    parts = ["\n".join(lines)] if lines else []
+    if shared:
+        names = ", ".join(f"`{field}`" for field in shared)
+        parts.append(f"As in [{base}](#{base.lower()}): {names}.")
+    return "\n\n".join(parts) or kind_of(schema)
+
+
+def _shared(name: str, schema: dict[str, Any]) -> tuple[str, list[str]]:
+    """Return the shape that has most of the same fields, and these fields."""
+    own, found = schema.get("properties", {}), ("", list[str]())
+    for base in BASES:
+        theirs = document()["components"]["schemas"][base]["properties"]
+        same = [field for field, described in own.items() if theirs.get(field) == described]
+        if base != name and len(same) > len(found[1]):
+            found = (base, same)
+    return found

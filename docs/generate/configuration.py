@@ -11,14 +11,15 @@ _KINDS = {bool: "on or off", int: "whole number", float: "number", str: "text"}
 
 def page() -> str:
     """Return the whole page."""
-    rows = [(f"[`{s.name}`](#{s.name})", _shown(s.default), s.help) for s in SETTINGS]
+    rows = [(_linked(s.name), _shown(s.default), _values(s), s.help) for s in SETTINGS]
+    noted = notes("settings")
     return joined(
         [
             WRITTEN,
             "# Configuration",
             notes("introductions")["configuration"],
-            table(("setting", "default", ""), rows),
-            *(_section(setting) for setting in SETTINGS),
+            table(("setting", "default", "values", ""), rows),
+            *(f"## `{s.name}`\n\n{noted[s.name]}" for s in SETTINGS if s.name in noted),
         ]
     )
 
@@ -36,27 +37,16 @@ def _assigned(setting: Setting) -> str:
     return f"{setting.name} = {value}"
 
 
-def _section(setting: Setting) -> str:
-    flag = "none: every process list would show it" if setting.secret else f"`{setting.flag}`"
-    rows = [
-        ("flag", flag),
-        ("environment", f"`{setting.env}`, or a file that `{setting.env}_FILE` names"),
-        ("TOML", f"`{setting.name}`"),
-        ("default", _shown(setting.default)),
-        ("values", _values(setting)),
-    ]
-    help_ = f"{setting.help[0].upper()}{setting.help[1:]}."
-    parts = [f"## `{setting.name}`", help_, table(("", ""), rows)]
-    return "\n\n".join([*parts, *filter(None, [notes("settings").get(setting.name)])])
+def _linked(name: str) -> str:
+    return f"[`{name}`](#{name})" if name in notes("settings") else f"`{name}`"
 
 
 def _values(setting: Setting) -> str:
     if setting.choices:
         return ", ".join(f"`{choice}`" for choice in setting.choices)
-    kind = _KINDS[setting.kind]
     if setting.low is None or setting.high is None:
-        return kind
-    return f"{kind}, {_number(setting.low)} to {_number(setting.high)}"
+        return _KINDS[setting.kind]
+    return f"{_number(setting.low)} to {_number(setting.high)}"
 
 
 def _number(value: float) -> str:

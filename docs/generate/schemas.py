@@ -1,6 +1,9 @@
-"""JSON schemas in words."""
+"""JSON schemas in words, without the sizes of lists, which the table of bounds has."""
 
 from typing import Any
+
+LARGE = 1_000_000_000
+"""The bound of a number that is meant to have none."""
 
 
 def kind_of(schema: dict[str, Any]) -> str:
@@ -32,9 +35,7 @@ def fields_of(schema: dict[str, Any]) -> list[tuple[str, str, bool]]:
 def _simple(schema: dict[str, Any]) -> str:
     kind = str(schema.get("type"))
     if kind == "array":
-        items = kind_of(schema["items"]) if schema.get("items") else "anything"
-        bounds = _bounds(schema.get("minItems"), schema.get("maxItems"))
-        return f"list of {items}" + (f"; {bounds} of them" if bounds else "")
+        return f"list of {kind_of(schema['items']) if schema.get('items') else 'anything'}"
     if kind == "object":
         inner = schema.get("additionalProperties")
         return f"object of {kind_of(inner)}" if isinstance(inner, dict) and inner else "object"
@@ -50,6 +51,7 @@ def _simple(schema: dict[str, Any]) -> str:
 
 
 def _bounds(low: float | None, high: float | None) -> str:
+    high = None if high == LARGE else high
     if low is None:
         return "" if high is None else f"at most {high:,}"
     return f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
