@@ -192,26 +192,7 @@ def arrows(inside: str = "") -> dict[str, set[str]]:
 def page() -> str:
     """Write `docs/architecture.md`."""
     text = TEMPLATE.read_text("utf-8")
-    return (
-        text.replace("{picture}", picture())
-        .replace("{sizes}", sizes())
-        .replace("{products}", products())
-    )
-
-
-def sizes() -> str:
-    """Write a table of the rooms with their files and lines of code, in hundreds."""
-    counted: dict[str, list[int]] = {}
-    for name, path in modules().items():
-        counted.setdefault(room(name) if name else "", []).append(lines_of_code(path))
-    rows = ["| room | files | lines of code |", "|---|--:|--:|"]
-    rows += [
-        f"| `{name}` | {len(counts)} | {_hundreds(sum(counts))} |"
-        for name, counts in sorted(counted.items())
-        if name not in ("", "__main__")
-    ]
-    every = [count for counts in counted.values() for count in counts]
-    return "\n".join([*rows, f"| **all** | {len(every)} | {_hundreds(sum(every))} |"])
+    return text.replace("{picture}", picture()).replace("{products}", products())
 
 
 def products() -> str:

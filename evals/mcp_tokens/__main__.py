@@ -64,7 +64,8 @@ def main() -> int:
         text = asyncio.run(table(parsed.servers.absolute(), Path(work)))
     print(text)
     if parsed.docs:
-        docs.write(parsed.docs, "mcp-tokens", text)
+        total, _, times = text.split("\n\n")
+        docs.write(parsed.docs, "mcp-tokens", f"{total}\n\n{times}")
     return 0
 
 
