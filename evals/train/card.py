@@ -39,8 +39,7 @@ nDCG@5 / recall@5 with the whole development sets (every query), none of them tr
 
 {table}
 
-BM25 is `evals/train/lexical.py`; the hybrid is a weighted sum of max-normalised BM25 and min-max
-cosine. The share of BM25 was chosen on these same sets.
+BM25 is `evals/train/lexical.py`; its share in the hybrid was chosen on these same sets.
 
 ## Training
 
@@ -88,23 +87,13 @@ Differences of the average of the first four sets in nDCG@5, seed noise about 0.
 _ABLATIONS = """\
 | learnt token weights | +.012 |
 | pairs from tools' own texts (catalog) beside judged queries | +.010 |
-| stage 2 learning rate 2e-3 → 4e-3 | +.005 |
-| temperature .05 → .07 | ±0 alone, +.003 fused |
 | leaving out Gorilla's interchangeable models as judged queries | +.003 |
 | leaving out any other training set | −.006 to −.014 |
 | properties as a separate vector | +.017 to +.022 |
 | best sentence of the query | +.014, fused +.012 |
-| descriptions cut at 250 characters instead of 400 | +.004 |
 | dropping `<placeholders>` from queries | +.026, nearly all on azure-mcp-2026 |
-| 384 dimensions | +.004, fused ±0; over 10 MB |
-| 2,159 whole words added to the vocabulary | ±0 |
-| teacher's scores as soft labels (KL) | −.005, fused −.008 |
-| batches of near neighbours as harder negatives | ±0 |
-| token dropout (10–15 %) | ±0 to −.005 |
 | asked-mcp as a fifth of the batches | ±0; on asked-mcp itself +.04, and R@5 +.06 |
 | averaging the tables of four runs | +.001 to +.003, by how lucky the one run was |
-| composed tool vectors in training | ±0 |
-| 1,200 steps of stage 2; temperature .1 | −.014; −.012 |
 """
 
 
@@ -129,9 +118,15 @@ def card(
         stage_1=STAGE_1_STEPS,
         stage_2=STAGE_2_STEPS,
         runs=runs,
-        table=results_table(rows),
+        table=results_table([row for row in rows if _is_shown(row[0])]),
         ablations=_ABLATIONS.strip(),
     )
+
+
+def _is_shown(title: str) -> bool:
+    """Whether a ranker is in the card: alone, or with everything that helps it."""
+    helps = [", composed" in title, " + " in title]
+    return not any(helps) or (all(helps) and not title.startswith("plain"))
 
 
 def results_table(rows: list[tuple[str, Scores]]) -> str:
