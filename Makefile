@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost openapi docs site dist release-check clean
+.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -201,6 +201,9 @@ mcp-tokens: $(VENV)/.tested ## the tables in docs/mcp.md: twelve tasks over nine
 
 prompt-cost: $(VENV)/.tested ## what a conversation costs by the way tools are shown; the table in docs/client.md (TOOLSCOUT_DATA)
 	$(BIN)/python -m evals.prompt_cost --docs docs/client.md $(addprefix --litellm ,$(wildcard .venv-litellm/bin/litellm))
+
+conformance: $(VENV)/.tested ## ask this engine what users elsewhere have found selectors to get wrong
+	$(BIN)/python -m evals.conformance --engine
 
 openapi: $(STAMP) ## write openapi.yaml anew
 	$(BIN)/toolscout openapi > openapi.yaml

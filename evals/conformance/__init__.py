@@ -1,0 +1,1 @@
+"""Cases that any selector of tools should get right."""
