@@ -10,15 +10,12 @@ WORKDIR /src
 COPY deploy/locks ./locks
 # A pip configuration (an index of your own, its certificate) can come as a build secret; it is
 # in no layer: docker build --secret id=pip,src=pip.conf .
-# What serving never imports (fake data for tests, a downloader, colours, test suites) is left out;
-# an extra that needs some of it brings it back.
+# The lock leaves out what serving never imports; test suites go below.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     python3 -m venv /opt/build \
     && /opt/build/bin/pip install --no-cache-dir --require-hashes -r locks/build.txt \
     && python3 -m venv /opt/toolscout \
-    && /opt/toolscout/bin/pip install --no-cache-dir --require-hashes -r locks/server.txt \
-    && /opt/toolscout/bin/pip uninstall --yes faker hf-xet jinja2 litestar-htmx markdown-it-py \
-        markupsafe mdurl polyfactory pygments python-dotenv rich rich-click websockets \
+    && /opt/toolscout/bin/pip install --no-cache-dir --require-hashes --no-deps -r locks/server.txt \
     && (IFS=,; for extra in $EXTRAS; do \
         test "$extra" = server \
         || /opt/toolscout/bin/pip install --no-cache-dir --require-hashes -r "locks/$extra.txt" \

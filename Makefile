@@ -15,7 +15,7 @@ LOCKED_EXTRAS := server redis postgres mcp otel trust
 $(STAMP): pyproject.toml $(LOCKS)/build.txt $(LOCKS)/server.txt
 	@echo "Installing the service into $(VENV); this takes a minute or two, once."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install $(PIP_FLAGS) --require-hashes -r $(LOCKS)/build.txt -r $(LOCKS)/server.txt
+	$(BIN)/pip install $(PIP_FLAGS) --require-hashes --no-deps -r $(LOCKS)/build.txt -r $(LOCKS)/server.txt
 	$(BIN)/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e '.[server]'
 	@touch $@
 
@@ -113,6 +113,11 @@ $(VENV)/.locking:
 	$(VENV)/locking/bin/pip install $(PIP_FLAGS) 'uv>=0.9,<1'
 	@touch $@
 
+# What packages ask for and serving never imports: data for tests, a downloader, colours. A lock without
+# them is installed with --no-deps.
+NOT_SHIPPED := faker hf-xet jinja2 litestar-htmx markdown-it-py markupsafe mdurl polyfactory pygments \
+  python-dotenv rich rich-click websockets
+
 # All extras are resolved together first, so that any of their locks can be installed beside another.
 COMPILE = $(VENV)/locking/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
   --generate-hashes --no-annotate --custom-compile-command 'make lock'
@@ -121,13 +126,14 @@ lock: $(VENV)/.locking ## choose the newest packages for make serve and the imag
 	  | $(COMPILE) - --output-file $(LOCKS)/build.txt
 	$(COMPILE) $(LOCKED_EXTRAS:%=--extra %) pyproject.toml --output-file $(VENV)/all.txt
 	for extra in $(LOCKED_EXTRAS); do \
-	  $(COMPILE) --constraint $(VENV)/all.txt --extra $$extra pyproject.toml --output-file $(LOCKS)/$$extra.txt || exit; \
+	  $(COMPILE) --constraint $(VENV)/all.txt --extra $$extra pyproject.toml --output-file $(LOCKS)/$$extra.txt \
+	    $$(test $$extra != server || printf -- '--no-emit-package %s ' $(NOT_SHIPPED)) || exit; \
 	done
 
 # What a server install consists of, apart from what developers have.
 $(VENV)/.shipped: pyproject.toml $(LOCKS)/server.txt $(LOCKS)/redis.txt $(LOCKS)/trust.txt
 	$(PYTHON) -m venv $(VENV)/shipped
-	$(VENV)/shipped/bin/pip install $(PIP_FLAGS) --require-hashes -r $(LOCKS)/server.txt -r $(LOCKS)/redis.txt
+	$(VENV)/shipped/bin/pip install $(PIP_FLAGS) --require-hashes --no-deps -r $(LOCKS)/server.txt -r $(LOCKS)/redis.txt
 	$(VENV)/shipped/bin/pip install $(PIP_FLAGS) --no-deps .
 	$(VENV)/shipped/bin/pip uninstall --quiet --yes pip setuptools
 	$(PYTHON) -m venv $(VENV)/trust

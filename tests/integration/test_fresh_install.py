@@ -99,7 +99,7 @@ def test_the_mcp_install_serves_the_gateway(wheel: Path, tmp_path: Path):
 def test_the_engine_install_ranks_without_a_server(wheel: Path, tmp_path: Path):
     python = installed(tmp_path, f"{wheel}[engine]")
     packages = listed(python)
-    for unused in ("litestar", "uvicorn", "swagger", "prometheus", "fastmcp"):
+    for unused in ("litestar", "uvicorn", "prometheus", "fastmcp"):
         assert unused not in packages
     program = """
 from toolscout import Engine

@@ -1,7 +1,7 @@
 """Pages that need no network: the OpenAPI browser, the errors, the playground, and for models.
 
-The browser at `/docs` is Swagger UI from the installed package. `/docs/errors` is made from the
-table of error codes; the `type` of each problem links to it.
+The browser at `/docs` reads `/openapi.json`. `/docs/errors` is made from the table of error codes;
+the `type` of each problem links to it.
 """
 
 import re
@@ -28,9 +28,7 @@ _ERRORS_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:;
 _FILES = {
     "/llms.txt": (__package__, "llms.txt", b"text/plain; charset=utf-8", ""),
     "/docs": (__package__, "docs.html", HTML, _POLICY),
-    "/docs/start.js": (__package__, "start.js", JAVASCRIPT, ""),
-    "/docs/swagger-ui.css": ("swagger_ui", "static/swagger-ui.css", b"text/css; charset=utf-8", ""),
-    "/docs/swagger-ui-bundle.js": ("swagger_ui", "static/swagger-ui-bundle.js", JAVASCRIPT, ""),
+    "/docs/docs.js": (__package__, "docs.js", JAVASCRIPT, ""),
 }
 """Files by path: package, file, media type and content security policy."""
 
