@@ -1,4 +1,4 @@
-"""docs/cli.md: each command with an example and a table of its flags, from the parser."""
+"""docs/cli.md: each command with an example and a list of its flags, from the parser."""
 
 import argparse
 
@@ -51,9 +51,8 @@ def _section(name: str, command: argparse.ArgumentParser) -> list[str]:
     parts = [f"## `toolscout {name}`", str(command.description), f"```sh\n{example.strip()}\n```"]
     parts.append(notes("commands").get(name, ""))
     if takes_settings(command):
-        parts.append("Every setting is a flag too: see [configuration.md](configuration.md).")
-    rows = [f"| {written(action)} | {_about(action)} |" for action in flags(command)]
-    return [*parts, "\n".join(["| | |", "|---|---|", *rows])] if rows else parts
+        parts.append("Every [setting](configuration.md) is a flag too.")
+    return [*parts, "\n".join(f"- {written(one)}: {_about(one)}" for one in flags(command))]
 
 
 def _about(action: argparse.Action) -> str:
@@ -64,4 +63,4 @@ def _about(action: argparse.Action) -> str:
         about += " (required)"
     elif action.default not in (None, False, [], argparse.SUPPRESS):
         about += f" (`{action.default}`)"
-    return about.replace("|", "\\|")
+    return about

@@ -40,17 +40,21 @@ def main() -> int:
 
 
 def summary(rows: Sequence[Sequence[str]]) -> str:
-    """Return the table of the documentation: how many cases each caller gets through."""
-    titles = list(CASES)
-    cells = [["caller", "lines a user writes", "cases", titles[-1]], ["---"] * 4]
-    for caller, lines, *results, seen in rows:
-        passed = str(results.count("yes"))
-        others = [
+    """Return the table of the documentation: callers that get through the same cases together."""
+    titles, groups = list(CASES), dict[tuple[str, str], list[Sequence[str]]]()
+    for row in rows:
+        passed = [str(row[2:-1].count("yes"))]
+        passed += [
             title if result == "–" else f"{title}: {result}"
-            for title, result in zip(titles, results, strict=False)
+            for title, result in zip(titles, row[2:-1], strict=False)
             if result != "yes"
         ]
-        cells.append([caller, lines, ", not ".join([passed, *others]), seen])
+        groups.setdefault((row[1], ", not ".join(passed)), []).append(row)
+    cells = [["lines a user writes", "cases", titles[-1], "callers"], ["---"] * 4]
+    for (lines, cases), members in groups.items():
+        sizes = sorted((row[-1] for row in members), key=lambda size: float(size.split()[0]))
+        seen = " to ".join(dict.fromkeys((sizes[0], sizes[-1])))
+        cells.append([lines, cases, seen, "; ".join(row[0] for row in members)])
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
