@@ -122,7 +122,7 @@ def _fields(name: str, schema: dict[str, Any]) -> str:
     """Return the fields one a line; those that another shape has the same are only named."""
     fields, (base, shared) = schema.get("properties", {}), _shared(name, schema)
     lines = [
-        f"- `{field}` ({kind}{', required' * needed}): {fields[field]['description']}"
+        f"- `{field}`{_bracket(kind, needed)}: {fields[field]['description']}"
         for field, kind, needed in fields_of(schema)
         if field not in shared
     ]
@@ -131,6 +131,12 @@ def _fields(name: str, schema: dict[str, Any]) -> str:
         names = ", ".join(f"`{field}`" for field in shared)
         parts.append(f"As in [{base}](#{base.lower()}): {names}.")
     return "\n\n".join(parts) or kind_of(schema)
+
+
+def _bracket(kind: str, needed: bool) -> str:
+    """Return what a field may be in brackets; a text that may be absent needs none."""
+    parts = [*([kind] if kind != "text" else []), *(["required"] if needed else [])]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _shared(name: str, schema: dict[str, Any]) -> tuple[str, list[str]]:

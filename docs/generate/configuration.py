@@ -2,23 +2,22 @@
 
 import json
 
-from docs.generate.notes import WRITTEN, joined, notes, table
+from docs.generate.notes import WRITTEN, joined, notes
 from toolscout.settings import MIB, SETTINGS, Setting
 
 _HEAD = "Every setting with its default; for `toolscout serve --config`. Written by `make docs`."
-_KINDS = {bool: "on or off", int: "whole number", float: "number", str: "text"}
 
 
 def page() -> str:
     """Return the whole page."""
-    rows = [(_linked(s.name), _shown(s.default), _values(s), s.help) for s in SETTINGS]
+    lines = [f"- {_linked(s.name)} ({_shown(s.default)}{_values(s)}): {s.help}" for s in SETTINGS]
     noted = notes("settings")
     return joined(
         [
             WRITTEN,
             "# Configuration",
             notes("introductions")["configuration"],
-            table(("setting", "default", "values", ""), rows),
+            "\n".join(lines),
             *(f"## `{s.name}`\n\n{noted[s.name]}" for s in SETTINGS if s.name in noted),
         ]
     )
@@ -42,11 +41,12 @@ def _linked(name: str) -> str:
 
 
 def _values(setting: Setting) -> str:
+    """Return what a setting may be, behind its default; empty for a text, and for on or off."""
     if setting.choices:
-        return ", ".join(f"`{choice}`" for choice in setting.choices)
+        return "; " + ", ".join(f"`{choice}`" for choice in setting.choices)
     if setting.low is None or setting.high is None:
-        return _KINDS[setting.kind]
-    return f"{_number(setting.low)} to {_number(setting.high)}"
+        return ""
+    return f"; {_number(setting.low)} to {_number(setting.high)}"
 
 
 def _number(value: float) -> str:

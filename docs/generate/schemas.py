@@ -41,8 +41,8 @@ def _simple(schema: dict[str, Any]) -> str:
         return f"object of {kind_of(inner)}" if isinstance(inner, dict) and inner else "object"
     if kind == "string":
         form = "time" if schema.get("format") == "date-time" else "text"
-        bounds = _bounds(None, schema.get("maxLength"))
-        return form + (f", {bounds} characters" if bounds else "")
+        longest = schema.get("maxLength")
+        return form + (f" of {longest:,} characters" if longest else "")
     words = {"integer": "whole number", "number": "number", "boolean": "boolean", "null": "null"}
     above = schema.get("exclusiveMinimum")
     parts = [words.get(kind, "anything"), f"above {above}" if above is not None else ""]

@@ -120,44 +120,11 @@ def blocks(board: Board) -> dict[str, str]:
     plain = sets(rows)
     crowds = [n for n in sets(rows, crowds=True) if n.endswith(tuple(f"@{s}" for s in SIZES))]
     return {
-        "sets": _about(rows),
         "recall": _matrix(rows, plain, "R@5", board.get("published", {})),
         "measures": _means(rows, plain, SHOWN),
         "crowds": _matrix(rows, crowds, "R@5"),
-        "requests": _requests(rows),
         "absent": _absent(rows),
     }
-
-
-def _about(rows: Sequence[Row]) -> str:
-    """Return the sets but those of the pool, which the page tells of."""
-    cells = []
-    for name in dict.fromkeys(row["set"] for row in rows if not data.is_crowd(row["set"])):
-        row = next((r for r in rows if r["set"] == name and "values" in r), None)
-        if row:
-            asked = f"{row['sample']:,}"
-            if row["sample"] < row["all_questions"]:
-                asked += f" of {row['all_questions']:,}"
-            cells.append([name, f"{row['tools']:,}", asked, str(row["impossible"])])
-    return table(("set", "tools", "questions asked", "impossible ones"), cells, markdown=True)
-
-
-def _requests(rows: Sequence[Row]) -> str:
-    """Return what is found of requests that bring their own tools, and refused where none fits."""
-    few = sets(rows, requests=True)
-    of = {(row["selector"], row["set"]): row for row in rows}
-    asked = [
-        (name, column)
-        for name in few
-        for column in ("R@1", "refused")
-        if any(value(row, column) is not None for row in rows if row["set"] == name)
-    ]
-    cells = [
-        [name, *(cell(c, value(of.get((name, one), {}), c)) for one, c in asked)]
-        for name in selectors(rows)
-    ]
-    head = [f"{name}: {TITLES.get(column, column)}" for name, column in asked]
-    return table(("selector", *head), cells, markdown=True)
 
 
 def _matrix(
