@@ -90,7 +90,14 @@ def overview(text: str) -> str:
         for row in curves
         if row[1] != f"{WRONG[1]:.0%}"
     ]
-    first = [[*row[:2], *(cell.partition(",")[0] for cell in row[2::3])] for row in drifts]
+    (_, _, *after), *rows = [
+        [*row[:2], *(cell.partition(",")[0] for cell in row[2::3])] for row in drifts
+    ]
+    titles = [f"{how}: {step}" for how in ("not reported", "fails") for step in after]
+    first = [["set", *titles]]
+    first += [
+        [row[0], *row[2:], *more[2:]] for row, more in zip(rows[::2], rows[1::2], strict=True)
+    ]
     tables = ((header, rows) for header, *rows in (steps, first))
     return "\n\n".join(reporting.table(*one, markdown=True) for one in tables)
 

@@ -52,7 +52,21 @@ def _section(name: str, command: argparse.ArgumentParser) -> list[str]:
     parts.append(notes("commands").get(name, ""))
     if takes_settings(command):
         parts.append("Every [setting](configuration.md) is a flag too.")
-    return [*parts, "\n".join(f"- {written(one)}: {_about(one)}" for one in flags(command))]
+    own = [one for one in flags(command) if not _is_setting(one)]
+    lines = [f"- {written(one)}: {_about(one)}" for one in own]
+    shared = ", ".join(written(one) for one in flags(command) if _is_setting(one))
+    lines += [f"- {shared}: as the [settings](configuration.md) of these names"] if shared else []
+    return [*parts, "\n".join(lines)]
+
+
+def _is_setting(action: argparse.Action) -> bool:
+    """Whether a flag means what the setting of its name means."""
+    help_of = {setting.flag: setting.help for setting in SETTINGS}
+    return any(
+        str(action.help).startswith(help_of[flag])
+        for flag in action.option_strings
+        if flag in help_of
+    )
 
 
 def _about(action: argparse.Action) -> str:

@@ -1,4 +1,4 @@
-"""docs/metrics.md: a heading per metric, from the objects that count."""
+"""docs/metrics.md: a line per metric, from the objects that count."""
 
 from typing import Any
 
@@ -13,17 +13,13 @@ from toolscout.server.observe.metrics import Metrics
 def page() -> str:
     """Return the whole page."""
     texts = notes("introductions")
+    service = [_section(metric) for metric in families(Metrics())]
+    service += [_described(*shown) for shown in process_metrics()]
+    client = [_section(one) for one in families(PrometheusMetrics(CollectorRegistry()))]
     return joined(
         [
-            WRITTEN,
-            "# Metrics",
-            texts["metrics"],
-            "## Of the service",
-            *(_section(metric) for metric in families(Metrics())),
-            *(_described(*shown) for shown in process_metrics()),
-            "## Of the client",
-            texts["client_metrics"],
-            *(_section(metric) for metric in families(PrometheusMetrics(CollectorRegistry()))),
+            *(WRITTEN, "# Metrics", texts["metrics"], "## Of the service", "\n".join(service)),
+            *("## Of the client", texts["client_metrics"], "\n".join(client)),
         ]
     )
 
@@ -53,6 +49,5 @@ def _section(metric: MetricWrapperBase) -> str:
 
 
 def _described(name: str, text: str, kind: str) -> str:
-    note = notes("metrics").get(name, "")
-    said = f"{text.rstrip('.')}. A {kind}."
-    return "\n\n".join(filter(None, [f"### `{name}`", said, note]))
+    note = notes("metrics").get(name, "").replace("\n", " ")
+    return f"- `{name}` ({kind}): {text.rstrip('.')}. {note}".rstrip()
