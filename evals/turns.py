@@ -85,7 +85,6 @@ def overview(text: str) -> str:
         [
             *row[:2],
             *(cell.rpartition(" / ")[0] or cell for cell in (row[2], row[4], row[6])),
-            row[7],
         ]
         for row in curves
         if row[1] != f"{WRONG[1]:.0%}"
