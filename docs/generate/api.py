@@ -19,8 +19,8 @@ ANSWERS = ("SearchAnswer", "GatewayAnswer", "Match", "Reason")
 BASES = ("SearchRequest", "SearchAnswer")
 """Shapes whose fields others share; there only the names are repeated."""
 
-OFF = "Answers 404 with `learning_days = 0`."
-"""What the page tells once."""
+TOLD = re.compile(r"Answers 404 with `learning_days = 0`\.|`If-Match`[^.]* honoured \(412\)\.")
+"""What the page tells once, of all calls."""
 
 TAGS = ("If-Match", "If-None-Match")
 """Headers whose meaning the page tells once."""
@@ -37,7 +37,8 @@ def page() -> str:
     parts += ["## Shapes", texts["shapes"]]
     for name in shown:
         schema = document()["components"]["schemas"][name]
-        parts += [f"### {name}", _first(schema.get("description", "")), _fields(name, schema)]
+        about = "" if name in _bodies() else _first(schema.get("description", ""))
+        parts += [f"### {name}", about, _fields(name, schema)]
     bounds = [f"- {bound.what}: {bound.limit:,} ({bound.where})" for bound in BOUNDS]
     parts += ["## Bounds", texts["bounds"], "\n".join(bounds)]
     errors = [f"- `{code}` ({kind.status}): {kind.help}" for code, kind in CODES.items()]
@@ -52,16 +53,20 @@ def _first(text: str) -> str:
 
 def _shapes() -> Iterator[str]:
     """Yield the shapes on the page: those of a search, those of bodies, and of their fields."""
-    taken = [
+    yield from _made_of("SearchRequest", set())
+    yield from ANSWERS
+    for name in _bodies():
+        yield from _made_of(name, set())
+
+
+def _bodies() -> list[str]:
+    """Return the shapes of bodies, whose calls say what they are for."""
+    return [
         name
         for _, _, operation in operations()
         for content in operation.get("requestBody", {}).get("content", {}).values()
         for name in _names(content["schema"])
     ]
-    yield from _made_of("SearchRequest", set())
-    yield from ANSWERS
-    for name in taken:
-        yield from _made_of(name, set())
 
 
 def _made_of(name: str, seen: set[str]) -> Iterator[str]:
@@ -100,7 +105,7 @@ def _call(path: str, method: str, operation: dict[str, Any]) -> str:
         for status, given in operation["responses"].items()
         if "$ref" not in given
     ]
-    said = f"{operation['summary']}. {_first(more.replace(OFF, ''))}".strip()
+    said = f"{operation['summary']}. {_first(TOLD.sub('', more))}".strip()
     parts = [said, f"Takes {'; '.join(takes)}." if takes else "", f"Answers {', '.join(answers)}."]
     needs = f" ({scope.strip(' .')})" if scope else ""
     return f"- `{method.upper()} {path}`{needs}: {' '.join(filter(None, parts))}"

@@ -85,8 +85,16 @@ def main() -> int:
     text = table(tools, parsed.litellm, parsed.cached_price)
     print(text)
     if parsed.docs:
-        docs.write(parsed.docs, "prompt-cost", text)
+        docs.write(parsed.docs, "prompt-cost", distinct(text))
     return 0
+
+
+def distinct(text: str) -> str:
+    """Leave out rows whose figures are those of an earlier row."""
+    rows: dict[str, str] = {}
+    for line in text.splitlines():
+        rows.setdefault(line.partition(" | ")[2] or line, line)
+    return "\n".join(rows.values())
 
 
 def samples() -> list[Any]:
