@@ -18,11 +18,12 @@ CEILINGS = {
     "docs/configuration.md": 1_600,
     "docs/speed.md": 1_600,
     "docs/board.md": 1_400,
+    "docs/evaluate.md": 1_200,
     "docs/troubleshooting.md": 1_200,
 }
 """Words of long pages at most."""
 
-OF_A_DECISION, OF_A_PAGE, OF_ALL = 300, 900, 56_000
+OF_A_DECISION, OF_A_PAGE, OF_ALL = 300, 900, 58_600
 """Words of a page of docs/decisions, of any other page, and of all pages together at most."""
 
 FOLDERS = (".github", "deploy", "docs", "evals", "examples", "loadtests", "service", "tests")
