@@ -1,12 +1,12 @@
-"""Write very many tools of a file into a catalog that PostgreSQL keeps tool by tool.
+"""Write tools into a catalog of a service: a list as a whole, or a file of very many one by one.
 
-A thousand at a time, so that it can be stopped and begun again: what is there already is not
-written anew.
+Those that PostgreSQL keeps tool by tool go a thousand at a time, so that it can be stopped and
+begun again: what is there already is not written anew.
 """
 
 import codecs
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,27 @@ from toolscout.errors import NOT_JSON, ConfigurationError
 from toolscout.searching import service_at
 
 AT_A_TIME = 1_000
-"""Tools of one request."""
+"""Tools of one request, and of one page of the catalog that is there already."""
+
+Tools = Mapping[str, Mapping[str, Any]]
+"""What a catalog has of each tool, by name, as far as it is compared."""
 
 
-def write_file(path: Path, catalog: str, url: str) -> int:
-    """Write the tools of a file, one in each line or as a JSON array; returns how many there are.
+def register(tools: Sequence[Any], catalog: str, url: str) -> str:
+    """Register a list of tools, and return what has changed, a line for each kind.
+
+    Raises:
+        ConfigurationError: the service cannot be reached, or refuses.
+    """
+    with service_at(url) as client:
+        before = _registered(client, catalog)
+        client.put(f"/v1/catalogs/{catalog}", json={"tools": tools}).raise_for_status()
+        after = _registered(client, catalog)
+    return "\n".join(_report(catalog, before, after))
+
+
+def write_file(path: Path, catalog: str, url: str) -> str:
+    """Write the tools of a file, one in each line or as a JSON array, and say how many there are.
 
     Progress goes to standard error.
 
@@ -43,7 +59,7 @@ def write_file(path: Path, catalog: str, url: str) -> int:
                 sys.stderr.write(f"{catalog}: {sent:,} tools written\n")
     except ConfigurationError as error:
         raise ConfigurationError(f"after {sent:,} tools: {error}") from None
-    return total
+    return f"{catalog}: {total:,} tools"
 
 
 def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]]) -> int:
@@ -75,3 +91,43 @@ def _tools(path: Path) -> Iterator[Any]:
         raise ConfigurationError(f"{path}: {error.strerror}") from None
     except NOT_JSON as error:
         raise ConfigurationError(f"{place}: not JSON: {error}") from None
+
+
+def _registered(client: httpx2.Client, catalog: str) -> Tools | None:
+    """Return the tools of a catalog; None if there is none of this name.
+
+    Raises:
+        httpx2.HTTPStatusError: the service refuses.
+    """
+    tools: dict[str, Mapping[str, Any]] = {}
+    query: dict[str, Any] = {"detail": "full", "page_size": AT_A_TIME}
+    while True:
+        response = client.get(f"/v1/catalogs/{catalog}/tools", params=query)
+        if response.status_code == httpx2.codes.NOT_FOUND:
+            return None
+        page = response.raise_for_status().json()
+        tools.update((tool["name"], _content(tool)) for tool in page["tools"])
+        if "next_cursor" not in page:
+            return tools
+        query["cursor"] = page["next_cursor"]
+
+
+def _content(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what belongs to a tool itself, not to how it was used."""
+    used = ("uses", "success_rate", "typical_duration_ms")
+    return {key: value for key, value in tool.items() if key not in used}
+
+
+def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable[str]:
+    old, new = before or {}, after or {}
+    yield f"{catalog}: {len(new)} tools"
+    changes = {
+        "added": [name for name in new if name not in old],
+        "removed": [name for name in old if name not in new],
+        "changed": [name for name in new if name in old and new[name] != old[name]],
+    }
+    for change, names in changes.items():
+        if names:
+            yield f"{change}: {', '.join(names)}"
+    if not any(changes.values()):
+        yield "nothing has changed"

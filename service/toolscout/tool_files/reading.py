@@ -3,6 +3,7 @@
 import codecs
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,30 @@ def read_file(path: Path) -> list[Tool]:
     if not tools:
         raise InvalidRequest(f"{shown}: there are no tools in it")
     return tools
+
+
+def operations_of(path: Path) -> list[dict[str, Any]] | None:
+    """Return the tools of an OpenAPI document; None for any other file.
+
+    Of a file with a tool in each line, the first line alone is read.
+
+    Raises:
+        ConfigurationError: it is YAML, and nothing here reads that.
+        InvalidJson: it is YAML that cannot be read.
+        OSError: it cannot be read.
+    """
+    if path.suffix.lower() in YAML:
+        content = _from_yaml(path.read_text("utf-8", "replace"), path)
+        return tools_of(content) if is_openapi(content) else None
+    with path.open("rb") as file:
+        first = file.readline().removeprefix(codecs.BOM_UTF8)
+        if not first.lstrip().startswith(b"{"):
+            return None
+        for text in (first, first + file.read()):
+            with suppress(*NOT_JSON):
+                content = msgspec.json.decode(text)
+                return tools_of(content) if is_openapi(content) else None
+    return None
 
 
 def _from_yaml(text: str, shown: object) -> Any:

@@ -71,3 +71,16 @@ def test_a_service_that_refuses_says_why(keyed: Process, run: Run):
     status, printed, wrong = run({"notes": stdio_server()}, keyed.url)
     assert (status, printed) == (2, "")
     assert wrong.endswith("refuses (401): give one of its keys in TOOLSCOUT_API_KEY\n")
+
+
+@pytest.mark.parametrize("name", ["api.yaml", "api.json", "minified.json"])
+def test_the_operations_of_a_document_become_a_catalog(server: Process, tmp_path, capsys, name):
+    about = {"operationId": "listPets", "summary": "List the pets of a shop"}
+    document = {"openapi": "3.0.3", "info": {}, "paths": {"/pets": {"get": about}}}
+    path = tmp_path / name
+    path.write_text(json.dumps(document, indent=None if name == "minified.json" else 1))
+    catalog = name.partition(".")[0] + name[-1]
+    arguments = ["import", "--tools", str(path), "--catalog", catalog, "--url", server.url]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == f"{catalog}: 1 tools\nadded: listPets\n"
+    assert server.names("which pets are there", catalog=catalog) == ["listPets"]

@@ -50,7 +50,8 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout import`."""
     _add_file(parser, "--mcp")
     add = parser.add_argument
-    about = "write very many tools, one in a line or a JSON array, one by one into PostgreSQL"
+    about = "write very many tools, one in a line or a JSON array, one by one into PostgreSQL;"
+    about += " the operations of an OpenAPI 3 document become a catalog as any other"
     add("--tools", type=Path, metavar="FILE", help=about)
     add("--catalog", metavar="NAME", required=True, help="name of the catalog")
     add("--url", default="http://127.0.0.1:8080", help="address of the service")
@@ -117,17 +118,19 @@ def import_servers(parsed: argparse.Namespace) -> int:
     Raises:
         ConfigurationError: the file, a server, the service or the installation is at fault.
     """
-    from toolscout.gateway.bulk import write_file
+    from toolscout.gateway.bulk import register, write_file
     from toolscout.gateway.mcp.config import read_config
+    from toolscout.tool_files.reading import operations_of
 
+    if (parsed.tools is None) == (parsed.mcp is None):
+        raise ConfigurationError("import: expected either --mcp FILE or --tools FILE")
     if parsed.tools is not None:
-        if parsed.mcp is not None:
-            raise ConfigurationError("import: expected --tools FILE or --mcp FILE, not both")
-        count = write_file(parsed.tools, parsed.catalog, parsed.url)
-        print(f"{parsed.catalog}: {count:,} tools")  # noqa: T201  # a command prints
+        if (operations := operations_of(parsed.tools)) is not None:
+            said = register(operations, parsed.catalog, parsed.url)
+        else:
+            said = write_file(parsed.tools, parsed.catalog, parsed.url)
+        print(said)  # noqa: T201  # a command prints
         return 0
-    if parsed.mcp is None:
-        raise ConfigurationError("import: expected --mcp FILE or --tools FILE")
     config = read_config(parsed.mcp, os.environ)
     _warn(parsed.mcp, config.warnings)
     _check_installed()

@@ -1,26 +1,16 @@
 """Register the tools of MCP servers as a catalog of a running service."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
-from typing import Any
-
-import httpx2
 
 from toolscout.common.spelling import matching
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.bulk import register
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing, missing_pins, named, refused_pins
 from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.servers import Config
-from toolscout.searching import service_at
-
-PAGE = 1_000
-"""Tools of one page of the catalog that is there already."""
-
-Tools = Mapping[str, Mapping[str, Any]]
-"""What a catalog has of each tool, by name, as far as it is compared."""
 
 
 def run(config: Config, catalog: str, url: str) -> str:
@@ -29,12 +19,7 @@ def run(config: Config, catalog: str, url: str) -> str:
     Raises:
         ConfigurationError: a server or the service cannot be reached, or refuses.
     """
-    with service_at(url) as client:
-        tools = asyncio.run(_listed(config)).shown
-        before = _registered(client, catalog)
-        client.put(f"/v1/catalogs/{catalog}", json={"tools": tools}).raise_for_status()
-        after = _registered(client, catalog)
-    return "\n".join(_report(catalog, before, after))
+    return register(asyncio.run(_listed(config)).shown, catalog, url)
 
 
 def accept(config: Config, pins: Pins, cache: ListCache) -> str:
@@ -96,43 +81,3 @@ async def _listed(
             if cache is not None:
                 cache.save(connection.server, connection.listed)
     return Listing(connections, config.options.max_risk, seen)
-
-
-def _registered(client: httpx2.Client, catalog: str) -> Tools | None:
-    """Return the tools of a catalog; None if there is none of this name.
-
-    Raises:
-        httpx2.HTTPStatusError: the service refuses.
-    """
-    tools: dict[str, Mapping[str, Any]] = {}
-    query: dict[str, Any] = {"detail": "full", "page_size": PAGE}
-    while True:
-        response = client.get(f"/v1/catalogs/{catalog}/tools", params=query)
-        if response.status_code == httpx2.codes.NOT_FOUND:
-            return None
-        page = response.raise_for_status().json()
-        tools.update((tool["name"], _content(tool)) for tool in page["tools"])
-        if "next_cursor" not in page:
-            return tools
-        query["cursor"] = page["next_cursor"]
-
-
-def _content(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what belongs to a tool itself, not to how it was used."""
-    used = ("uses", "success_rate", "typical_duration_ms")
-    return {key: value for key, value in tool.items() if key not in used}
-
-
-def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable[str]:
-    old, new = before or {}, after or {}
-    yield f"{catalog}: {len(new)} tools"
-    changes = {
-        "added": [name for name in new if name not in old],
-        "removed": [name for name in old if name not in new],
-        "changed": [name for name in new if name in old and new[name] != old[name]],
-    }
-    for change, names in changes.items():
-        if names:
-            yield f"{change}: {', '.join(names)}"
-    if not any(changes.values()):
-        yield "nothing has changed"
