@@ -9,7 +9,13 @@ ROOT = Path(__file__).parents[2]
 
 ALL = sorted(
     page.relative_to(ROOT)
-    for pattern in ("*.md", "docs/**/*.md", "deploy/**/*.md", "service/**/README.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "deploy/**/*.md",
+        "service/**/README.md",
+        "skills/**/*.md",
+    )
     for page in ROOT.glob(pattern)
 )
 

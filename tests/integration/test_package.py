@@ -74,6 +74,7 @@ def test_the_source_has_what_the_wheel_is_built_from(dist: Path):
         names = {name.partition("/")[2] for name in packed.getnames()}
     assert {"README.md", "LICENSE", "CHANGELOG.md", "pyproject.toml", "openapi.yaml"} <= names
     assert "service/toolscout/model/model.safetensors" in names
+    assert "skills/add-toolscout/SKILL.md" in names
     assert not [name for name in names if name.startswith(("tests", "evals", "deploy", "docs"))]
 
 
