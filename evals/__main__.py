@@ -4,7 +4,6 @@
     python -m evals --rankers hybrid,minilm --sets dev/nestful --limit 100
     python -m evals --rankers hybrid --against BEFORE.json     what a change changes
     python -m evals --stages                      each stage of the ranking switched off
-    python -m evals --overlap                     by the words that question and tool share
     python -m evals --outcomes                    good queries against hopeless ones
     python -m evals --cases                       documented behaviour of other systems
     python -m evals --learning                    before and after feedback
@@ -28,7 +27,6 @@ from evals import (
     learning,
     messages,
     outcomes,
-    overlap,
     registry,
     report,
     run,
@@ -81,7 +79,6 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--docs", type=Path, help="also write the tables into their block here")
     kind = found.add_mutually_exclusive_group()
     kind.add_argument("--stages", action="store_true", help="each stage switched off")
-    kind.add_argument("--overlap", action="store_true", help="by words in common")
     kind.add_argument("--outcomes", action="store_true", help="match, weak, no_match")
     kind.add_argument("--cases", action="store_true", help="cases of other systems")
     kind.add_argument("--messages", action="store_true", help="conversations")
@@ -125,9 +122,6 @@ def _about_rankers(folder: Path, parsed: argparse.Namespace) -> Found:
         kind = "stages"
         text, data = stages.report_of(folder, parsed.model, parsed.limit)
         block = stages.overview(text)
-    elif parsed.overlap:
-        kind = "overlap"
-        text, data = overlap.report_of(folder, parsed.model, parsed.limit)
     elif parsed.outcomes:
         kind = "outcomes"
         text, data = outcomes.report(folder, parsed.model, parsed.limit)
