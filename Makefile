@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
+.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals agent-eval mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -201,6 +201,12 @@ $(VENV)/.boarded: $(STAMP) evals/board/peers.txt
 
 board: $(VENV)/.boarded ## selectors side by side: docs/board.md and its page, in 20 minutes (TOOLSCOUT_DATA)
 	$(BIN)/python -m evals.board --docs docs/board.md --json docs/board.json --page docs/board.html
+
+# ARGS takes the other flags, such as --tools tools.json --questions questions.csv --limit 20.
+agent-eval: $(STAMP) ## ask a real model with all, the selected and the wanted tools (BASE_URL, MODEL, OPENAI_API_KEY)
+	@test -n "$(BASE_URL)" -a -n "$(MODEL)" \
+	  || { echo 'make agent-eval BASE_URL=https://api.openai.com/v1 MODEL=NAME'; exit 2; }
+	$(BIN)/python -m evals.agent --base-url '$(BASE_URL)' --model '$(MODEL)' $(ARGS)
 
 mcp-tokens: $(VENV)/.tested ## the tables in docs/mcp.md: twelve tasks over nine published servers (npm, PyPI)
 	$(BIN)/python -m evals.mcp_tokens --docs docs/mcp.md
