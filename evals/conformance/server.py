@@ -1,15 +1,17 @@
-"""An MCP server that lists the tools of a file: python -m evals.conformance.server FILE."""
+"""An MCP server that lists the tools of a file, on standard input and output."""
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 from fastmcp import FastMCP
 from fastmcp.tools.base import Tool
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m evals.conformance.server", description=__doc__)
+    parser.add_argument("tools", type=Path, metavar="FILE", help="JSON, in the shape of MCP")
     server = FastMCP("cases")
-    for tool in json.loads(Path(sys.argv[1]).read_text("utf-8")):
+    for tool in json.loads(parser.parse_args().tools.read_text("utf-8")):
         about = {"name": tool["name"], "description": tool["description"]}
         server.add_tool(Tool(**about, parameters=tool["inputSchema"]))
     server.run(show_banner=False)

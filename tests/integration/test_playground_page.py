@@ -154,9 +154,9 @@ def test_the_browser_of_the_api_has_the_colours_of_the_page(
     for visit in visited(browser, server, color_scheme=scheme):
         visit.first("ci_get_log")
         visit.page.get_by_role("link", name="API").click()
-        expect(visit.page.locator("#ui h2").first).to_contain_text("Toolscout")
-        dark = visit.page.evaluate("document.documentElement.classList.contains('dark')")
-        assert dark is (scheme == "dark")
+        expect(visit.page.get_by_role("heading", name="Toolscout API")).to_be_visible()
+        ink = visit.page.evaluate("getComputedStyle(document.body).color")
+        assert ink == {"light": "rgb(28, 31, 30)", "dark": "rgb(236, 239, 238)"}[scheme]
         assert visit.complaints == []
 
 
