@@ -8,7 +8,7 @@ from toolscout.contract.answers import Match, Reason, Via
 from toolscout.ranking.ask import Decision, Ranking
 from toolscout.ranking.judge import score
 from toolscout.ranking.scorers import NO_SIMILARITY
-from toolscout.text.query import STOP_WEIGHT
+from toolscout.text.query import STOP_WEIGHT, QueryTerm
 from toolscout.text.tokens import fold
 
 LEAST_SHOWN = 0.02
@@ -40,8 +40,7 @@ def with_evidence(ranking: Ranking) -> int:
     scored, lexical, cosine = ranking.scores > 0, ranking.lexical, ranking.cosine
     if lexical is None or ranking.ranker in ("regex", "keyword"):
         return int(scored.sum())
-    terms = tuple(term for term in ranking.query.terms if term.weight > STOP_WEIGHT)
-    by_words = ranking.source.lexical(replace(ranking.query, terms=terms)).bm25 > 0
+    by_words = ranking.source.lexical(replace(ranking.query, terms=_telling(ranking))).bm25 > 0
     by_meaning = False if cosine is None else cosine >= NO_SIMILARITY
     by_use = False if ranking.learned is None else ranking.learned.added > 0
     return int((scored & (by_words | by_meaning | by_use)).sum())
@@ -52,10 +51,14 @@ def notes(ranking: Ranking) -> list[str]:
     written = [ranking.note] if ranking.note else []
     if ranking.unknown_pins:
         written.append(f"always_keep: no tool has the name {_some(ranking.unknown_pins)}")
-    skipped = ranking.source.skipped
-    if skipped:
+    if skipped := ranking.source.skipped:
         written.append(f"not searched, because their text cannot be compiled: {_some(skipped)}")
     return written
+
+
+def _telling(ranking: Ranking) -> tuple[QueryTerm, ...]:
+    """Return the terms of the query that are no function words."""
+    return tuple(term for term in ranking.query.terms if term.weight > STOP_WEIGHT)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -77,7 +80,7 @@ def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
         reasons.append(Reason("text", decision.pattern, Via.REGEX, 1.0))
     total = (ranking.lexical.total if ranking.lexical is not None else 0.0) or 1.0
     lexical: list[Reason] = []
-    for term in ranking.query.terms if ranking.lexical is not None else ():
+    for term in _telling(ranking) if ranking.lexical is not None else ():
         hit = ranking.source.find(term.term, row)
         if hit is None:
             continue
