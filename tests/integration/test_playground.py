@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from tests.catalogs import SHAPES, in_shape
 from tests.conftest import ZENITH
 from tests.integration.visits import Visit, visited
-from tests.support import TOOLS, Process, crowd, environment, ran, running
+from tests.support import TOOLS, Process, crowd, running
 from toolscout.settings import MIB
 from toolscout.tool_files.reading import read_file
 
@@ -42,9 +42,9 @@ def test_pasted_tools_are_ranked_explained_and_cut_as_the_service_says(visit: Vi
         assert visit.ranking(ranker) == said["selected_names"]
         wider = visit.server.names("find the file with the code on disk", ranker=ranker, top_k=8)
         assert visit.ranking(ranker, ".cut") == wider[2:]
-    score = visit.page.locator("[data-ranker=regex] .score").first.inner_text()
+    score = visit.page.locator("[data-ranker=regex] .score").first.text_content() or ""
     assert score.endswith(f"{said['matches'][0]['score']:.2f}")
-    reasons = visit.page.locator("[data-ranker=hybrid] .reasons").first.inner_text()
+    reasons = visit.page.locator("[data-ranker=hybrid] .reasons").first.text_content() or ""
     assert "file keyword" in reasons
     assert "meaning" in reasons
     assert visit.complaints == []
@@ -110,19 +110,6 @@ def test_a_star_pins_a_tool_in_every_ranking(visit: Visit):
         assert visit.ranking(ranker)[-1] == "secrets_get"
     visit.page.get_by_role("button", name="Keep secrets_get no longer").click()
     expect(visit.page.locator(".is-pin")).to_have_count(0)
-
-
-@pytest.mark.parametrize("button", ["Copy as curl", "… by digest"])
-def test_the_copied_curl_gives_the_same_names(visit: Visit, button: str):
-    odd = [{"name": "it's_$HOME", "description": "Quote `this` \"and\" \\ 'that'\nJSON\n"}]
-    visit.paste(TOOLS + odd)
-    visit.ask("it's a $(quote) of 'that'")
-    visit.first("it's_$HOME")
-    visit.page.get_by_role("button", name=button).click()
-    expect(visit.page.locator(".copying [role=status]")).to_have_text("Copied.")
-    command = visit.page.evaluate("navigator.clipboard.readText()")
-    done = ran(["sh", "-c", command], env=environment())
-    assert json.loads(done.stdout)["selected_names"] == visit.ranking("hybrid")
 
 
 @pytest.mark.parametrize(
@@ -208,9 +195,11 @@ def test_a_service_with_keys_asks_for_one(browser: Browser, keyed: Process):
         visit.page.locator("#key").fill(ZENITH)
         visit.first("ci_get_log")
         expect(problem).to_be_hidden()
-        visit.page.get_by_role("button", name="Copy as curl").click()
-        expect(visit.page.locator(".copying [role=status]")).to_contain_text("API_KEY")
-        assert ZENITH not in visit.page.evaluate("navigator.clipboard.readText()")
+        for way in ("Python", "OpenAI SDK", "Proxy", "curl"):
+            text = visit.copied(way)
+            assert "API_KEY" in text
+            assert ZENITH not in text
+            expect(visit.page.locator("#copied")).to_contain_text("API_KEY")
 
 
 def test_a_service_that_is_gone_is_told_of(browser: Browser, tmp_path: Path):
@@ -250,7 +239,24 @@ def test_nothing_of_other_tools_is_left_when_the_list_is_empty(visit: Visit):
     visit.first("ci_get_log")
     visit.page.get_by_label("Your own").check()
     expect(visit.page.locator("#loaded")).to_contain_text("No tools yet")
+    expect(visit.page.locator("#code")).to_be_hidden()
     visit.shows_nothing()
     expect(visit.page.locator("#examples li")).to_have_count(0)
     visit.paste([{"name": "read_file", "description": "Read a file"}])
     expect(visit.page.locator("#loaded")).to_have_text("1 tool, 1 KB as JSON")
+
+
+def test_an_empty_list_can_begin_with_a_small_one(visit: Visit):
+    visit.first("ci_get_log")
+    visit.page.get_by_label("Your own").check()
+    small = visit.page.get_by_role("button", name="A small list to begin with")
+    small.click()
+    visit.first("read_file")
+    expect(visit.page.locator("#query")).to_have_value(
+        "find where the login code is and open the file"
+    )
+    assert len(json.loads(visit.page.locator("#paste").input_value())) == 4
+    expect(small).to_be_hidden()
+    visit.page.locator("#paste").fill("")
+    expect(small).to_be_visible()
+    visit.shows_nothing()

@@ -29,6 +29,7 @@ def test_all_of_it_works_by_keyboard(visit: Visit):
     expect(visit.page.locator(".ranker")).to_have_count(0)
     keys.type("rotate a password")
     visit.first("secrets_rotate")
+    expect(visit.page.locator("#columns")).to_be_hidden()
     for key in ("ArrowDown", "ArrowRight", "ArrowDown"):
         keys.press(key)
     second = visit.page.locator("[data-ranker=bm25] .pin").nth(1)
@@ -48,6 +49,7 @@ def test_nothing_serious_is_in_the_way_of_anybody(browser: Browser, server: Proc
         visit.page.get_by_label("Your own").check()
         visit.paste(TOOLS)
         visit.settings()
+        visit.rankers()
         visit.ask("read a file")
         visit.first("read_file")
         found = Axe().run(visit.page).response["violations"]
@@ -64,6 +66,8 @@ def test_the_button_changes_the_colours_and_they_stay(visit: Visit):
     assert dark != before
     visit.page.reload()
     assert visit.page.evaluate(colour) == dark
+    visit.page.get_by_role("button", name="Light").click()
+    assert visit.page.evaluate(colour) == before
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["sample", "own"])
@@ -95,6 +99,7 @@ def test_a_link_brings_question_and_settings_back(visit: Visit):
     visit.first("get_weather")
     shown = visit.answer()
     visit.page.get_by_role("button", name="Copy link").click()
+    expect(visit.page.locator("#copied")).to_have_text("Copied.")
     link = visit.page.evaluate("navigator.clipboard.readText()")
     visit.page.goto("about:blank")
     visit.page.goto(link)
@@ -132,12 +137,26 @@ def test_a_term_explains_itself_on_hover_on_focus_and_on_tap(browser: Browser, s
         expect(bubble).to_contain_text("Enough evidence")
         visit.page.keyboard.press("Escape")
         expect(bubble).to_be_hidden()
-        visit.page.locator("#summary [data-word=digest]").focus()
+        visit.page.locator("#code [data-word=digest]").focus()
         expect(bubble).to_contain_text("fingerprint")
+        visit.rankers()
         visit.page.locator(".ranker [data-word=cut]").first.hover()
         expect(bubble).to_contain_text("top_k")
         visit.page.locator("h1").hover()
         expect(bubble).to_be_hidden()
+
+
+def test_the_rankings_stay_unfolded_while_the_page_is_open(visit: Visit):
+    visit.first("ci_get_log")
+    expect(visit.page.locator(".ranker").first).to_be_hidden()
+    visit.rankers()
+    expect(visit.page.locator(".ranker").first).to_be_visible()
+    visit.ask("rotate a password")
+    visit.first("secrets_rotate")
+    visit.page.get_by_label("Assistant").check()
+    visit.ask("will I need an umbrella tomorrow")
+    visit.first("get_weather")
+    expect(visit.page.locator(".ranker").first).to_be_visible()
 
 
 def test_a_share_is_never_rounded_up_to_all(visit: Visit):
@@ -168,11 +187,11 @@ def test_it_fits_its_window(browser: Browser, server: Process, name, width, heig
     size = {"width": width, "height": height}
     for visit in visited(browser, server, viewport=size, color_scheme=scheme):
         visit.first("ci_get_log")
-        visit.page.get_by_label("Always keep ci_cancel").first.click()
-        expect(visit.page.locator("[data-ranker=hybrid] .is-pin")).to_have_count(1)
         assert visit.page.evaluate("document.documentElement.scrollWidth") == width
         if os.environ.get("TOOLSCOUT_IMAGES"):
             visit.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
-            full = {"x": 0, "y": 0, "width": width, "height": 1_180 if width > 400 else 1_700}
-            path = IMAGES / f"playground-{name}.png"
-            visit.page.screenshot(path=path, full_page=True, clip=full)
+            visit.page.screenshot(path=IMAGES / f"playground-{name}.png", full_page=True)
+        visit.rankers()
+        visit.page.get_by_label("Always keep ci_cancel").first.click()
+        expect(visit.page.locator("[data-ranker=hybrid] .is-pin")).to_have_count(1)
+        assert visit.page.evaluate("document.documentElement.scrollWidth") == width

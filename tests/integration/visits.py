@@ -38,6 +38,17 @@ class Visit:
     def settings(self) -> None:
         self.page.get_by_text("Settings", exact=True).click()
 
+    def rankers(self) -> None:
+        self.page.get_by_text("How each ranker sees it").click()
+
+    def copied(self, way: str) -> str:
+        """Copy the search in code, in one of the ways."""
+        self.page.locator("#code").get_by_label(way, exact=True).check()
+        self.page.get_by_role("button", name="Copy", exact=True).click()
+        expect(self.page.locator("#copied")).to_contain_text("Copied.")
+        text: str = self.page.evaluate("navigator.clipboard.readText()")
+        return text
+
     def answer(self) -> list[str]:
         return self.page.locator("#summary .names .name").all_inner_texts()
 
@@ -50,7 +61,7 @@ class Visit:
 
     def ranking(self, ranker: str, kind: str = ":not(.cut)") -> list[str]:
         names = f"[data-ranker={ranker}] .ranking{kind} .name"
-        return self.page.locator(names).all_inner_texts()
+        return self.page.locator(names).all_text_contents()  # they may be folded
 
     def first(self, name: str, ranker: str = "hybrid") -> None:
         """Wait until a ranker has a tool first."""

@@ -55,7 +55,7 @@ export class Judging {
       if (!this.#wanted(text)?.has(name)) toggle(name);
     });
     const tick = (name) => {
-      const button = make("button", { type: "button", className: "tick", ariaLabel: `${name} was wanted`, title: "Wanted" });
+      const button = make("button", { type: "button", className: "tick", ariaLabel: `${name} was wanted` }, "Wanted");
       button.addEventListener("click", () => toggle(name));
       ticks.set(name, button);
       return button;

@@ -18,6 +18,7 @@ export function keyboard(cleared) {
       query.focus();
     } else if (event.key === "ArrowDown" && event.target === query) {
       event.preventDefault();
+      byId("rankers").open = true;
       byId("columns").querySelector(".pin")?.focus();
     } else if (event.target.matches(".pin")) {
       walk(event);

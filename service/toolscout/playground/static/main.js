@@ -1,8 +1,8 @@
 // The page's story: tools come in, a question is typed, answers are shown.
 
 import { Asking } from "./asking.js";
+import { Code } from "./code.js";
 import { columns } from "./columns.js";
-import { copyButtons } from "./copying.js";
 import { byId, make } from "./dom.js";
 import { Judging } from "./judging.js";
 import { Keeping } from "./keeping.js";
@@ -17,6 +17,7 @@ import { explainWords } from "./words.js";
 const MOST = 50; // names that can be asked for here; nobody reads more
 
 const service = new Service();
+const code = new Code(service);
 const query = byId("query");
 const judging = new Judging();
 const keeping = new Keeping(() => ask(0));
@@ -62,7 +63,8 @@ function clear() {
   byId("results").setAttribute("aria-busy", "false");
   byId("problem").hidden = true;
   byId("summary").hidden = true;
-  byId("order").hidden = true;
+  byId("rankers").hidden = true;
+  code.show(null);
   byId("columns").replaceChildren();
   byId("spoken").textContent = "";
 }
@@ -71,10 +73,10 @@ function answered(result) {
   const at = focusedPin();
   clear();
   const price = Number(byId("price").value);
-  const parts = summary(result, { tools, price, judged: judging.about(result) });
-  byId("summary").replaceChildren(...parts, copyButtons(service, result.question));
+  byId("summary").replaceChildren(...summary(result, { tools, price, judged: judging.about(result) }));
   byId("summary").hidden = false;
-  byId("order").hidden = false;
+  byId("rankers").hidden = false;
+  code.show(result.question);
   byId("columns").replaceChildren(...columns(result, tools));
   byId("spoken").textContent = spoken(result);
   if (at) byId("columns").querySelector(at)?.focus();
@@ -96,13 +98,14 @@ function failed(error) {
   byId("key").setAttribute("aria-invalid", String(needsKey));
 }
 
-function use(found, examples) {
+/** Other tools; a question of theirs is asked if there is none, or if `replaced`. */
+function use(found, examples, replaced = false) {
   tools = new Map(found.map((tool) => [tool.name, tool]));
   service.use(found);
   judging.use([...tools.keys()]);
   if (tools.size > 0) keeping.offer([...tools.keys()]);
   byId("examples").replaceChildren(...examples.map(example));
-  if (!query.value && examples.length > 0) query.value = examples[0];
+  if ((!query.value || replaced) && examples.length > 0) query.value = examples[0];
   ask(0);
 }
 
@@ -124,6 +127,7 @@ byId("key").addEventListener("input", (event) => {
   event.target.removeAttribute("aria-invalid");
   ask();
 });
+byId("key-form").addEventListener("submit", (event) => event.preventDefault());
 keyboard(() => ask(0));
 explainWords(byId("meaning"));
 keeping.start(restore());

@@ -20,6 +20,7 @@ export class Unreachable extends Error {}
 export class Service {
   key = "";
   url = SEARCH;
+  tools = [];
   #tools = "[]";
   #digest = null;
   #sending = null;
@@ -34,6 +35,7 @@ export class Service {
   }
 
   use(tools) {
+    this.tools = tools;
     this.#tools = JSON.stringify(tools);
     this.#digest = null;
     this.#sending = null;

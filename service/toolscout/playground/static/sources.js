@@ -6,19 +6,21 @@ import { readTools } from "./tools.js";
 
 const PAUSE_MS = 250;
 
-/** Calls `use(tools, examples)` whenever there are other tools. */
+/** Calls `use(tools, examples, replaced)` whenever there are other tools; `replaced` wants an example asked. */
 export function sources(use) {
   const paste = byId("paste");
   let timer = 0;
 
-  const loaded = (tools, text, examples) => {
+  const loaded = (tools, text, examples, replaced = false) => {
     byId("loaded").textContent = `${count(tools.length, "tool")}, ${count(Math.ceil(text.length / 1_024))} KB as JSON`;
-    use(tools, examples);
+    byId("small").hidden = paste.value !== "";
+    use(tools, examples, replaced);
   };
 
   /** No tools: nothing of other tools may be left on the page. */
   const emptied = (why) => {
     byId("loaded").textContent = why;
+    byId("small").hidden = paste.value !== "";
     use([], []);
   };
 
@@ -36,10 +38,16 @@ export function sources(use) {
 
   const sample = async (name) => {
     emptied("Loading…");
-    const response = await fetch(new URL(`playground/${name}.json`, document.baseURI));
-    const text = await response.text();
+    const text = await fetched(name);
     if (chosen() !== name) return; // somebody was faster
     loaded(readTools(text), text, Object.keys(JSON.parse(text).examples));
+  };
+
+  /** A few tools to be seen and changed, with a question. */
+  const small = async () => {
+    const { examples, tools } = JSON.parse(await fetched("small"));
+    paste.value = `[\n${tools.map((tool) => `  ${JSON.stringify(tool)}`).join(",\n")}\n]`;
+    loaded(readTools(paste.value), paste.value, Object.keys(examples), true);
   };
 
   const choose = () => {
@@ -62,6 +70,7 @@ export function sources(use) {
     clearTimeout(timer);
     timer = setTimeout(() => read(paste.value), PAUSE_MS);
   });
+  byId("small").addEventListener("click", small);
   byId("file").addEventListener("change", (event) => take(event.target.files[0]));
   addEventListener("dragover", (event) => {
     event.preventDefault();
@@ -77,6 +86,8 @@ export function sources(use) {
   });
   return choose();
 }
+
+const fetched = async (name) => (await fetch(new URL(`playground/${name}.json`, document.baseURI))).text();
 
 const chosen = () => document.querySelector("[name=source]:checked").value;
 

@@ -21,7 +21,7 @@ export function summary({ answer, tripMs }, { tools, price, judged }) {
     answer.matches.length > 0 ? names(answer.matches, tools, judged.tick) : make("p", { className: "nothing" }, ABOUT_NOTHING),
     ...(judged.line ? [judged.line] : []),
     figure("Tools", [arrow(counts.unique, isEmpty(answer) ? counts.unique : counts.selected)], [
-      `${count(counts.ranked)} of them with some evidence`,
+      word("evidence", `${count(counts.ranked)} share words or meaning with it`),
       pinned(answer),
     ]),
     figure(

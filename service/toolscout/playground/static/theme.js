@@ -29,7 +29,9 @@
 
   addEventListener("DOMContentLoaded", () => {
     const button = document.getElementById("theme");
-    const show = () => button.setAttribute("aria-pressed", String(isDark()));
+    const show = () => {
+      button.textContent = isDark() ? "Light" : "Dark";
+    };
     show();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
     button.addEventListener("click", () => {

@@ -54,6 +54,13 @@ export function readTools(text) {
   return tools;
 }
 
+/** A tool of `readTools` as its caller has it. */
+export function asPasted(tool) {
+  const whole = tool.definition;
+  const names = isObject(whole) ? [whole, whole.function, whole.toolSpec, whole.tool].map((part) => part?.name) : [];
+  return names.includes(tool.name) ? whole : tool;
+}
+
 function findList(content) {
   let found = content;
   for (let depth = 0; depth < DEEPEST && isObject(found); depth += 1) {
