@@ -1,8 +1,13 @@
-"""The board as one static page: pictures as SVG, all tables, light and dark, no scripts."""
+"""The board as one static page: pictures, every table folded, light and dark, no scripts.
 
+Run as a program, it writes docs/board.html anew from docs/board.json, without a measurement.
+"""
+
+import json
 from collections.abc import Sequence
 from html import escape
 from math import log10
+from pathlib import Path
 
 from evals.board import tables
 from evals.board.tables import Board, Row
@@ -14,16 +19,22 @@ SHOWN_BY_SIZE = ("toolscout", "MiniLM", "bm25s + stemming", "ratel",
 """Lines that can still be told apart; the table below the picture has all."""
 
 MORE_STYLE = """
-body{max-width:80rem}svg{width:100%;height:auto;font:13px system-ui,sans-serif}
+body{max-width:80rem}svg{width:100%;min-width:60rem;font:13px system-ui,sans-serif}
 svg text{fill:var(--fg)}svg .dim{fill:var(--dim)}svg line{stroke:var(--line)}
-svg rect{fill:var(--dim)}svg .ours rect,svg circle.ours{fill:var(--bar)}
+svg circle.ours{fill:var(--bar)}
 svg polyline{fill:none;stroke:var(--dim);stroke-width:2}svg polyline.ours{stroke:var(--bar)}
 svg circle{fill:var(--dim)}.wide{overflow-x:auto}figure{margin:2rem 0}figcaption{color:var(--dim)}
 td:not(:first-child),th:not(:first-child){text-align:right;white-space:nowrap}
+td:first-child,th:first-child{min-width:14rem}
+.bars{display:grid;grid-template-columns:auto 1fr;gap:.25rem .8rem;margin:0;
+padding:0;font-size:.9rem}
+.bars li{display:contents}.bars span{text-align:right;overflow-wrap:anywhere}
+.bars div{display:flex;align-items:center;gap:.5rem}
+.bars i{flex:none;height:1rem;max-width:80%;background:var(--dim)}.ours i{background:var(--bar)}
+summary{padding:.4rem 0;cursor:pointer;font-weight:600}summary h3{display:inline;font-size:1rem}
+@media(max-width:40rem){.bars{grid-template-columns:1fr;gap:0}.bars span{text-align:left}
+.bars div{margin-bottom:.5rem}}
 """
-
-LINE = 24
-"""Height of a bar with its space, in pixels."""
 
 LEFT, WIDTH, RIGHT, HEIGHT = 210, 520, 230, 300
 
@@ -55,7 +66,8 @@ def as_page(board: Board) -> str:
             ("R@5", "Wanted tools among the first five, by the number of tools"),
             ("warm_ms", "Milliseconds of a question, by the number of tools"),
         ):
-            parts.append(_figure(title, _lines(rows, crowds, column)))
+            parts.append(_figure(title, _wide(title, _lines(rows, crowds, column))))
+    parts.append("<h2>Every measure of every set</h2>")
     for name in dict.fromkeys(row["set"] for row in rows):
         head, cells = tables.of_set(rows, name)
         command = f"python -m evals.board --set {name}"
@@ -78,18 +90,15 @@ def _bars(column: str, bars: Sequence[tuple[str, float | None]]) -> str:
     best_is_most = column in (*tables.QUALITY, *tables.THIRDS)
     order = sorted(known, key=lambda bar: bar[1], reverse=best_is_most)
     most = max((found for _, found in known), default=0.0) or 1.0
-    drawn, described = [], []
-    for place, (name, found) in enumerate(order):
-        y, text = place * LINE, tables.cell(column, found)
+    drawn = []
+    for name, found in order:
         ours = ' class="ours"' if name.startswith(tables.OURS) else ""
-        width = max(1.0, found / most * WIDTH)
+        width = max(0.2, found / most * 80)
         drawn.append(
-            f'<g{ours}><text x="{LEFT - 8}" y="{y + 15}" text-anchor="end">{escape(name)}</text>'
-            f'<rect x="{LEFT}" y="{y + 3}" width="{width:.1f}" height="16"/>'
-            f'<text x="{LEFT + width + 6:.1f}" y="{y + 15}">{text}</text></g>'
+            f'<li{ours}><span>{escape(name)}</span><div><i style="width:{width:.1f}%"></i>'
+            f"{tables.cell(column, found)}</div></li>"
         )
-        described.append(f"{name} {text}")
-    return _svg(", ".join(described), len(order) * LINE, drawn)
+    return f'<ul class="bars">{"".join(drawn)}</ul>' if drawn else ""
 
 
 def _lines(rows: Sequence[Row], crowds: Sequence[str], column: str) -> str:
@@ -149,9 +158,20 @@ def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], comma
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows
     )
+    table = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
     return (
-        f'<h2>{escape(title)}</h2><div class="wide" tabindex="0" role="region"'
-        f' aria-label="{escape(title)}"><table><thead><tr>{cells}</tr></thead>'
-        f'<tbody>{body}</tbody></table></div><p class="dim">Made by'
-        f" <code>{escape(command)}</code>.</p>"
+        f"<details><summary><h3>{escape(title)}</h3></summary>{_wide(title, table)}"
+        f'<p class="dim">Made by <code>{escape(command)}</code>.</p></details>'
     )
+
+
+def _wide(title: str, content: str) -> str:
+    """Return what may be wider than a window, to be scrolled sideways."""
+    region = f'<div class="wide" tabindex="0" role="region" aria-label="{escape(title)}">'
+    return f"{region}{content}</div>" if content else ""
+
+
+if __name__ == "__main__":
+    DOCS = Path(__file__).parents[2] / "docs"
+    measured = json.loads((DOCS / "board.json").read_text("utf-8"))
+    (DOCS / "board.html").write_text(as_page(measured), "utf-8")

@@ -70,5 +70,20 @@ def test_a_page_is_for_anybody_and_runs_nothing(
     dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
     assert dark == (scheme == "dark")
     if name != "docs":
-        assert "onerror" in tab.locator("main").inner_text()
+        assert "onerror" in (tab.locator("main").text_content() or "")
     context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_board_is_short_until_a_set_is_unfolded(browser: Browser, width: int):
+    tab = browser.new_page(viewport={"width": width, "height": 900})
+    tab.goto(BOARD.as_uri())
+    height = "document.documentElement.scrollHeight"
+    assert tab.evaluate(height) <= 8_000
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    assert tab.locator("table").count() == tab.locator("details table").count() > 10
+    for label in (tab.locator(".bars span").first, tab.locator("svg text").first):
+        assert label.evaluate("each => each.getBoundingClientRect().height") >= 13
+    tab.locator("summary").first.click()
+    assert tab.evaluate(height) <= 10_000
+    tab.close()
