@@ -20,7 +20,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
         test "$extra" = server \
         || /opt/toolscout/bin/pip install --no-cache-dir --require-hashes -r "locks/$extra.txt" \
         || exit; done)
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE THIRD_PARTY.md ./
 COPY service ./service
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /dist . \
     && /opt/toolscout/bin/pip install --no-cache-dir --no-deps --no-index /dist/*.whl \

@@ -1,5 +1,6 @@
 """What `import toolscout` offers."""
 
+import re
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import toolscout
+from evals.train.wordlists import PACKAGES
 from tests.support import ran
 from tests.surface import surface
 
@@ -48,3 +50,18 @@ def test_ranking_knows_neither_http_nor_settings():
     )
     done = ran([sys.executable, "-c", script])
     assert done.stdout.strip() == "[]"
+
+
+def test_whatever_the_bundled_data_are_made_from_has_its_licence():
+    root = Path(__file__).parents[1]
+    text = (root / "THIRD_PARTY.md").read_text("utf-8")
+    card = (root / "service/toolscout/model/README.md").read_text("utf-8")
+    model = Path(toolscout.__file__).parent / "model"
+    for file in model.rglob("*.safetensors"):
+        assert f"`toolscout/model/{file.relative_to(model)}`" in text
+    for package in PACKAGES:
+        assert "`{}` {}".format(*package.split("==")) in text
+    trained = card.partition("Training data: ")[2].partition("requests in other words")[0]
+    names = re.split(r", | and |; ", re.sub(r"\s*\([^)]*\)", "", trained).replace("\n", " "))
+    for name in filter(None, names):
+        assert name.strip().removeprefix("tool texts of ") in text

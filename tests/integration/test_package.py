@@ -72,7 +72,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path):
 def test_the_source_has_what_the_wheel_is_built_from(dist: Path):
     with tarfile.open(next(dist.glob("*.tar.gz"))) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
-    assert {"README.md", "LICENSE", "CHANGELOG.md", "pyproject.toml", "openapi.yaml"} <= names
+    assert {"README.md", "LICENSE", "THIRD_PARTY.md", "CHANGELOG.md", "openapi.yaml"} <= names
     assert "service/toolscout/model/model.safetensors" in names
     assert "skills/add-toolscout/SKILL.md" in names
     assert not [name for name in names if name.startswith(("tests", "evals", "deploy", "docs"))]
@@ -84,6 +84,7 @@ def test_the_metadata_is_complete(wheel: Path):
         said = message_from_bytes(packed.read(name))
     assert said["Name"] == "toolscout"
     assert said["License-Expression"] == "Apache-2.0"
+    assert said.get_all("License-File") == ["LICENSE", "THIRD_PARTY.md"]
     assert said["Description-Content-Type"] == "text/markdown"
     assert said["Keywords"]
     assert said["Project-URL"] is None  # until there are addresses of its own
