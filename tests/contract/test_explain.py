@@ -82,6 +82,66 @@ def test_counts(server: Server):
     assert 2 <= body["counts"]["ranked"] <= len(TOOLS)
 
 
+def test_a_function_word_alone_is_no_evidence(server: Server):
+    tools = [{"name": f"zork_{n}", "description": "for the"} for n in range(20)]
+    wanted = {"name": "read_barometer", "description": "Pressure of the air"}
+    body = explained(server, "read the barometer", [*tools, wanted], ranker="bm25")
+    assert body["counts"]["ranked"] == 1
+
+
+def test_counts_of_a_hit_are_those_of_the_request(server: Server):
+    tools = crowd(5, "ratchet")
+    first = explained(server, "spin ratchet", tools + tools)["counts"]
+    assert explained(server, "spin ratchet", tools + tools)["counts"] == first
+    assert explained(server, "spin ratchet", tools)["counts"]["offered"] == 5
+
+
+def test_headers_and_explanation_agree(server: Server):
+    response = server.search("forecast", explain=True)
+    body, selection = response.json(), response.headers["x-tool-selection"]
+    assert body["catalog"] == response.headers["x-catalog-digest"]
+    assert f"ranker={body['ranker']};" in selection
+    assert f"outcome={body['outcome']};" in selection
+    assert {"decode", "rank"} <= set(body["timings_ms"])
+    assert all(spent >= 0 for spent in body["timings_ms"].values())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ranker", "name", "first"),
+    [
+        ("please run create_issue", "auto", "create_issue", ("name", "exact", "create_issue")),
+        ("please run createIssue", "auto", "create_issue", (None, "alias", None)),
+        ("please run create issue", "auto", "create_issue", (None, "alias", None)),
+        ("please run Create-Issue", "auto", "create_issue", (None, "alias", None)),
+        ("pictures", "bm25", "resize_image", ("description", "stem", "pictures")),
+        ("calendar", "bm25", "list_meetings", ("description", "keyword", None)),
+        ("rain and sunshine", "semantic", "get_weather", (None, "semantic", None)),
+        ("send.*address", "auto", "send_email", (None, "regex", None)),
+    ],
+)
+def test_the_first_reason_says_how_a_tool_was_found(
+    server: Server, pattern: str, ranker: str, name: str, first: tuple[str | None, ...]
+):
+    body = explained(server, pattern, ranker=ranker)
+    assert (body["ranker"] == "regex") == ("regex" in first)
+    reason = reasons_of(body, name)[0]
+    found = reason["field"], reason["via"], reason["term"]
+    assert all(wanted in (None, has) for wanted, has in zip(first, found, strict=True))
+
+
+@pytest.mark.parametrize("pattern", ["calendar (", "calendar.*nothing"])
+def test_a_regex_that_was_read_as_words_says_so(server: Server, pattern: str):
+    body = explained(server, pattern, ranker="regex")
+    assert body["ranker"] == "keyword"
+    assert {r["via"] for r in reasons_of(body, "list_meetings")} <= {"keyword", "stem", "synonym"}
+
+
+def test_a_cached_answer_explains_alike(server: Server):
+    tools = crowd(6, "spigot")
+    first, second = (explained(server, "spin spigot 3", tools) for _ in range(2))
+    assert first["matches"] == second["matches"]
+
+
 def test_a_function_word_is_no_reason(server: Server):
     issue = {"name": "issue_assign", "description": "Tell about an issue"}
     spare = {"name": "spare", "description": "About nothing"}
