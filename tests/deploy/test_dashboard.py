@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.metrics import MetricWrapperBase
 
 from tests.docs.test_links import anchors
 from tests.support import Process
+from toolscout.client.metrics import PrometheusMetrics
 from toolscout.server.http.problems import CODES
 from toolscout.server.observe.metrics import Metrics
 
@@ -63,12 +65,18 @@ def exposed(server: Process) -> set[str]:
     for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", server.get("/metrics").text, re.M):
         suffixes = ("_bucket", "_sum", "_count") if kind == "histogram" else ("",)
         names |= {name + suffix for suffix in suffixes}
-    return names
+    return names | {f"{name}_total" for name in of_client()}
+
+
+def of_client() -> dict[str, set[str]]:
+    """Return the labels of each counter of the client, which proxies and programs expose."""
+    counters = vars(PrometheusMetrics(CollectorRegistry())).values()
+    return {one._name: set(one._labelnames) for one in counters if isinstance(one, Counter)}
 
 
 def labels() -> dict[str, set[str]]:
     """Return the labels of each metric family."""
-    found = {}
+    found = of_client()
     for metric in vars(Metrics()).values():
         if isinstance(metric, MetricWrapperBase):
             found[metric._name] = set(metric._labelnames)
@@ -132,6 +140,7 @@ def test_selected_values_are_ones_the_service_writes(server: Process):
         "phase": {"total"},
         "result": {"hit", "miss", "ok", "refused"},
         "job": {"toolscout"},
+        "tool": {"visible", "found", "hidden"},
         "instance": {"$instance"},
     }
     for title, expr in PANELS + ALERTS:
