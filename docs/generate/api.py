@@ -25,6 +25,15 @@ TOLD = re.compile(r"Answers 404 with `learning_days = 0`\.|`If-Match`[^.]* honou
 TAGS = ("If-Match", "If-None-Match")
 """Headers whose meaning the page tells once."""
 
+PLAIN = {"200", "304"}
+"""Statuses that are not worth a word, unless the answer's shape is on the page."""
+
+OF_MESSAGES = ("MessagePart", "MessageCall", "CalledFunction")
+"""Parts of providers' messages, which their callers know."""
+
+_LENGTH = re.compile(r"text of [\d,]+ characters")
+"""The longest texts stand among the bounds."""
+
 _LINK = re.compile(r"\[([A-Z]\w+)\]\(#\w+\)")
 
 
@@ -70,7 +79,7 @@ def _bodies() -> list[str]:
 
 
 def _made_of(name: str, seen: set[str]) -> Iterator[str]:
-    if name not in seen:
+    if name not in seen and name not in OF_MESSAGES:
         seen.add(name)
         yield name
         for inner in _names(document()["components"]["schemas"][name]):
@@ -105,8 +114,12 @@ def _call(path: str, method: str, operation: dict[str, Any]) -> str:
         for status, given in operation["responses"].items()
         if "$ref" not in given
     ]
+    of_search = set(ANSWERS) & set(_names(operation["responses"]))
+    if not of_search and {answer[:3] for answer in answers} <= PLAIN:
+        answers = []
     said = f"{operation['summary']}. {_first(TOLD.sub('', more))}".strip()
-    parts = [said, f"Takes {'; '.join(takes)}." if takes else "", f"Answers {', '.join(answers)}."]
+    parts = [said, f"Takes {'; '.join(takes)}." if takes else ""]
+    parts += [f"Answers {', '.join(answers)}."] if answers else []
     needs = f" ({scope.strip(' .')})" if scope else ""
     return f"- `{method.upper()} {path}`{needs}: {' '.join(filter(None, parts))}"
 
@@ -135,11 +148,12 @@ def _fields(name: str, schema: dict[str, Any]) -> str:
     if shared:
         names = ", ".join(f"`{field}`" for field in shared)
         parts.append(f"As in [{base}](#{base.lower()}): {names}.")
-    return "\n\n".join(parts) or kind_of(schema)
+    return "\n\n".join(parts)
 
 
 def _bracket(kind: str, needed: bool) -> str:
     """Return what a field may be in brackets; a text that may be absent needs none."""
+    kind = _LENGTH.sub("text", kind)
     parts = [*([kind] if kind != "text" else []), *(["required"] if needed else [])]
     return f" ({', '.join(parts)})" if parts else ""
 
