@@ -10,25 +10,15 @@ import pytest
 from tests.client.upstream import Exchange, Peer, peer
 from tests.gateway.proxies import proxy
 from tests.support import Process, toolscout, until
-from tests.turns.agents import Agent
-from tests.turns.model import ScriptedModel
+from tests.turns.agents import Agent, model, upstream
 from tests.turns.shapes import BY_NAME
+
+__all__ = ["model", "upstream"]  # fixtures, found by their names
 
 ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
 ABOUT |= {"send_email": "Send an email to somebody"}
 KEY = "sk-very-secret"
 OPENAI = BY_NAME["openai"]
-
-
-@pytest.fixture
-def model() -> ScriptedModel:
-    return ScriptedModel()
-
-
-@pytest.fixture
-def upstream(model: ScriptedModel) -> Iterator[Peer]:
-    with peer(model) as started:
-        yield started
 
 
 @pytest.fixture

@@ -1,25 +1,21 @@
 """Fixtures: flows and streams, each blocking and asynchronous."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
 import pytest
 
 from tests.client.conftest import make, patient
-from tests.client.upstream import Peer, peer
+from tests.client.upstream import Peer
 from tests.turns.agents import OPEN
-from tests.turns.flows import finds, flow, service, shape, tools
+from tests.turns.flows import Flow, flow, service, shape, tools
 from tests.turns.shapes import Json
 from toolscout.discovery import (
-    AsyncToolDiscovery,
     AsyncTransport,
-    DiscoveryConfig,
-    ToolDiscovery,
     Transport,
 )
-from toolscout.discovery.config import ApiConfig
 from toolscout.discovery.providers import ProviderName
 
 __all__ = ["flow", "make", "patient", "service", "shape", "tools"]  # fixtures, found by their names
@@ -54,34 +50,13 @@ def post(request: pytest.FixtureRequest, service: Peer) -> Callable[..., httpx2.
     return lambda url, body: asyncio.run(awaited(url, body))
 
 
-@pytest.fixture(params=["sync", "async"])
-def run(request: pytest.FixtureRequest) -> Iterator[Run]:
-    """Streams a request through a discovery; the pieces the client gets."""
-    with peer(finds) as service:
+@pytest.fixture
+def run(flow: Callable[..., Flow]) -> Run:
+    """Return what streams a request through a discovery: the pieces that the client gets."""
 
-        def stream(
-            body: Json, model: Any, provider: ProviderName, strategy: str = "api"
-        ) -> list[bytes]:
-            api = ApiConfig(service.url, timeout=5)
-            config = DiscoveryConfig(enabled=True, strategy=strategy, api=api)
-            if request.param == "sync":
-                discovery = ToolDiscovery(config)
-                try:
-                    return list(discovery.stream(body, model, provider))
-                finally:
-                    discovery.close()
+    def stream(
+        body: Json, model: Any, provider: ProviderName, strategy: str = "api"
+    ) -> list[bytes]:
+        return flow(strategy, dispatch="auto").stream(body, model, provider)
 
-            async def pieces(body: Json) -> AsyncIterator[bytes]:
-                for piece in model(body):
-                    yield piece
-
-            async def collect() -> list[bytes]:
-                discovery = AsyncToolDiscovery(config)
-                try:
-                    return [piece async for piece in discovery.stream(body, pieces, provider)]
-                finally:
-                    await discovery.aclose()
-
-            return asyncio.run(collect())
-
-        yield stream
+    return stream

@@ -2,18 +2,24 @@
 
 import asyncio
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
-from tests.turns.shapes import ABOUT, SHAPES, Json, Said, Shape
+from tests.turns.shapes import SHAPES, Json, Said, Shape, tools_of
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.config import ApiConfig
 from toolscout.discovery.providers import PROVIDERS
 
 PHANTOM = "gateway_search_tools"
+
+
+class RefusedError(Exception):
+    """What a forward raises for a request that the provider refuses, as SDKs do."""
+
+    status_code = 400
 
 
 class Model:
@@ -58,6 +64,25 @@ class Flow:
 
         return asyncio.run(run())
 
+    def stream(
+        self, request: Json, model: Callable[[Json], Iterator[bytes]], *args: Any
+    ) -> list[bytes]:
+        """Return the pieces that the client of a stream gets."""
+        if isinstance(self.discovery, ToolDiscovery):
+            return list(self.discovery.stream(request, model, *args))
+
+        async def forward(body: Json) -> AsyncIterator[bytes]:
+            for piece in model(body):
+                yield piece
+
+        async def run() -> list[bytes]:
+            try:
+                return [piece async for piece in self.discovery.stream(request, forward, *args)]
+            finally:
+                await self.discovery.aclose()
+
+        return asyncio.run(run())
+
 
 def begins_with(request: Any, earlier: Any, shape: Shape) -> bool:
     """Whether an earlier request is the beginning of a later one, tools and messages."""
@@ -66,8 +91,8 @@ def begins_with(request: Any, earlier: Any, shape: Shape) -> bool:
     return shape.raw(earlier) == shape.raw(request) and after[: len(before)] == before
 
 
-def search(query: Any, id_: str = "call_1") -> Said:
-    return Said(calls=((id_, PHANTOM, {"query": query}),))
+def search(query: Any, id_: str = "call_1", text: str = "") -> Said:
+    return Said(text, ((id_, PHANTOM, {"query": query}),))
 
 
 DONE = Said("All done.")
@@ -80,7 +105,7 @@ def shape(request: pytest.FixtureRequest) -> Shape:
 
 @pytest.fixture
 def tools(shape: Shape) -> list[Json]:
-    return [shape.tool(name, about) for name, about in ABOUT.items()]
+    return tools_of(shape)
 
 
 def finds(exchange: Exchange) -> None:

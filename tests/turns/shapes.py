@@ -1,12 +1,13 @@
 """The providers' shapes, so that one suite of tests holds for all of them."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from tests.turns.openai_shapes import OpenAI, Responses
 from tests.turns.turns import SCHEMA, Json, Said
 from toolscout.discovery.providers import ProviderName
 
-__all__ = ["ABOUT", "BY_NAME", "SHAPES", "Json", "Said", "Shape"]
+__all__ = ["ABOUT", "BY_NAME", "SHAPES", "Json", "Said", "Shape", "tools_of"]
 
 ABOUT = {
     "search_code": "Search for code patterns",
@@ -217,3 +218,8 @@ class Gemini:
 Shape = OpenAI | Anthropic | Responses | Bedrock | Gemini
 SHAPES: list[Shape] = [OpenAI(), Anthropic(), Responses(), OnBedrock(), Bedrock(), Gemini()]
 BY_NAME: dict[str, Any] = {shape.name: shape for shape in SHAPES}
+
+
+def tools_of(shape: Shape, about: Mapping[str, str] = ABOUT) -> list[Json]:
+    """Return tools in the shape of a provider, from their names and descriptions."""
+    return [shape.tool(name, text) for name, text in about.items()]

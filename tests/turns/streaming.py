@@ -7,21 +7,17 @@ from typing import Any
 
 import anthropic
 import openai
+import pytest
 
 from tests.client.upstream import peer
 from tests.turns.bedrock_streaming import bedrock_events, read_bedrock
+from tests.turns.flows import Flow, Model
 from tests.turns.gemini_streaming import gemini_events, read_gemini
 from tests.turns.responses_streaming import read_responses, responses_events
-from tests.turns.shapes import Json, Said, Shape
+from tests.turns.shapes import SHAPES, Json, Said, Shape
 from toolscout.discovery.providers.stream import Stream
 
-PHANTOM = "gateway_search_tools"
-DONE = Said("All done.")
 READING = Said("Reading.", (("call_2", "read_file", {"path": "/etc/hosts"}),))
-
-
-def search(query: str, id_: str = "call_1", text: str = "") -> Said:
-    return Said(text, ((id_, PHANTOM, {"query": query}),))
 
 
 def openai_events(said: Said, number: int = 0) -> list[bytes]:
@@ -186,3 +182,33 @@ READERS = {
     "bedrock": read_bedrock,
     "gemini": read_gemini,
 }
+
+
+def events_of(out: bytes) -> list[Json]:
+    """Return the data of the events of a stream, without the end of chat completions."""
+    return [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
+
+
+FORMS = [
+    (shape, streams)
+    for shape in SHAPES
+    for streams in (False, True)
+    if not streams or shape.name in EVENTS
+]
+in_every_form = pytest.mark.parametrize(
+    ("shape", "streams"),
+    FORMS,
+    ids=[f"{shape.name}-{'stream' if streams else 'whole'}" for shape, streams in FORMS],
+)
+"""Run with every provider, whole and, where there are streams, as a stream."""
+
+
+def turn(
+    running: Flow, shape: Shape, request: Json, *turns: Said | Exception, streams: bool
+) -> tuple[Said, Model | StreamingModel]:
+    """Run a turn of a scripted model; return what the client reads, and the model."""
+    if streams:
+        model = StreamingModel(shape, *turns)
+        return read(shape, b"".join(running.stream(request, model, shape.name))), model
+    whole = Model(shape, *turns)
+    return shape.read(running.complete(request, whole, shape.name)), whole

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.turns.shapes import ABOUT, BY_NAME, Json
+from tests.turns.shapes import BY_NAME, Json, tools_of
+from tests.turns.streaming import events_of
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.providers import ProviderName
 
@@ -43,7 +44,7 @@ class Script:
         if not self.streams:
             return self.discovery.complete(request, self._next, self.provider)
         out = b"".join(self.discovery.stream(request, self._events, self.provider))
-        data = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
+        data = events_of(out)
         if self.provider == "openai":
             return self._joined([chunk["choices"][0] for chunk in data])
         done = [e["item"] for e in data if e["type"] == "response.output_item.done"]
@@ -82,8 +83,7 @@ class Script:
 
 def asked(provider: ProviderName, model: str, *built_in: Json) -> Json:
     shape = BY_NAME[provider]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    return shape.request("please help", [*tools, *built_in], model=model)
+    return shape.request("please help", [*tools_of(shape), *built_in], model=model)
 
 
 @STREAMS

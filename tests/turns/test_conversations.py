@@ -5,18 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.turns.flows import DONE, PHANTOM, Model, search
+from tests.turns.flows import DONE, PHANTOM, Model, RefusedError, search
 from tests.turns.rules import refusal
-from tests.turns.shapes import BY_NAME, Json, Said, Shape
+from tests.turns.shapes import BY_NAME, Json, Said, Shape, tools_of
 
 OPENAI = BY_NAME["openai"]
 MANY = {f"tool_{number:03}": f"Does the thing of number {number}" for number in range(160)}
-
-
-class RefusedError(Exception):
-    """As the error of an SDK."""
-
-    status_code = 400
 
 
 class Strict(Model):
@@ -107,8 +101,7 @@ def test_a_user_that_a_request_names_is_kept_apart(flow, shape, tools, user: Jso
 @pytest.mark.parametrize("options", [{}, {"dispatch": "on"}, {"dispatch": "off"}], ids=str)
 def test_a_long_conversation_never_exceeds_the_providers_maximum(flow, options: dict[str, Any]):
     running = flow(**options)
-    declared = [OPENAI.tool(name, text) for name, text in MANY.items()]
-    request = OPENAI.request("hi", declared)
+    request = OPENAI.request("hi", tools_of(OPENAI, MANY))
     for number in range(0, 160, 20):
         calls = [search(f"tool_{n:03}", f"call_{n}").calls[0] for n in range(number, number + 20)]
         model = Strict(OPENAI, Said(calls=tuple(calls)), Said(f"Done {number}."))

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.turns.flows import DONE, Model, search
-from tests.turns.shapes import ABOUT, SHAPES, Json, Shape
+from tests.turns.shapes import ABOUT, SHAPES, Json, Shape, tools_of
 from toolscout.discovery.session import SessionStore
 
 
@@ -60,8 +60,7 @@ def test_a_session_that_deferred_nothing_has_nothing_to_search(flow, shape, tool
 def test_definitions_go_only_to_the_provider_whose_shape_they_have(flow):
     first, other = SHAPES[0], SHAPES[-1]
     running = flow()
-    tools = [first.tool(name, about) for name, about in ABOUT.items()]
-    request = first.request("please help", tools)
+    request = first.request("please help", tools_of(first))
     running.complete(request, Model(first, DONE), first.name, session="s")
     bare, model = without_tools(other), Model(other, DONE)
     running.complete(bare, model, other.name, session="s")

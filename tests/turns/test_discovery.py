@@ -1,12 +1,14 @@
 """The whole flow, for every provider: tools are deferred, found and brought back, unseen."""
 
 import copy
+import json
 from typing import Any
 
 import pytest
 
 from tests.turns.flows import DONE, PHANTOM, Model, search
-from tests.turns.shapes import ABOUT, Said
+from tests.turns.shapes import ABOUT, Said, tools_of
+from tests.turns.streaming import READING, in_every_form, turn
 from toolscout.discovery import local
 
 
@@ -23,11 +25,14 @@ def test_the_model_sees_the_search_tool_alone_and_then_what_it_found(flow, shape
     assert request == before
 
 
-def test_a_call_of_a_found_tool_reaches_the_client(flow, shape, tools):
-    real = Said("Reading.", (("call_2", "read_file", {"path": "/etc/hosts"}),))
-    model = Model(shape, search("read"), real)
-    response = flow().complete(shape.request("please help", tools), model, shape.name)
-    assert shape.read(response) == real
+@in_every_form
+def test_a_call_of_a_found_tool_reaches_the_client(flow, shape, tools, streams):
+    request = shape.request("please help", tools, **({"stream": True} if streams else {}))
+    said, model = turn(flow(), shape, request, search("read"), READING, streams=streams)
+    assert said == READING
+    assert model.seen(1) == [PHANTOM, "read_file"]
+    assert "read_file" in shape.results(model.requests[1])["call_1"]
+    assert ('"stream": true' in json.dumps(model.requests[1])) == streams
 
 
 def test_several_searches_in_one_turn_are_all_answered(flow, shape, tools):
@@ -50,12 +55,15 @@ def test_a_mixed_turn_whose_search_falls_open_gives_every_tool_back_next_time(fl
     assert set(model.seen(1)) == {PHANTOM, *ABOUT}
 
 
-def test_after_five_searches_every_tool_is_there_and_the_search_is_gone(flow, shape, tools):
-    model = Model(shape, search("read"))
-    response = flow().complete(shape.request("please help", tools), model, shape.name)
+@in_every_form
+def test_after_five_searches_every_tool_is_there_and_the_search_is_gone(
+    flow, shape, tools, streams
+):
+    request = shape.request("please help", tools)
+    said, model = turn(flow(), shape, request, search("read"), streams=streams)
     assert len(model.requests) == 6
     assert model.seen(5) == list(ABOUT)
-    assert shape.read(response) == Said()
+    assert said == Said()
 
 
 def test_a_mixed_turn_gives_the_client_its_calls_and_the_next_request_what_was_found(
@@ -154,7 +162,7 @@ def test_that_nothing_fits_is_told_apart_from_an_outage(flow, shape, endpoint, w
     running = flow(endpoint=endpoint, restore_on_no_match=True, dispatch=dispatch)
     for count in (6, 200):
         about = {f"tool_{number}": "Does a thing" for number in range(count)}
-        declared = [shape.tool(name, text) for name, text in about.items()]
+        declared = tools_of(shape, about)
         model = Model(shape, search("zxqv"), DONE)
         running.complete(shape.request(f"please help {count}", declared), model, shape.name)
         told = shape.results(model.requests[1])["call_1"]

@@ -1,13 +1,13 @@
 """What a flow does with requests that are special, odd, or not for it."""
 
-from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from tests.turns.flows import DONE, PHANTOM, Model, search
-from tests.turns.shapes import ABOUT, BY_NAME, SHAPES, Json
+from tests.turns.shapes import ABOUT, BY_NAME, SHAPES, Json, tools_of
+from tests.turns.streaming import in_every_form, turn
 from toolscout.client import InvalidArgument
 from toolscout.client.events import SearchEvent
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
@@ -16,13 +16,9 @@ from toolscout.discovery.config import ApiConfig
 OPENAI = BY_NAME["openai"]
 
 
-def only(capable: Callable[[Any], Any]) -> pytest.MarkDecorator:
-    """Run with the providers that can say this at all."""
-    able = [shape for shape in SHAPES if capable(shape)]
-    return pytest.mark.parametrize("shape", able, ids=lambda shape: shape.name)
-
-
-@only(lambda shape: shape.forcing("create_db"))
+@pytest.mark.parametrize(
+    "shape", [shape for shape in SHAPES if shape.forcing("create_db")], ids=lambda shape: shape.name
+)
 def test_the_tool_a_request_forces_is_not_deferred(flow, shape, tools):
     model = Model(shape, DONE)
     request = shape.request("please help", tools, **shape.forcing("create_db"))
@@ -30,52 +26,9 @@ def test_the_tool_a_request_forces_is_not_deferred(flow, shape, tools):
     assert model.seen(0) == [PHANTOM, "create_db"]
 
 
-@only(lambda shape: shape.forbidding())
-@pytest.mark.parametrize(("strategy", "first"), [("api", []), ("hybrid-first", ["read_file"])])
-def test_a_first_request_that_allows_no_call_has_the_few(flow, shape, tools, strategy, first):
-    model = Model(shape, DONE)
-    request = shape.request("please read", tools, **shape.forbidding())
-    flow(strategy).complete(request, model, shape.name)
-    assert model.seen(0) == [PHANTOM, *first]
-
-
-FUNCTION = {"type": "function", "name": "run_tests"}
-LISTED = {"mode": "auto", "tools": [{"type": "function", "function": {"name": "run_tests"}}]}
-ALLOWED: list[tuple[str, Json]] = [
-    ("openai", {"tool_choice": {"type": "allowed_tools", "allowed_tools": LISTED}}),
-    (
-        "openai-responses",
-        {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [FUNCTION]}},
-    ),
-    ("gemini", {"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["run_tests"]}}}),
-]
-
-
-@pytest.mark.parametrize(("name", "choice"), ALLOWED)
-@pytest.mark.parametrize(("strategy", "first"), [("api", []), ("hybrid-first", ["read_file"])])
-def test_a_first_request_that_lists_allowed_tools_has_these_and_the_few(
-    flow, name, choice, strategy, first
-):
-    shape = BY_NAME[name]
-    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
-    model = Model(shape, DONE)
-    request = shape.request("please read", tools, **choice)
-    flow(strategy, top_k=1).complete(request, model, name)
-    assert model.seen(0) == [PHANTOM, *first, "run_tests"]
-
-
-@pytest.mark.parametrize("strategy", ["api", "hybrid-first"])
-def test_a_first_request_for_several_answers_has_the_few_without_a_search(flow, strategy):
-    shape = BY_NAME["openai"]
-    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
-    model = Model(shape, DONE)
-    flow(strategy).complete(shape.request("please read", tools, n=2), model, "openai")
-    assert model.seen(0) == ["read_file"]
-
-
 def test_requests_that_name_no_conversation_take_sides_one_by_one(flow):
     shape = BY_NAME["openai"]
-    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
+    tools = tools_of(shape)
     request = shape.request("x", tools) | {"messages": [{"role": "system", "content": "work"}]}
     running, model = flow(rollout="percent:50"), Model(shape, DONE)
     for _ in range(60):
@@ -86,7 +39,7 @@ def test_requests_that_name_no_conversation_take_sides_one_by_one(flow):
 
 def test_a_thread_whose_tools_cannot_change_is_told_of_once(flow, caplog):
     shape = BY_NAME["anthropic"]
-    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
+    tools = tools_of(shape)
     running = flow()
     for text in ("read", "write"):
         model = Model(shape, DONE)
@@ -116,9 +69,8 @@ def test_built_in_tools_stay(flow, shape, tools):
 )
 def test_a_built_in_tool_that_has_a_name_stays_too(flow, service, provider, builtin):
     shape = BY_NAME[provider]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     model = Model(shape, search("read"), DONE)
-    flow().complete(shape.request("please help", [builtin, *tools]), model, provider)
+    flow().complete(shape.request("please help", [builtin, *tools_of(shape)]), model, provider)
     assert shape.raw(model.requests[0])[1:] == [builtin]
     assert builtin in shape.raw(model.requests[1])
     sent = [tool["name"] for tool in service.requests[0].json["tools"]]
@@ -148,12 +100,13 @@ def test_odd_containers_of_a_request_are_its_own_business(flow):
             assert forward.call_count == 1
 
 
-def test_what_fails_after_a_search_is_tried_as_it_came(flow, shape, tools):
-    model = Model(shape, search("read"), RuntimeError("too long"), DONE)
+@in_every_form
+def test_what_fails_after_a_search_is_tried_as_it_came(flow, shape, tools, streams):
     request = shape.request("please help", tools)
-    response = flow().complete(request, model, shape.name)
+    turns = search("read"), RuntimeError("too long"), DONE
+    said, model = turn(flow(), shape, request, *turns, streams=streams)
     assert model.requests[2] == request
-    assert shape.read(response) == DONE
+    assert said == DONE
 
 
 def test_relevance_filters_and_injects_nothing(flow, shape, tools):
@@ -182,7 +135,6 @@ def test_a_rollout_that_is_not_on_changes_no_request(flow, shape, tools, service
 
 def test_an_openai_message_goes_back_with_its_reasoning_and_an_id_for_every_call(flow):
     shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     first = shape.response(search("read"))
     message = first["choices"][0]["message"]
     message |= {"reasoning_content": "Let me think.", "refusal": None}
@@ -194,7 +146,7 @@ def test_an_openai_message_goes_back_with_its_reasoning_and_an_id_for_every_call
         requests.append(body)
         return answers.pop(0)
 
-    flow().complete(shape.request("please help", tools), forward)
+    flow().complete(shape.request("please help", tools_of(shape)), forward)
     turn, told = requests[1]["messages"][-2:]
     assert turn["reasoning_content"] == "Let me think."
     assert "refusal" not in turn

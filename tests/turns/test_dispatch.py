@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.turns.flows import PHANTOM, Flow, Model
-from tests.turns.shapes import SHAPES, Said, Shape
+from tests.turns.flows import PHANTOM, Flow, Model, search
+from tests.turns.shapes import BY_NAME, SHAPES, Json, Said, Shape, tools_of
 from tests.turns.streaming import EVENTS, StreamingModel, read
-from toolscout.discovery import DiscoveryConfig, ToolDiscovery
-from toolscout.discovery.config import ApiConfig
 from toolscout.discovery.providers import PROVIDERS
 
 Make = Callable[..., Flow]
@@ -58,25 +56,29 @@ def test_a_visible_tool_is_called_directly(flow: Make, shape: Shape, tools):
     assert PROVIDERS[shape.name].recent(model.requests[1]) == ["send_email"]
 
 
-ODD: list[tuple[Any, tuple[str, Any]]] = [
-    ({"name": "send_email", "to": "x"}, ("send_email", {"to": "x"})),
-    ({"name": "send_email", "arguments": '{"to": "x"}'}, ("send_email", {"to": "x"})),
-    ({"name": "send_email"}, ("send_email", {})),
-    ({"name": "no_such", "arguments": {}}, ("no_such", {})),
-    ({"arguments": {"to": "x"}}, ("call_tool", {"arguments": {"to": "x"}})),
-    ({"name": ""}, ("call_tool", {"name": ""})),
+ODD: list[tuple[Any, Any]] = [
+    ({"name": "send_email", "to": "x"}, {"to": "x"}),
+    ({"name": "send_email", "arguments": '{"to": "x"}'}, {"to": "x"}),
+    ({"name": "send_email"}, {}),
 ]
+
+
+@pytest.mark.parametrize(("written", "arguments"), ODD)
+def test_arguments_that_are_written_otherwise_are_the_calls(
+    flow: Make, shape: Shape, tools, written, arguments
+):
+    model = Model(shape, SEARCH, Said(calls=(("call_2", "call_tool", written),)))
+    answer = flow(dispatch="on").complete(shape.request("please", tools), model, shape.name)
+    assert shape.read(answer).calls == (("call_2", "send_email", arguments),)
 
 
 @pytest.mark.parametrize("shape", [s for s in SHAPES if s.name in EVENTS], ids=lambda s: s.name)
 @pytest.mark.parametrize("piece", [1, 7, 100_000])
-def test_a_stream_has_the_call_of_the_found_tool(service, shape: Shape, tools, piece):
-    config = DiscoveryConfig(enabled=True, strategy="api", api=ApiConfig(service.url))
+def test_a_stream_has_the_call_of_the_found_tool(flow: Make, shape: Shape, tools, piece):
     both = Said("Sending.", (*THROUGH.calls, ("call_3", "call_tool", {"name": "read_file"})))
     model = StreamingModel(shape, SEARCH, both, piece=piece)
-    discovery = ToolDiscovery(config, dispatch="on")
-    out = b"".join(discovery.stream(shape.request("please", tools), model, shape.name))
-    discovery.close()
+    request = shape.request("please", tools)
+    out = b"".join(flow(dispatch="on").stream(request, model, shape.name))
     said = read(shape, out)
     assert said.calls == (*DIRECT.calls, ("call_3", "read_file", {}))
     assert said.text.endswith("Sending.")
@@ -96,3 +98,92 @@ def test_a_search_beside_a_call_shows_its_tools_next_time(flow: Make, shape: Sha
         shape.history(request, Said("", (read_it,)), ["ok"], "go on"), model, shape.name
     )
     assert model.seen(1) == [*CONSTANT, "read_file", "send_email"]
+
+
+# A call that its tool cannot take is answered with the reason, and never reaches the client.
+
+
+def through(name: str, arguments: Any, id_: str = "call_2") -> Said:
+    return Said("", ((id_, "call_tool", {"name": name, "arguments": arguments}),))
+
+
+WRONG = through("send_email", {"path": 7})
+RIGHT = through("send_email", {"path": "a@b.example"}, "call_3")
+SENDING = (("call_3", "send_email", {"path": "a@b.example"}),)
+SAID = "The call of send_email was not made: `path` has to be a string, got 7. Its definition:"
+
+
+def told(shape: Shape, request: Json) -> str:
+    return "\n".join(shape.results(request).values())
+
+
+def test_a_wrong_argument_is_answered_with_the_definition(flow: Make, shape: Shape, tools):
+    model = Model(shape, search("email"), WRONG, RIGHT)
+    discovery = flow(dispatch="on")
+    answer = discovery.complete(shape.request("please", tools), model, shape.name)
+    assert shape.read(answer).calls == SENDING
+    assert SAID in told(shape, model.requests[2])
+    assert told(shape, model.requests[2]).count('"name":"send_email"') == 2
+
+
+def test_an_unknown_tool_is_answered_with_names_like_it(flow: Make, shape: Shape, tools):
+    model = Model(shape, search("email"), through("send_mail", {}), RIGHT)
+    discovery = flow(dispatch="on")
+    answer = discovery.complete(shape.request("please", tools), model, shape.name)
+    assert shape.read(answer).calls == SENDING
+    assert "There is no tool send_mail. Near: send_email" in told(shape, model.requests[2])
+
+
+def test_a_call_of_no_tool_is_answered(flow: Make, shape: Shape, tools):
+    nameless = Said("", (("call_2", "call_tool", {"tool": "send_email"}),))
+    model = Model(shape, search("email"), nameless, RIGHT)
+    answer = flow(dispatch="on").complete(shape.request("please", tools), model, shape.name)
+    assert shape.read(answer).calls == SENDING
+    assert "`name` is missing" in told(shape, model.requests[2])
+
+
+def test_the_answer_names_the_function_that_was_called(flow: Make):
+    shape = BY_NAME["gemini"]
+    model = Model(shape, search("email"), WRONG, RIGHT)
+    flow(dispatch="on").complete(shape.request("please", tools_of(shape)), model, shape.name)
+    *_, call, result = model.requests[2]["contents"]
+    assert call["parts"][0]["functionCall"]["name"] == "call_tool"
+    assert result["parts"][0]["functionResponse"]["name"] == "call_tool"
+
+
+def test_a_call_that_is_never_mended_reaches_the_client_in_the_end(flow: Make, shape, tools):
+    model = Model(shape, *[WRONG] * 6)
+    answer = flow(dispatch="on").complete(shape.request("please", tools), model, shape.name)
+    assert shape.read(answer).calls == (("call_2", "send_email", {"path": 7}),)
+    assert len(model.requests) == 6
+
+
+def test_beside_a_call_that_fits_only_that_one_reaches_the_client(flow: Make, shape: Shape, tools):
+    both = Said("", (*WRONG.calls, *RIGHT.calls))
+    model = Model(shape, search("email"), both)
+    discovery = flow(dispatch="on")
+    answer = discovery.complete(shape.request("please", tools), model, shape.name)
+    assert shape.read(answer).calls == SENDING
+    assert len(model.requests) == 2
+
+
+def test_a_model_that_never_mends_its_call_gets_every_tool(flow: Make, shape: Shape, tools):
+    direct = Said("", (("call_9", "send_email", {"path": 7}),))
+    model = Model(shape, *[WRONG] * 5, direct)
+    discovery = flow(dispatch="on")
+    answer = discovery.complete(shape.request("please", tools), model, shape.name)
+    assert shape.read(answer).calls == direct.calls  # a declared tool is its caller's to judge
+    assert "call_tool" not in model.seen(5)
+
+
+@pytest.mark.parametrize("shape", [s for s in SHAPES if s.name in EVENTS], ids=lambda s: s.name)
+@pytest.mark.parametrize("piece", [1, 7, 100_000])
+def test_a_stream_has_the_mended_call_alone(flow: Make, shape: Shape, tools, piece: int):
+    model = StreamingModel(shape, search("email"), WRONG, RIGHT, piece=piece)
+    request = shape.request("please", tools)
+    out = b"".join(flow(dispatch="on").stream(request, model, shape.name))
+    assert read(shape, out).calls == SENDING
+    assert b"call_2" not in out
+    assert b"thought 1" not in out  # nor what the model thought before it
+    assert PHANTOM.encode() not in out
+    assert SAID in told(shape, model.requests[2])

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.client.upstream import Peer
-from tests.turns.flows import DONE, PHANTOM, Flow, Model, begins_with
-from tests.turns.shapes import ABOUT, BY_NAME, Json, Said, Shape
+from tests.turns.flows import DONE, PHANTOM, Flow, Model, RefusedError, begins_with
+from tests.turns.shapes import BY_NAME, Json, Said, Shape, tools_of
 from toolscout.discovery import ToolDiscovery
 from toolscout.discovery.local import asks_for_something
 from toolscout.discovery.providers import PROVIDERS
@@ -18,12 +18,6 @@ THROUGH = Said("", (("call_4", "call_tool", {"name": "read_file", "arguments": {
 READING = Said("", (("call_4", "read_file", {"path": "x"}),))
 DECLARED = [PHANTOM, "call_tool", "send_email"]
 LATER = ["now read it", "then deploy it", "and read it again"]
-
-
-class RefusedError(Exception):
-    """What a forward raises for a request that the provider refuses."""
-
-    status_code = 400
 
 
 def patterns(service: Peer) -> list[str]:
@@ -80,8 +74,7 @@ def test_a_message_without_a_request_asks_nothing(flow: Make, shape: Shape, tool
 
 def test_results_of_calls_ask_nothing(flow: Make, service: Peer):
     shape = BY_NAME["openai"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    request = shape.request("read it", tools)
+    request = shape.request("read it", tools_of(shape))
     discovery = flow("hybrid-first")
     discovery.complete(request, Model(shape, READING), shape.name)
     request["messages"] += [
@@ -166,7 +159,7 @@ def test_whatever_fails_because_of_a_call_of_ours_is_tried_without_it(
 @pytest.mark.parametrize("native", [True, False])
 def test_a_stored_conversation_is_asked_again(flow: Make, native: bool, service: Peer):
     shape = BY_NAME["openai-responses"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    tools = tools_of(shape)
     model = Model(shape, DONE)
     discovery = flow("hybrid-first", dispatch="auto", native=native)
     request = shape.request("email somebody", tools) | {"model": "gpt-5.4"}
@@ -180,8 +173,7 @@ def test_a_stored_conversation_is_asked_again(flow: Make, native: bool, service:
 
 def test_a_picture_alone_asks_nothing(flow: Make, service: Peer):
     shape = BY_NAME["anthropic"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    request = shape.request("email somebody", tools)
+    request = shape.request("email somebody", tools_of(shape))
     discovery = flow("hybrid-first")
     discovery.complete(request, Model(shape, DONE), shape.name)
     later = shape.history(request, DONE, [], "look")
@@ -200,9 +192,8 @@ def test_a_picture_alone_asks_nothing(flow: Make, service: Peer):
 )
 def test_with_thinking_no_call_is_made_up(flow: Make, name: str, more: Json, service: Peer):
     shape = BY_NAME[name]
-    tools = [shape.tool(tool, about) for tool, about in ABOUT.items()]
     model = Model(shape, DONE)
-    request = shape.request("email somebody", tools) | more
+    request = shape.request("email somebody", tools_of(shape)) | more
     discovery = flow("hybrid-first", dispatch="auto")
     discovery.complete(request, model, shape.name)
     later = shape.history(request, DONE, [], "now read x") | more
@@ -214,9 +205,8 @@ def test_with_thinking_no_call_is_made_up(flow: Make, name: str, more: Json, ser
 def test_gemini_takes_the_call_without_a_thought_of_its_own(flow: Make):
     shape = BY_NAME["gemini"]
     model = Model(shape, DONE)
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     discovery = flow("hybrid-first", dispatch="auto")
-    talk(discovery, shape, model, tools, "email somebody", "now read x")
+    talk(discovery, shape, model, tools_of(shape), "email somebody", "now read x")
     call, result = PROVIDERS["gemini"].history(model.requests[1])[-2:]
     (part,) = call["parts"]
     assert part["thoughtSignature"] == "skip_thought_signature_validator"
@@ -225,8 +215,7 @@ def test_gemini_takes_the_call_without_a_thought_of_its_own(flow: Make):
 
 def test_a_stream_shows_what_fits_too(service: Peer):
     shape = BY_NAME["openai"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    first = shape.request("email somebody", tools)
+    first = shape.request("email somebody", tools_of(shape))
     later = shape.history(first, DONE, [], "now read x") | {"stream": True}
     seen: list[Json] = []
 

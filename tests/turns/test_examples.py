@@ -17,7 +17,7 @@ from evals.programs import running
 from tests.client.upstream import Exchange, Peer, peer
 from tests.support import PATIENCE_S, Process, Server, answers, environment, free_port
 from tests.turns.model import PHANTOM, ScriptedModel
-from tests.turns.shapes import ABOUT, SHAPES, Json, Said
+from tests.turns.shapes import BY_NAME, SHAPES, Json, Said, tools_of
 from toolscout.client import Selector
 from toolscout.discovery import ToolDiscovery
 
@@ -46,23 +46,13 @@ def agent(example: str, url: str, server: Server) -> str:
     return said.getvalue().strip()
 
 
-def test_the_openai_agent_finds_and_calls_its_tool(server: Process):
+@pytest.mark.parametrize("interface", ["openai", "anthropic"])
+def test_an_agent_finds_and_calls_its_tool(server: Process, interface: str):
     model = ScriptedModel({"to": "a@b.example"})
     with peer(model) as upstream:
-        said = agent("openai_agent", upstream.url, server)
+        said = agent(f"{interface}_agent", upstream.url, server)
     assert said == "It said: sent to a@b.example"
-    first, second = model.seen(SHAPES[0])
-    assert first == second
-    assert PHANTOM in first
-    assert "send_email" in first
-
-
-def test_the_anthropic_agent_finds_and_calls_its_tool(server: Process):
-    model = ScriptedModel({"to": "a@b.example"})
-    with peer(model) as upstream:
-        said = agent("anthropic_agent", upstream.url, server)
-    assert said == "It said: sent to a@b.example"
-    first, second = model.seen(SHAPES[1])
+    first, second = model.seen(BY_NAME[interface])
     assert first == second
     assert PHANTOM in first
     assert "send_email" in first
@@ -127,7 +117,7 @@ def test_the_proxy_of_forty_lines_says_that_the_provider_is_gone(forwarding):
 def test_the_proxy_of_forty_lines_chooses_tools_itself(forwarding, streams: bool):
     url, upstream = forwarding
     upstream.script = model = ScriptedModel({"to": "a@b.example"})
-    tools = [SHAPES[0].tool(name, about) for name, about in ABOUT.items()]
+    tools = tools_of(SHAPES[0])
     tools += [SHAPES[0].tool(f"other_{number}", "Does another thing") for number in range(20)]
     body = SHAPES[0].request("write an email", tools, model="gpt-4.1", stream=streams)
     response = httpx2.post(f"{url}/chat/completions", json=body, timeout=PATIENCE_S)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
 from tests.turns.flows import DONE, Model, search
-from tests.turns.shapes import ABOUT, BY_NAME, SHAPES, Json, Said, Shape
+from tests.turns.shapes import ABOUT, BY_NAME, SHAPES, Json, Said, Shape, tools_of
 from tests.turns.streaming import EVENTS, StreamingModel
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery, lessons
 from toolscout.discovery.config import ApiConfig
@@ -49,7 +49,7 @@ def reported(service: Peer, discovery: ToolDiscovery) -> list[Event]:
 
 
 def asked(shape: Shape, text: str = "please help") -> Json:
-    return shape.request(text, [shape.tool(name, about) for name, about in ABOUT.items()])
+    return shape.request(text, tools_of(shape))
 
 
 def run(discovery: ToolDiscovery, shape: Shape, request: Json, *turns: Said) -> None:

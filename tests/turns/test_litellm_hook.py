@@ -15,7 +15,7 @@ import pytest
 
 import toolscout
 from tests.client.upstream import Exchange, peer
-from tests.turns.shapes import ABOUT, SHAPES, Json, Said
+from tests.turns.shapes import ABOUT, SHAPES, Json, Said, tools_of
 from toolscout.discovery.exchange import ProviderError
 
 OPENAI, ANTHROPIC = SHAPES[:2]
@@ -97,8 +97,7 @@ def received(body: Json, **added: Any) -> Json:
 
 
 def request() -> Json:
-    tools = [ANTHROPIC.tool(name, about) for name, about in ABOUT.items()]
-    return ANTHROPIC.request("read a file", tools)
+    return ANTHROPIC.request("read a file", tools_of(ANTHROPIC))
 
 
 async def turn(made: Any, data: Json, response: Json) -> Json:

@@ -2,38 +2,27 @@
 
 import asyncio
 import gzip
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httpx2
 import pytest
 
-from tests.client.upstream import Peer, peer
+from tests.client.upstream import Peer
 from tests.turns import streaming
+from tests.turns.flows import PHANTOM
 from tests.turns.shapes import BY_NAME, Said
+from tests.turns.test_bounds import QUESTION, SEARCH, TOOLS, said, service
 from toolscout.discovery import AsyncTransport, Transport
 from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, PATHS
 from toolscout.discovery.providers.fields import encode
 
 URL = "http://model.example/v1/chat/completions"
-PHANTOM = "gateway_search_tools"
-TOOLS = [{"type": "function", "function": {"name": f"tool_{n}"}} for n in range(30)]
-MESSAGES = [{"role": "user", "content": "read a file"}]
-SEARCH = {
-    "id": "1",
-    "type": "function",
-    "function": {"name": PHANTOM, "arguments": '{"query": "read"}'},
-}
+
+__all__ = ["service"]  # a fixture, found by its name
 
 Answers = list[httpx2.Response]
 Ask = Callable[..., httpx2.Response]
-
-
-@pytest.fixture
-def service() -> Iterator[Peer]:
-    with peer(lambda exchange: exchange.select("tool_7")) as started:
-        yield started
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -57,12 +46,7 @@ def ask(request: pytest.FixtureRequest, service: Peer) -> Ask:
 
 
 def asked(**more: Any) -> dict[str, Any]:
-    return {"model": "m", "messages": MESSAGES, "tools": TOOLS, **more}
-
-
-def said(text: str, *calls: Any) -> bytes:
-    message = {"role": "assistant", "content": text, "tool_calls": [*calls]}
-    return json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+    return QUESTION | more
 
 
 def read(content: bytes, status: int = 200) -> httpx2.Response:
@@ -72,7 +56,7 @@ def read(content: bytes, status: int = 200) -> httpx2.Response:
 
 
 def test_an_answer_that_was_read_already_is_searched(ask: Ask):
-    answers = [read(said("", SEARCH)), read(said("done"))]
+    answers = [read(said("", [SEARCH])), read(said("done"))]
     assert ask(answers, asked()).json()["choices"][0]["message"]["content"] == "done"
     assert not answers
 

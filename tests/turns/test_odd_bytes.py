@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
-from tests.turns.shapes import ABOUT, SHAPES, Said, Shape
-from tests.turns.streaming import DONE, EVENTS, PHANTOM, search
+from tests.turns.flows import DONE, PHANTOM, search
+from tests.turns.shapes import ABOUT, SHAPES, Said, Shape, tools_of
+from tests.turns.streaming import EVENTS
 
 PATHS = {
     "openai": ("/chat/completions",) * 2,
@@ -50,7 +51,7 @@ in_any_way = pytest.mark.parametrize(
 
 
 def asked(shape: Shape, streams: bool, text: str = "please") -> bytes:
-    tools = [shape.tool(name, about) for name, about in (FILLER | ABOUT).items()]
+    tools = tools_of(shape, FILLER | ABOUT)
     return json.dumps(shape.request(text, tools) | {"stream": streams}).encode()
 
 

@@ -5,10 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.turns.shapes import ABOUT, SHAPES, Json
-from tests.turns.streaming import DONE, EVENTS, PHANTOM, read
+from tests.turns.flows import DONE, PHANTOM
+from tests.turns.shapes import BY_NAME, Json, tools_of
+from tests.turns.streaming import EVENTS, events_of, read
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.providers import PROVIDERS
+
+OPENAI = BY_NAME["openai"]
+REQUEST = OPENAI.request("please help", tools_of(OPENAI), stream=True)
 
 
 def piece(
@@ -61,23 +65,19 @@ class Odd:
 
 @pytest.mark.parametrize("odd", ODD)
 def test_a_search_is_never_seen_however_a_model_counts_and_names_its_calls(run, odd):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     model = Odd(events(*ODD[odd]))
-    out = b"".join(run(shape.request("please help", tools, stream=True), model, "openai"))
+    out = b"".join(run(REQUEST, model, "openai"))
     assert len(model.requests) == 2
-    assert shape.names(model.requests[1])[:3] == [PHANTOM, "call_tool", "read_file"]
+    assert OPENAI.names(model.requests[1])[:3] == [PHANTOM, "call_tool", "read_file"]
     assert b"search_tools" not in out
     assert b"gateway" not in out
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_real_call_beside_a_search_of_the_same_index_reaches_the_client(run, order):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     calls = [[piece(PHANTOM, QUERY, "c1")], [piece("read_file", "{}", "c2")]][::order]
-    out = run(shape.request("please help", tools, stream=True), Odd(events(*calls)), "openai")
-    assert read(shape, b"".join(out)).calls == (("c2", "read_file", {}),)
+    out = run(REQUEST, Odd(events(*calls)), "openai")
+    assert read(OPENAI, b"".join(out)).calls == (("c2", "read_file", {}),)
 
 
 CUSTOM: list[list[Json]] = [
@@ -88,31 +88,28 @@ CUSTOM: list[list[Json]] = [
 """A call of a tool that takes text instead of arguments, as OpenAI streams it."""
 
 
+CUSTOM_TOOL = {"type": "custom", "custom": {"name": "run"}}
+WITH_CUSTOM = {**REQUEST, "tools": [*REQUEST["tools"], CUSTOM_TOOL]}
+
+
 def test_a_call_of_a_custom_tool_says_what_it_is_sooner_or_later(run):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    tools.append({"type": "custom", "custom": {"name": "run"}})
     late: list[list[Json]] = [
         [{"index": 0, "id": "c1", "function": None}],
         [{"index": 0, "function": None, "custom": {"name": "run", "input": "1"}}],
         [piece(PHANTOM, QUERY, "c2", 1)],
     ]
     model = Odd(events(*late))
-    out = b"".join(run(shape.request("go", tools, stream=True), model, "openai"))
+    out = b"".join(run(WITH_CUSTOM, model, "openai"))
     assert len(model.requests) == 1  # the client answers the call before anything else
-    lines = [line[6:] for line in out.split(b"\n\n") if line.startswith(b"data: {")]
-    deltas = [choice["delta"] for line in lines for choice in json.loads(line)["choices"]]
+    deltas = [choice["delta"] for chunk in events_of(out) for choice in chunk["choices"]]
     (call,) = (call for delta in deltas for call in delta.get("tool_calls", ()))
     assert (call["id"], call["type"]) == ("c1", "custom")
     assert call["custom"] == {"name": "run", "input": "1"}
 
 
 def test_a_call_of_a_custom_tool_passes_as_it_comes(run):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    tools.append({"type": "custom", "custom": {"name": "run"}})
     said = events(*CUSTOM)
-    assert b"".join(run(shape.request("go", tools, stream=True), Odd(said), "openai")) == said
+    assert b"".join(run(WITH_CUSTOM, Odd(said), "openai")) == said
 
 
 def test_a_call_of_a_custom_tool_is_remembered_whole():
@@ -133,10 +130,8 @@ SIGNED: Json = {
 
 
 def test_what_an_api_puts_beside_a_search_goes_back_with_it(run):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     model = Odd(events([piece("gateway_", id_="c1")], [piece("search_tools", QUERY) | SIGNED]))
-    run(shape.request("please help", tools, stream=True), model, "openai")
+    run(REQUEST, model, "openai")
     [call] = model.requests[1]["messages"][-2]["tool_calls"]
     assert SIGNED.items() <= call.items()
     assert call["function"] == {"name": PHANTOM, "arguments": QUERY}
@@ -144,33 +139,25 @@ def test_what_an_api_puts_beside_a_search_goes_back_with_it(run):
 
 @pytest.mark.parametrize("late", [False, True], ids=["with the name", "with a part of it"])
 def test_the_signature_of_a_search_moves_to_the_next_call_of_the_client(run, late):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     search = [[piece("gateway_", id_="c1") | SIGNED], [piece("search_tools", QUERY)]]
     if not late:
         search = [[piece(PHANTOM, QUERY, "c1") | SIGNED]]
     real = [
         [piece(name, "{}", name, index)] for index, name in ((1, "read_file"), (2, "run_tests"))
     ]
-    out = b"".join(
-        run(shape.request("go", tools, stream=True), Odd(events(*search, *real)), "openai")
-    )
-    chunks = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
-    deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+    out = b"".join(run(REQUEST, Odd(events(*search, *real)), "openai"))
+    deltas = [choice["delta"] for chunk in events_of(out) for choice in chunk["choices"]]
     first, second = [call for delta in deltas for call in delta.get("tool_calls", [])]
     assert first == {**real[0][0], **SIGNED, "index": 0}
     assert second == {**real[1][0], "index": 1}
 
 
 def test_what_an_api_puts_beside_a_call_reaches_the_client_with_the_call_of_the_found_tool():
-    shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     config = DiscoveryConfig(enabled=True, strategy="tool-search")
     through = piece("call_tool", '{"name": "read_file", "arguments": {}}', "c1") | SIGNED
     discovery = ToolDiscovery(config, dispatch="on")
-    request = shape.request("please help", tools, stream=True)
-    first, *_ = b"".join(discovery.stream(request, Odd(events([through])), "openai")).split(b"\n")
-    [call] = json.loads(first[6:])["choices"][0]["delta"]["tool_calls"]
+    first, *_ = events_of(b"".join(discovery.stream(REQUEST, Odd(events([through])), "openai")))
+    [call] = first["choices"][0]["delta"]["tool_calls"]
     assert SIGNED.items() <= call.items()
     assert call["function"] == {"name": "read_file", "arguments": "{}"}
 
@@ -185,13 +172,11 @@ def at_once(id_: str, *calls: Json, **said: str) -> bytes:
 
 @pytest.mark.parametrize("said", [{}, {"content": "Let me look. "}], ids=["silent", "text"])
 def test_what_comes_with_the_end_of_a_turn_is_there_after_a_search(run, said):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     real = piece("read_file", "{}", "c2")
     model = Odd(at_once("r1", piece(PHANTOM, QUERY, "c1"), **said))
     model.answers[1] = at_once("r2", real, content="Reading.")
-    out = b"".join(run(shape.request("go", tools, stream=True), model, "openai"))
-    chunks = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
+    out = b"".join(run(REQUEST, model, "openai"))
+    chunks = events_of(out)
     choices = [choice for chunk in chunks for choice in chunk["choices"]]
     deltas = [choice["delta"] for choice in choices]
     assert [delta["role"] for delta in deltas if "role" in delta] == ["assistant"]
@@ -206,13 +191,11 @@ def test_what_comes_with_the_end_of_a_turn_is_there_after_a_search(run, said):
 
 @pytest.mark.parametrize("name", ["gateway", "g", PHANTOM[:-1]])
 def test_a_name_that_begins_like_the_search_is_only_held_back_for_a_while(run, name):
-    shape = SHAPES[0]
-    tools = [shape.tool(name, "about") for name in (name, *ABOUT)]
-    request = shape.request("please help", tools, stream=True)
+    request = {**REQUEST, "tools": [OPENAI.tool(name, "about"), *REQUEST["tools"]]}
     for first, *rest in (["{}"], ["", "{", "}"]):
         deltas = [[piece(name, first, "c1")], *([piece(None, more)] for more in rest)]
         out = run(request, Odd(events(*deltas)), "openai")
-        assert read(shape, b"".join(out)).calls == (("c1", name, {}),)
+        assert read(OPENAI, b"".join(out)).calls == (("c1", name, {}),)
     late = b"".join(run(request, Odd(events([piece(name, "", "c1")])), "openai"))
     assert json.dumps(name).encode() in late
     assert b"tool_calls" in late.split(b"finish_reason")[-1]

@@ -1,19 +1,21 @@
 """A gateway's own file behaves as in the gateway, and what is logged is what happens."""
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, peer
+from tests.support import Process
 from tests.turns.flows import DONE, PHANTOM, Model, search
-from tests.turns.shapes import ABOUT, BY_NAME
+from tests.turns.shapes import ABOUT, BY_NAME, tools_of
 from toolscout.client import Selector
 from toolscout.client.breaker import BreakerPolicy
 from toolscout.discovery import DiscoveryConfig, load
 
 OPENAI = BY_NAME["openai"]
-DECLARED = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
+DECLARED = tools_of(OPENAI)
 
 
 def config(**section: Any) -> DiscoveryConfig:
@@ -103,3 +105,28 @@ def test_an_open_circuit_is_a_warning_once_per_opening(caplog):
         outage()
     warned = [r for r in caplog.records if r.levelname == "WARNING"]
     assert sum("circuit_open" in record.message for record in warned) == 2
+
+
+# The configuration shipped for Context Gateway points at paths that the service answers.
+
+
+FOLDER = Path(__file__).parents[2] / "deploy" / "proxies" / "context-gateway"
+
+
+@pytest.mark.parametrize(("name", "strategy"), [("v0.4", "api"), ("v0.5", "tool-search")])
+def test_the_endpoint_answers(
+    server: Process, monkeypatch: pytest.MonkeyPatch, name: str, strategy: str
+):
+    monkeypatch.setenv("TOOLSCOUT_URL", server.url)
+    monkeypatch.delenv("TOOLSCOUT_API_KEY", raising=False)
+    config = load(FOLDER / f"{name}.yaml")
+    assert (config.strategy, config.api.timeout, config.api.api_key) == (strategy, 2.0, "")
+    with Selector(config.api.endpoint, config.api.api_key, timeout=10) as selector:
+        selection = selector.select("send a mail", TOOLS, config.max_search_results)
+    assert selection.names[0] == "send_email"
+
+
+def test_the_files_work_without_any_variable(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("TOOLSCOUT_URL", raising=False)
+    for path in FOLDER.glob("*.yaml"):
+        assert load(path).api.endpoint.startswith("http://127.0.0.1:8080/")

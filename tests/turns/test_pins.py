@@ -11,7 +11,7 @@ from tests.client.upstream import Exchange, Peer, peer
 from tests.turns.agents import MODELS, Agent
 from tests.turns.flows import DONE, PHANTOM, Model, search
 from tests.turns.model import ScriptedModel
-from tests.turns.shapes import ABOUT, BY_NAME, Json
+from tests.turns.shapes import ABOUT, BY_NAME, Json, tools_of
 from toolscout import Engine
 from toolscout.discovery import Transport
 
@@ -40,7 +40,7 @@ def test_tools_that_end_a_run_are_shown_beside_what_was_found(flow, shape, tools
 def test_patterns_and_servers_stay_in_sight(flow, shape, strategy):
     model = Model(shape, DONE)
     named = {"github__merge": "Merge", "github__open": "Open", "slack__post": "Post"}
-    declared = [shape.tool(name, about) for name, about in (MANY | named).items()]
+    declared = tools_of(shape, MANY | named)
     running = flow(strategy, always_keep=["server:slack", "*__merge"], max_tools=5)
     running.complete(shape.request("do the thing of number 3", declared), model, shape.name)
     assert {"slack__post", "github__merge"} <= set(model.seen(0))
@@ -57,9 +57,8 @@ def test_a_request_whose_definitions_are_short_is_left_as_it_is(flow, shape, too
 
 def test_a_filtered_request_keeps_the_tools_that_end_a_run(flow, shape):
     model = Model(shape, DONE)
-    declared = [shape.tool(name, about) for name, about in MANY.items()]
     ending = [shape.tool(name, "Finish") for name in ENDINGS]
-    request = shape.request("do the thing of number 3", [*ending, *declared])
+    request = shape.request("do the thing of number 3", [*ending, *tools_of(shape, MANY)])
     flow("relevance", max_tools=5).complete(request, model, shape.name)
     assert set(model.seen(0)) > {"tool_3", *ENDINGS}
 
@@ -83,8 +82,7 @@ def test_the_tools_that_end_a_run_are_not_pins_of_the_service(flow, tools, shape
 
 
 def test_a_transport_shows_its_pins_and_asks_for_as_many_as_it_is_told(service):
-    declared = [OPENAI.tool(name, about) for name, about in (MANY | ABOUT).items()]
-    body = OPENAI.request("read or run", declared)
+    body = OPENAI.request("read or run", tools_of(OPENAI, MANY | ABOUT))
     answer = json.dumps(OPENAI.response(DONE)).encode()
     with (
         peer(lambda exchange: exchange.answer(answer)) as upstream,
@@ -138,7 +136,7 @@ def brought(seen: Iterable[list[str]], pins: list[str]) -> list[int]:
 @pytest.mark.parametrize("strategy", ["api", "hybrid-first", "tool-search"])
 def test_what_is_visible_takes_no_place_of_what_is_found(flow, shape, engine, strategy, pins):
     model = Model(shape, search(PULL_REQUEST), DONE)
-    request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])
+    request = shape.request(EMAIL, tools_of(shape, WORK))
     running = flow(strategy, engine.url, always_keep=tuple(pins))
     running.complete(request, model, shape.name)
     first = PLACES if strategy == "hybrid-first" else 0
@@ -149,7 +147,7 @@ def test_what_is_visible_takes_no_place_of_what_is_found(flow, shape, engine, st
 def test_what_the_first_search_showed_has_places_in_the_next(flow, shape, engine):
     """Else a model that asks for the same again would be shown ever more, and worse, tools."""
     model = Model(shape, search(EMAIL), DONE)
-    request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])
+    request = shape.request(EMAIL, tools_of(shape, WORK))
     flow("hybrid-first", engine.url).complete(request, model, shape.name)
     assert brought(map(model.seen, range(2)), []) == [PLACES, 0]
 
@@ -171,7 +169,7 @@ def test_nor_does_it_for_an_sdk_in_any_form(engine, interface, streams, native, 
 @with_pins
 def test_nor_does_it_where_tools_are_called_through_another(flow, shape, engine, pins):
     model = Model(shape, search(PULL_REQUEST), DONE)
-    request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])
+    request = shape.request(EMAIL, tools_of(shape, WORK))
     flow("api", engine.url, always_keep=tuple(pins), dispatch="on").complete(
         request, model, shape.name
     )
@@ -183,7 +181,7 @@ def test_nor_does_it_where_tools_are_called_through_another(flow, shape, engine,
 @with_pins
 def test_a_filter_shows_as_many_tools_beside_the_pins(flow, shape, pins):
     model = Model(shape, DONE)
-    request = shape.request(EMAIL, [shape.tool(name, about) for name, about in WORK.items()])
+    request = shape.request(EMAIL, tools_of(shape, WORK))
     running = flow("relevance", max_tools=PLACES, always_keep=tuple(pins))
     running.complete(request, model, shape.name)
     assert brought([model.seen(0)], pins) == [PLACES]

@@ -12,8 +12,9 @@ import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
 from tests.turns.bedrock_streaming import unframed
-from tests.turns.shapes import ABOUT, BY_NAME, Json
-from tests.turns.streaming import EVENTS, search
+from tests.turns.flows import search
+from tests.turns.shapes import ABOUT, BY_NAME, Json, tools_of
+from tests.turns.streaming import EVENTS
 from toolscout.discovery import AsyncTransport, Transport
 
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}
@@ -50,8 +51,7 @@ def service() -> Iterator[Peer]:
 
 def asked(name: str) -> Any:
     shape = BY_NAME[name]
-    tools = [shape.tool(tool, about) for tool, about in (FILLER | ABOUT).items()]
-    return shape.request("please", tools) | {"stream": True}
+    return shape.request("please", tools_of(shape, FILLER | ABOUT)) | {"stream": True}
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])

@@ -9,7 +9,7 @@ import pytest
 from tests.client.upstream import peer
 from tests.turns.model import ScriptedModel
 from tests.turns.rules import visible
-from tests.turns.shapes import BY_NAME, Json
+from tests.turns.shapes import BY_NAME, Json, Shape, tools_of
 from toolscout.discovery import Transport
 
 ABOUT = {f"tool_{number}": f"Does the thing of number {number}" for number in range(30)}
@@ -17,10 +17,18 @@ ABOUT |= {"find": "Find tools", "send_email": "Send an email to somebody"}
 QUESTION = "please write to a@b.example"
 
 
+def declared(shape: Shape, marks: bool) -> list[Json]:
+    """Return the tools, with marks those deferred that the caller searches."""
+    tools = tools_of(shape, ABOUT)
+    return [
+        tool | {"defer_loading": True} if marks and tool["name"] != "find" else tool
+        for tool in tools
+    ]
+
+
 def anthropic(marks: bool) -> Json:
     """Return a conversation whose caller has searched by a tool of its own."""
     shape = BY_NAME["anthropic"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     reference = {"type": "tool_reference", "tool_name": "send_email"}
     called = {"type": "tool_use", "id": "f1", "name": "find", "input": {"query": "email"}}
     result = {"type": "tool_result", "tool_use_id": "f1", "content": [reference]}
@@ -31,17 +39,12 @@ def anthropic(marks: bool) -> Json:
         {"role": "assistant", "content": "An email."},
         {"role": "user", "content": QUESTION},
     ]
-    if marks:
-        tools = [
-            tool if tool["name"] == "find" else tool | {"defer_loading": True} for tool in tools
-        ]
-    return {"max_tokens": 9, "messages": messages, "tools": tools}
+    return {"max_tokens": 9, "messages": messages, "tools": declared(shape, marks)}
 
 
 def responses(marks: bool) -> Json:
     """Return the same in items of Responses."""
     shape = BY_NAME["openai-responses"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     found = shape.tool("send_email", ABOUT["send_email"]) | {"defer_loading": True}
     search = {"execution": "client", "status": "completed", "call_id": "f1"}
     items = [
@@ -51,11 +54,7 @@ def responses(marks: bool) -> Json:
         {"role": "assistant", "content": "An email."},
         {"role": "user", "content": QUESTION},
     ]
-    if marks:
-        tools = [
-            tool if tool["name"] == "find" else tool | {"defer_loading": True} for tool in tools
-        ]
-    return {"input": items, "tools": tools}
+    return {"input": items, "tools": declared(shape, marks)}
 
 
 FORMS: list[tuple[str, str, str, Callable[[bool], Json]]] = [

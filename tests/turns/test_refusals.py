@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from tests.turns.flows import DONE, PHANTOM, Model, search
-from tests.turns.shapes import ABOUT, BY_NAME, Json
+from tests.turns.shapes import ABOUT, BY_NAME, Json, tools_of
 from tests.turns.streaming import EVENTS, StreamingModel, read
 from toolscout.client.offer import Offer
 from toolscout.discovery import ToolDiscovery
@@ -70,11 +70,10 @@ def test_a_refusal_that_names_a_tool_is_repeated_without_it_and_remembered(
 @pytest.mark.parametrize("interface", EVENTS)
 def test_a_stream_is_begun_again_without_it(service, interface):
     shape = BY_NAME[interface]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     refused = refusal_in_words_of(interface, 3)
     model = StreamingModel(shape, search("email read"), refused, DONE)
     discovery = ToolDiscovery(service.url, dispatch="off", timeout=5)
-    request = shape.request("run tests", tools)
+    request = shape.request("run tests", tools_of(shape))
     out = b"".join(discovery.stream(request, model, interface, "s"))
     discovery.close()
     assert read(shape, out) == DONE
@@ -100,19 +99,17 @@ def test_no_more_than_some_refusals_of_a_turn_are_tried_again(flow):
 @pytest.mark.parametrize("message", ["tools: too many", "the function of the tool is wrong", ""])
 def test_a_refusal_that_names_no_tool_is_the_callers(flow, message):
     shape = BY_NAME["openai"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     model = Model(shape, refusal(message))
     with pytest.raises(ProviderError):
-        flow().complete(shape.request("read", tools), model, "openai")
+        flow().complete(shape.request("read", tools_of(shape)), model, "openai")
     assert len(model.requests) == 1
 
 
 def asking(flow: Any, refused: Exception | None = None, **more: Any) -> list[list[str]]:
     """Return the tools of each forward of a request of which the first is refused."""
     shape = BY_NAME["openai"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     model = Model(shape, *([refused] if refused else []), DONE)
-    flow.complete(shape.request("read", tools), model, "openai", **more)
+    flow.complete(shape.request("read", tools_of(shape)), model, "openai", **more)
     return [shape.names(request) for request in model.requests]
 
 
@@ -148,7 +145,7 @@ def test_a_refusal_of_anything_but_a_name_or_a_schema_is_the_callers(flow, messa
 
 def test_a_tool_without_which_the_request_is_refused_too_is_not_remembered(flow):
     shape = BY_NAME["openai"]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    tools = tools_of(shape)
     running = flow("hybrid-first")
     with pytest.raises(ProviderError):
         running.complete(shape.request("read", tools), Model(shape, EVIDENT), "openai", "a")
@@ -193,7 +190,7 @@ def test_a_refused_tool_is_remembered_for_an_hour_and_its_model():
 )
 def test_a_refusal_of_the_native_form_costs_no_tool(flow, interface, message, param):
     shape = BY_NAME[interface]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
+    tools = tools_of(shape)
     sent: list[Json] = []
 
     def forward(request: Json) -> Json:

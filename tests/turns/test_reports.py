@@ -12,12 +12,12 @@ import pytest
 from tests.client.upstream import Exchange, Peer, peer
 from tests.support import until
 from tests.turns.flows import DONE, PHANTOM, Flow, Model
-from tests.turns.shapes import ABOUT, SHAPES, Json, Said, Shape
+from tests.turns.shapes import ABOUT, SHAPES, Json, Said, Shape, tools_of
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery, reporter
 from toolscout.discovery.config import ApiConfig
 
 OPENAI = SHAPES[0]
-TOOLS = [OPENAI.tool(name, about) for name, about in ABOUT.items()]
+TOOLS = tools_of(OPENAI)
 READ = ("call_r", "read_file", {"path": "x"})
 MAIL = ("call_m", "send_email", {"path": "y"})
 DIGEST = "a1b2c3"
@@ -64,6 +64,18 @@ def _status(status: int) -> Callable[[Exchange], None]:
     return lambda exchange: exchange.answer(b"{}", status=status)
 
 
+def hold_up(service: Service, answer: Callable[[Exchange], None]) -> threading.Event:
+    """Let feedback wait for its answer until the event that is returned is set."""
+    release = threading.Event()
+
+    def slow(exchange: Exchange) -> None:
+        release.wait(10)
+        answer(exchange)
+
+    service.answer = slow
+    return release
+
+
 @pytest.fixture
 def service() -> Service:
     return Service()
@@ -108,9 +120,8 @@ def teach(discovery: ToolDiscovery, asked: Json, *turns: Said) -> None:
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_the_tool_that_was_called_after_a_search_is_reported(upstream, service, kind, shape: Shape):
     running = Flow(kind, configured(upstream.url, api_key="secret"))
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     model = Model(shape, asking("read it"), Said(calls=(READ,)), DONE)
-    request = shape.request("please help", tools)
+    request = shape.request("please help", tools_of(shape))
     running.complete(request, model, shape.name, session="ann")
     told = shape.history(request, Said(calls=(READ,)), ["ok"], "thanks")
     running.complete(told, model, shape.name, session="ann")
@@ -202,13 +213,7 @@ def test_a_tool_that_the_service_is_not_told_of_is_not_reported(upstream, servic
 
 
 def test_no_turn_waits_for_feedback(discovery, service):
-    release = threading.Event()
-
-    def slow(exchange: Exchange) -> None:
-        release.wait(10)
-        _accept(exchange)
-
-    service.answer = slow
+    release = hold_up(service, _accept)
     for number in range(3):
         asked = request(f"please help {number}")
         teach(discovery, asked, asking("read it"), Said(calls=(READ,)))
@@ -241,13 +246,7 @@ def test_what_could_not_be_taken_is_sent_again_as_it_was(discovery, service, mon
 
 @pytest.mark.parametrize(("status", "posts"), [(202, 4), (404, 1)], ids=["taken", "refused"])
 def test_a_post_holds_one_catalog_and_none_follows_a_refusal(discovery, service, status, posts):
-    release = threading.Event()
-
-    def slow(exchange: Exchange) -> None:
-        release.wait(10)
-        _status(status)(exchange)
-
-    service.answer = slow
+    release = hold_up(service, _status(status))
     for number in range(4):
         service.digest = f"d{number}"
         asked = request(f"please help {number}")
@@ -263,13 +262,7 @@ def test_a_post_holds_one_catalog_and_none_follows_a_refusal(discovery, service,
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_process_reports_its_own_turns(discovery, service):
-    release = threading.Event()
-
-    def slow(exchange: Exchange) -> None:
-        release.wait(10)
-        _accept(exchange)
-
-    service.answer = slow
+    release = hold_up(service, _accept)
     for number in range(2):
         asked = request(f"please help {number}")
         teach(discovery, asked, asking(f"read {number}"), Said(calls=(READ,)))
@@ -287,3 +280,44 @@ def test_a_forked_process_reports_its_own_turns(discovery, service):
     until(lambda: len(service.pairs) >= 3)
     discovery.close()
     assert sorted(pattern for pattern, _ in service.pairs) == ["read 0", "read 1", "read 2"]
+
+
+# Calls that the model had no choice about teach the service nothing.
+
+
+ANSWER = ("call_a", "final_result", {"path": "z"})
+FUNCTION = {"type": "function", "function": {"name": "send_email"}}
+ALLOWED = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [FUNCTION]}}
+
+
+def pairs(upstream: Peer, service: Service, shape: Any, request: Json, *calls: Any) -> Any:
+    """Return what is reported of a request that the model answers with some calls."""
+    discovery = ToolDiscovery(configured(upstream.url, "hybrid-first"))
+    said = Said(calls=calls)
+    model = Model(shape, said, DONE)
+    discovery.complete(request, model, shape.name)
+    discovery.complete(shape.history(request, said, ["ok"], "thanks"), model, shape.name)
+    discovery.close()
+    return service.pairs
+
+
+@pytest.mark.parametrize(
+    "shape", [s for s in SHAPES if s.forcing("send_email")], ids=lambda shape: shape.name
+)
+def test_a_call_of_a_forced_tool_is_not_reported(upstream, service, shape):
+    request = shape.request("hello there", tools_of(shape), **shape.forcing("send_email"))
+    assert pairs(upstream, service, shape, request, MAIL) == []
+
+
+def test_a_required_call_that_the_model_chose_is_reported(upstream, service):
+    request = OPENAI.request("read it", tools_of(OPENAI), tool_choice="required")
+    assert pairs(upstream, service, OPENAI, request, READ) == [("read it", "read_file")]
+
+
+def test_a_call_of_a_listed_tool_is_not_reported(upstream, service):
+    discovery = ToolDiscovery(configured(upstream.url, "hybrid-first"))
+    for choice, call in (({}, READ), ({"tool_choice": ALLOWED}, MAIL)):
+        asked = OPENAI.request("read it", tools_of(OPENAI), **choice)
+        teach(discovery, asked, Said(calls=(call,)))
+    discovery.close()
+    assert service.pairs == [("read it", "read_file")]

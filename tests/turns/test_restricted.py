@@ -5,18 +5,13 @@ from typing import Any
 import pytest
 
 from tests.turns.flows import DONE, PHANTOM, Model, search
-from tests.turns.shapes import BY_NAME, Json, Shape
+from tests.turns.shapes import BY_NAME, SHAPES, Json, Shape, tools_of
 from toolscout.discovery.providers.chat import MAX_TOOLS
 
 ABOUT = {f"tool_{n:03}": f"Does the thing of number {n}" for n in range(300)} | {
     "read_file": "Read file contents"
 }
-FORBIDDEN: dict[str, Json] = {
-    "openai": {"tool_choice": "none"},
-    "openai-responses": {"tool_choice": "none"},
-    "anthropic": {"tool_choice": {"type": "none"}},
-    "gemini": {"toolConfig": {"functionCallingConfig": {"mode": "NONE"}}},
-}
+FORBIDDEN = [shape for shape in SHAPES if shape.forbidding()]
 FUNCTION = {"type": "function", "function": {"name": "tool_123"}}
 LISTED: dict[str, Json] = {
     "openai": {
@@ -40,32 +35,47 @@ LISTED: dict[str, Json] = {
 }
 
 
+NOT_FORCED: dict[str, Json] = {
+    "gemini": {"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["tool_123"]}}}
+}
+NONE = BY_NAME["openai"].forbidding()
+FIRST = [("api", []), ("hybrid-first", ["read_file"])]
+"""What a first request shows by each strategy."""
+
+
 def declared(shape: Shape) -> list[Json]:
-    return [shape.tool(name, about) for name, about in ABOUT.items()]
+    return tools_of(shape, ABOUT)
 
 
-def conversation(flow: Any, shape: Shape, then: Json) -> tuple[Model, Json, Json]:
-    """Return a question that is searched, and a second one that is restricted."""
+def conversation(flow: Any, shape: Shape, then: Json) -> Model:
+    """Return the model of a question that is searched, and of a second one that is restricted."""
     model = Model(shape, search("read"), DONE)
     running = flow()
     first = shape.request("read it", declared(shape))
     running.complete(first, model, shape.name)
     second = shape.history(first, DONE, [], "and now?") | then
     running.complete(second, model, shape.name)
-    return model, first, second
+    return model
 
 
-@pytest.mark.parametrize("name", FORBIDDEN)
-def test_a_request_that_forbids_calls_keeps_the_tools_that_were_shown(flow, name):
-    shape = BY_NAME[name]
-    model, _, second = conversation(flow, shape, FORBIDDEN[name])
+@pytest.mark.parametrize("shape", FORBIDDEN, ids=lambda shape: shape.name)
+def test_a_request_that_forbids_calls_keeps_the_tools_that_were_shown(flow, shape):
+    model = conversation(flow, shape, shape.forbidding())
     assert model.seen(2) == model.seen(1) == [PHANTOM, "read_file"]
-    assert FORBIDDEN[name].items() <= second.items()
+
+
+@pytest.mark.parametrize("shape", FORBIDDEN, ids=lambda shape: shape.name)
+@pytest.mark.parametrize(("strategy", "shown"), FIRST)
+def test_a_first_request_that_allows_no_call_has_the_few(flow, shape, strategy, shown):
+    model = Model(shape, DONE)
+    request = shape.request("please read", declared(shape), **shape.forbidding())
+    flow(strategy).complete(request, model, shape.name)
+    assert model.seen(0) == [PHANTOM, *shown]
 
 
 def test_a_native_conversation_keeps_its_deferred_tools_where_calls_are_forbidden(flow):
     shape = BY_NAME["anthropic"]
-    model, _, _ = conversation(flow, shape, {"tool_choice": {"type": "none"}, "model": "m"})
+    model = conversation(flow, shape, {"tool_choice": {"type": "none"}, "model": "m"})
     assert model.requests[2]["tools"] == model.requests[1]["tools"]
     native = Model(shape, DONE)
     running = flow()
@@ -79,16 +89,36 @@ def test_a_native_conversation_keeps_its_deferred_tools_where_calls_are_forbidde
 
 @pytest.mark.parametrize("name", LISTED)
 def test_a_request_that_lists_allowed_tools_shows_them_beside_the_others(flow, name):
-    model, _, _ = conversation(flow, BY_NAME[name], LISTED[name])
+    model = conversation(flow, BY_NAME[name], LISTED[name])
     assert set(model.seen(2)) == {PHANTOM, "read_file", "tool_123"}
 
 
+@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize(("strategy", "shown"), FIRST)
+def test_a_first_request_that_lists_allowed_tools_has_these_and_the_few(
+    flow, name, strategy, shown
+):
+    shape = BY_NAME[name]
+    model = Model(shape, DONE)
+    request = shape.request("please read", declared(shape), **(LISTED | NOT_FORCED)[name])
+    flow(strategy, top_k=1).complete(request, model, name)
+    assert model.seen(0) == [PHANTOM, "tool_123", *shown]
+
+
 def test_a_request_for_several_answers_keeps_the_tools_that_were_shown_without_a_search(flow):
-    model, _, _ = conversation(flow, BY_NAME["openai"], {"n": 2})
+    model = conversation(flow, BY_NAME["openai"], {"n": 2})
     assert model.seen(2) == ["read_file"]
 
 
-@pytest.mark.parametrize("restriction", [{"n": 2}, FORBIDDEN["openai"], LISTED["openai"]])
+@pytest.mark.parametrize("strategy", ["api", "hybrid-first"])
+def test_a_first_request_for_several_answers_has_the_few_without_a_search(flow, strategy):
+    shape = BY_NAME["openai"]
+    model = Model(shape, DONE)
+    flow(strategy).complete(shape.request("please read", declared(shape), n=2), model, "openai")
+    assert model.seen(0) == ["read_file"]
+
+
+@pytest.mark.parametrize("restriction", [{"n": 2}, NONE, LISTED["openai"]])
 def test_a_first_request_has_no_more_tools_than_the_provider_takes(flow, restriction):
     shape = BY_NAME["openai"]
     model = Model(shape, DONE)
@@ -102,7 +132,7 @@ def test_a_first_request_has_no_more_tools_than_the_provider_takes(flow, restric
     assert "read_file" in model.seen(1)
 
 
-@pytest.mark.parametrize("restriction", [{}, {"n": 2}, FORBIDDEN["openai"], LISTED["openai"]])
+@pytest.mark.parametrize("restriction", [{}, {"n": 2}, NONE, LISTED["openai"]])
 @pytest.mark.parametrize("mode", ["dark", "shadow"])
 def test_a_rollout_that_only_looks_forwards_the_very_request(flow, mode, restriction):
     shape = BY_NAME["openai"]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
 from tests.turns.flows import DONE, PHANTOM, Model, search
-from tests.turns.shapes import ABOUT, BY_NAME, Json
+from tests.turns.shapes import ABOUT, BY_NAME, Json, tools_of
 from toolscout.discovery import Transport
 from toolscout.discovery.session import SessionStore
 
@@ -41,8 +41,7 @@ def model() -> Iterator[Peer]:
 
 
 def asked(shape: Any = OPENAI) -> Json:
-    declared = [shape.tool(name, about) for name, about in (FILLER | ABOUT).items()]
-    return dict(shape.request("read it", declared))
+    return dict(shape.request("read it", tools_of(shape, FILLER | ABOUT)))
 
 
 def sessions(model: Peer, service: Peer, *headers: Json, **options: Any) -> int:
@@ -111,14 +110,14 @@ def test_sessions_are_bounded_in_bytes():
 def test_other_definitions_of_the_same_names_are_another_catalog(flow, shape, service):
     running = flow("hybrid-first")
     for about in (ABOUT, dict.fromkeys(ABOUT, "Something else"), ABOUT):
-        declared = [shape.tool(name, text) for name, text in about.items()]
+        declared = tools_of(shape, about)
         running.complete(shape.request("read it", declared), Model(shape, DONE), shape.name)
     assert len(service.requests) == 2
 
 
 def test_the_order_of_the_tools_and_markers_do_not_make_another_catalog(flow, service):
     anthropic, running = BY_NAME["anthropic"], flow("hybrid-first")
-    declared = [anthropic.tool(name, about) for name, about in ABOUT.items()]
+    declared = tools_of(anthropic)
     marked = [*declared[1:], declared[0] | {"cache_control": {"type": "ephemeral"}}]
     for given in (declared, marked):
         request = anthropic.request("read it", given)
@@ -128,7 +127,7 @@ def test_the_order_of_the_tools_and_markers_do_not_make_another_catalog(flow, se
 
 def test_the_response_of_another_caller_names_no_session(flow, tools):
     responses, running = BY_NAME["openai-responses"], flow()
-    declared = [responses.tool(name, about) for name, about in ABOUT.items()]
+    declared = tools_of(responses)
     first = Model(responses, search("read"), DONE)
     request = responses.request("read it", declared)
     answer = running.complete(request, first, "openai-responses", scope="alice")

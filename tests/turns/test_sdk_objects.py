@@ -11,7 +11,7 @@ from openai.types.responses import Response
 
 from tests.client.upstream import Exchange, peer
 from tests.turns.flows import DONE, PHANTOM, Flow, Model, search
-from tests.turns.shapes import ABOUT, BY_NAME, Json, Said
+from tests.turns.shapes import BY_NAME, Json, Said, tools_of
 from toolscout.client import InvalidArgument
 from toolscout.discovery.providers import ProviderName
 
@@ -58,7 +58,7 @@ def typed(provider: ProviderName, said: Said) -> Any:
 
 def request(provider: ProviderName) -> Json:
     shape = BY_NAME[provider]
-    return shape.request("please help", [shape.tool(name, about) for name, about in ABOUT.items()])
+    return shape.request("please help", tools_of(shape))
 
 
 def run(running: Flow, provider: ProviderName, *turns: Said | Any) -> tuple[Any, Model]:

@@ -1,6 +1,5 @@
 """Streams: everything flows at once but the search, and the SDKs read one clean turn."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,18 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.turns.bedrock_streaming import frame
-from tests.turns.shapes import ABOUT, BY_NAME, SHAPES, Json, Said, Shape
-from tests.turns.streaming import (
-    DONE,
-    EVENTS,
-    PHANTOM,
-    READING,
-    StreamingModel,
-    fed,
-    openai_events,
-    read,
-    search,
-)
+from tests.turns.flows import DONE, PHANTOM, search
+from tests.turns.shapes import BY_NAME, SHAPES, Json, Said, Shape, tools_of
+from tests.turns.streaming import EVENTS, READING, StreamingModel, fed, openai_events, read
 from toolscout.client.events import TurnEvent
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.providers import PROVIDERS
@@ -35,8 +25,7 @@ def shape(request: pytest.FixtureRequest) -> Shape:
 
 
 def asked(shape: Shape) -> Json:
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
-    return shape.request("please help", tools, stream=True)
+    return shape.request("please help", tools_of(shape), stream=True)
 
 
 @pytest.fixture
@@ -51,20 +40,12 @@ def test_a_turn_without_a_search_goes_through_as_it_is(run, shape, request_):
     assert model.seen(0) == [PHANTOM]
 
 
-def test_a_search_is_never_seen_and_the_found_tool_is_called(run, shape, request_):
-    model = StreamingModel(shape, search("read"), READING)
-    out = b"".join(run(request_, model, shape.name))
-    assert PHANTOM.encode() not in out
-    assert read(shape, out) == READING
-    assert model.seen(1) == [PHANTOM, "call_tool", "read_file"]
-    assert "read_file" in shape.results(model.requests[1])["call_1"]
-    assert '"stream": true' in json.dumps(model.requests[1])
-
-
-def test_text_before_a_search_flows_and_the_turns_become_one(run, shape, request_):
+def test_a_search_is_never_seen_and_the_turns_become_one(run, shape, request_):
     model = StreamingModel(shape, search("read", text="Let me look. "), READING)
     out = b"".join(run(request_, model, shape.name))
+    assert PHANTOM.encode() not in out
     assert read(shape, out) == Said("Let me look. Reading.", READING.calls)
+    assert model.seen(1) == [PHANTOM, "call_tool", "read_file"]
 
 
 def test_text_flows_before_the_turn_is_over(shape, request_):
@@ -91,21 +72,6 @@ def test_a_mixed_turn_keeps_its_real_calls_alone(run, shape, request_):
     out = b"".join(run(request_, model, shape.name))
     assert read(shape, out) == Said("Both.", READING.calls)
     assert len(model.requests) == 1
-
-
-def test_after_five_searches_every_tool_is_there(run, shape, request_):
-    model = StreamingModel(shape, search("read"))
-    out = b"".join(run(request_, model, shape.name))
-    assert len(model.requests) == 6
-    assert model.seen(5) == list(ABOUT)
-    assert read(shape, out) == Said()
-
-
-def test_what_fails_after_a_search_is_tried_as_it_came(run, shape, request_):
-    model = StreamingModel(shape, search("read"), RuntimeError("too long"), DONE)
-    out = b"".join(run(request_, model, shape.name))
-    assert model.requests[2] == request_
-    assert read(shape, out) == DONE
 
 
 def test_what_fails_at_once_is_raised(run, shape, request_):

@@ -14,7 +14,7 @@ from tests.client.upstream import Exchange, peer
 from tests.support import PATIENCE_S
 from tests.turns.agents import MODELS, QUESTION, Agent, model, service, upstream
 from tests.turns.model import PHANTOM
-from tests.turns.shapes import BY_NAME, SHAPES, Json, Said, Shape
+from tests.turns.shapes import BY_NAME, SHAPES, Json, Said, Shape, tools_of
 from toolscout.discovery import AsyncTransport, Transport
 from toolscout.discovery.turn import Turn
 
@@ -31,7 +31,7 @@ Ask = Callable[..., Any]
 
 
 def tools(shape: Shape, about: Json = ABOUT) -> list[Json]:
-    return [shape.tool(name, text) for name, text in about.items()]
+    return tools_of(shape, about)
 
 
 def asked(shape: Shape, about: Json = ABOUT, **more: Any) -> Json:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.turns.flows import DONE, search
-from tests.turns.shapes import ABOUT, BY_NAME, Json
+from tests.turns.shapes import BY_NAME, Json, tools_of
 from tests.turns.streaming import StreamingModel
 from toolscout.discovery.providers import ProviderName
 from toolscout.discovery.providers.fields import add
@@ -56,7 +56,6 @@ def used(provider: str, usage: Json) -> Json:
 def answered(flow, provider: ProviderName, answers: Sequence[Json | Exception]) -> Json:
     """Return what the client sees after these answers of the model, in order."""
     shape = BY_NAME[provider]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     left = list(answers)
 
     def forward(_: Json) -> Json:
@@ -65,7 +64,7 @@ def answered(flow, provider: ProviderName, answers: Sequence[Json | Exception]) 
             raise answer
         return answer
 
-    return flow().complete(shape.request("please help", tools), forward, provider)
+    return flow().complete(shape.request("please help", tools_of(shape)), forward, provider)
 
 
 @pytest.mark.parametrize("provider", list(USAGES))
@@ -107,8 +106,7 @@ SUMS: dict[str, list[bytes]] = {
 @pytest.mark.parametrize("provider", SUMS)
 def test_a_stream_ends_with_the_usage_of_all_forwards(run, provider):
     shape = BY_NAME[provider]
-    tools = [shape.tool(name, about) for name, about in ABOUT.items()]
     model = StreamingModel(shape, search("read"), search("code", "call_2"), DONE)
-    out = b"".join(run(shape.request("please help", tools, stream=True), model, provider))
+    out = b"".join(run(shape.request("please help", tools_of(shape), stream=True), model, provider))
     end = out[-900:].replace(b": ", b":")
     assert [usage for usage in SUMS[provider] if usage not in end] == []

@@ -1,16 +1,25 @@
-"""Streams of OpenAI Responses: several responses of the model become one of the client's."""
+"""What is special to the streams of Responses, of Bedrock Converse and of Gemini."""
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import openai
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.client.upstream import peer
+from tests.turns.bedrock_streaming import bedrock_events, frame, unframed
+from tests.turns.flows import DONE, PHANTOM, search
+from tests.turns.gemini_streaming import gemini_chunks
 from tests.turns.responses_streaming import responses_events
-from tests.turns.shapes import ABOUT, BY_NAME, Json, Said
-from tests.turns.streaming import DONE, PHANTOM, READING, StreamingModel, read, search
+from tests.turns.shapes import BY_NAME, Json, Said, tools_of
+from tests.turns.streaming import READING, StreamingModel, events_of, read
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
+from toolscout.discovery.providers import PROVIDERS
+from toolscout.discovery.providers.bedrock import BedrockStream, FrameSplitter, write_frame
+from toolscout.discovery.providers.gemini import GeminiStream
 
 SHAPE = BY_NAME["openai-responses"]
 LOOK = search("read", text="Let me look. ")
@@ -19,12 +28,7 @@ MIXED = Said("Both.", (*search("email").calls, *READING.calls))
 
 @pytest.fixture
 def request_() -> Json:
-    tools = [SHAPE.tool(name, about) for name, about in ABOUT.items()]
-    return SHAPE.request("please help", tools, stream=True)
-
-
-def events_of(out: bytes) -> list[Json]:
-    return [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: ")]
+    return SHAPE.request("please help", tools_of(SHAPE), stream=True)
 
 
 def final(out: bytes) -> Json:
@@ -170,3 +174,86 @@ def test_a_real_sdk_forwards_and_reads_the_same_stream(request_):
         config = DiscoveryConfig(enabled=True, strategy="tool-search")
         out = b"".join(ToolDiscovery(config).stream(request_, forward, SHAPE.name))
     assert read(SHAPE, out) == Said("Let me look. Reading.", READING.calls)
+
+
+# Streams of Bedrock Converse: frames of bytes, of which a search leaves no trace.
+
+
+EMPTY = bytes.fromhex("00000010 00000000 05c248eb 7d98c8ff")
+NUMBERED = b"\0\0\0-\0\0\0\x10A\xc4$\xb8\nevent-type\4\0\0\xa0\x0c{'foo':'bar'}6\xf4\x80\xa0"
+"""Two events of AWS's own test suite, the second with a header that is a number."""
+
+
+def test_events_of_aws_are_read():
+    empty, numbered = FrameSplitter().feed(EMPTY + NUMBERED)
+    assert (empty.raw, empty.headers) == (EMPTY, b"")
+    assert numbered.raw == NUMBERED
+    assert numbered.headers == b"\nevent-type\4\0\0\xa0\x0c"
+
+
+def test_what_is_written_is_what_came():
+    (event,) = FrameSplitter().feed(frame("messageStart", {"role": "assistant"}))
+    assert event.kind == "messageStart"
+    assert unframed(write_frame(event.headers, {"role": "x"}))[0][1] == {"role": "x"}
+
+
+@given(st.binary(min_size=12, max_size=200))
+def test_bytes_that_are_no_events_are_passed_on(content: bytes):
+    stream = BedrockStream(PHANTOM)
+    first, *_ = bedrock_events(DONE)
+    damaged = first[:9] + bytes([first[9] ^ 1]) + first[10:]
+    assert stream.feed(damaged + content) == damaged + content
+
+
+def test_a_request_for_a_stream_of_invoke_model_is_passed_on_as_it_came(run):
+    shape = BY_NAME["bedrock-anthropic"]
+    body = shape.request("please help", tools_of(shape))
+    sent: list[Json] = []
+
+    def model(request: Json) -> Iterator[bytes]:
+        sent.append(request)
+        yield b"anything"
+
+    assert b"".join(run(body, model, shape.name)) == b"anything"
+    assert sent == [body]
+
+
+# Streams of Gemini: every event is a whole response, and a search leaves no trace in them.
+
+
+GEMINI = BY_NAME["gemini"]
+
+
+@pytest.fixture
+def gemini_request() -> Json:
+    return GEMINI.request("please help", tools_of(GEMINI))
+
+
+def written(*chunks: Json) -> bytes:
+    return b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
+
+
+def candidate(*parts: Json, **more: Any) -> Json:
+    return {"content": {"role": "model", "parts": list(parts)}, **more}
+
+
+SEARCH = {"functionCall": {"name": PHANTOM, "args": {"query": "read"}}, "thoughtSignature": "s"}
+CALL = {"functionCall": {"name": "read_file", "args": {}}}
+
+
+def test_the_signature_of_a_removed_search_moves_to_the_call_after_it(run, gemini_request):
+    """Only the first of parallel calls is signed, and Gemini 3 refuses one without a signature."""
+    model = StreamingModel(GEMINI, MIXED)
+    assert b'"thoughtSignature":"c2lnbmVkIDA="' in b"".join(run(gemini_request, model, GEMINI.name))
+    response = {"candidates": [candidate(SEARCH, CALL, CALL)]}
+    whole = PROVIDERS["gemini"].without_calls(response, PHANTOM)
+    assert whole == {"candidates": [candidate({**CALL, "thoughtSignature": "s"}, CALL)]}
+
+
+def test_a_text_beside_a_search_in_one_event_is_shown_before_it_is_answered():
+    stream = GeminiStream(PHANTOM)
+    said = candidate({"text": "Hm."}, SEARCH, finishReason="STOP")
+    shown = stream.feed(written({"candidates": [said]}))
+    (chunk,) = gemini_chunks(shown)
+    assert chunk["candidates"] == [candidate({"text": "Hm."})]
+    assert stream.response()["candidates"][0]["content"]["parts"] == [{"text": "Hm."}, SEARCH]
