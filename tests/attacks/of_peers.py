@@ -11,7 +11,7 @@ from evals.speed.processes import below
 from tests.attacks import peers
 from tests.attacks.attack import FIRST, FLOOD, KEYS, Attack, Start, at_once, post, with_flags
 from tests.attacks.dearest import CATALOG, V1
-from tests.server.test_log_reader import DROPPED, piped
+from tests.server.test_log import DROPPED, piped
 from tests.support import SEARCH, TOOLS, Process, crowd, until
 
 UNREAD = 'toolscout_connections_refused_total{reason="unread_answer"}'

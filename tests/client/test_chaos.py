@@ -20,23 +20,17 @@ FOREVER_S = 60.0
 """How long a peer keeps those waiting who have no cap; whoever has one leaves it before it ends."""
 
 
-def reset_mid_body(exchange: Exchange) -> None:
-    exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{")
-    exchange.reset()
+PART = b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"
 
 
-def close_mid_body(exchange: Exchange) -> None:
-    exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{")
-    exchange.close()
+def sent_until(end: Callable[[Exchange], None], content: bytes) -> Callable[[Exchange], None]:
+    """Return a script that sends these bytes and ends the connection."""
 
+    def script(exchange: Exchange) -> None:
+        exchange.send(content)
+        end(exchange)
 
-def close_without_a_word(exchange: Exchange) -> None:
-    exchange.close()
-
-
-def no_http(exchange: Exchange) -> None:
-    exchange.send(b"SSH-2.0-OpenSSH_9.6\r\n")
-    exchange.close()
+    return script
 
 
 def black_hole(exchange: Exchange) -> None:
@@ -92,10 +86,10 @@ HANGING = {
     "endless 100 Continue": endless_patience,
 }
 FAILURES = HANGING | {
-    "reset mid-body": reset_mid_body,
-    "closed mid-body": close_mid_body,
-    "closed without a word": close_without_a_word,
-    "not HTTP": no_http,
+    "reset mid-body": sent_until(Exchange.reset, PART),
+    "closed mid-body": sent_until(Exchange.close, PART),
+    "closed without a word": Exchange.close,
+    "not HTTP": sent_until(Exchange.close, b"SSH-2.0-OpenSSH_9.6\r\n"),
     "gigabyte body": endless,
     "gigabyte announced": body(b" " * (2 << 20)),
     "small body, huge when unpacked": bomb,

@@ -3,6 +3,7 @@
 import json
 
 from tests.client.upstream import TOOLS, Exchange, peer
+from tests.support import Process
 from toolscout.client.encoding import Encoder
 from toolscout.client.offer import Offer
 
@@ -132,3 +133,17 @@ def test_tools_that_the_service_has_forgotten_are_sent_whole_for_a_while(make):
             assert selector.select("x", TOOLS).names == ["read_file"]
             service.known.clear()
     assert kinds(fake) == ["tools", "digest", "tools", "tools", "tools"]
+
+
+# The client and the real service together.
+
+
+def test_the_service_selects_and_the_second_call_is_by_digest(make, server: Process):
+    selector = make(server.url, timeout=10)
+    first = selector.select("look at the contents of a file", TOOLS, top_k=2)
+    second = selector.select("send a mail", TOOLS, top_k=2)
+    assert first.names[0] == "read_file"
+    assert first.outcome == "match"
+    assert first.request_id
+    assert second.names[0] == "send_email"
+    assert second.attempts == 1

@@ -1,10 +1,13 @@
-"""A second try is made where it can help, and no third."""
+"""A second try is made where it can help, no third; at most a tenth of all calls have one."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.client.test_chaos import GOOD, assert_all_tools, scripted, status
 from tests.client.upstream import TOOLS, Exchange, peer
 from tests.support import until
+from toolscout.client.breaker import BreakerPolicy, RetryBudget
 
 
 def test_a_kept_connection_that_closes_just_then_is_tried_once_more(make):
@@ -54,3 +57,31 @@ def test_patience_that_is_nonsense_is_none(make, patience: str):
     selection, fake, _ = scripted(make, status(503, ("Retry-After", patience)))
     assert_all_tools(selection)
     assert len(fake.requests) == 1
+
+
+# Retries add at most a tenth to the load, whatever happens.
+
+
+NEVER = BreakerPolicy(consecutive=10**9, ratio=2.0)
+"""A breaker that never opens, so that only the budget limits the load."""
+
+
+@given(st.lists(st.booleans(), max_size=400))
+def test_retries_are_at_most_one_or_a_tenth_of_the_calls(wanted: list[bool]):
+    budget, retries = RetryBudget(), 0
+    for calls, wants in enumerate(wanted, start=1):
+        budget.deposit()
+        retries += wants and budget.withdraw()
+        assert retries <= max(1, calls / 10 + 1e-6)
+
+
+def test_in_an_outage_without_a_breaker_the_load_grows_by_a_tenth_at_most(make):
+    def busy(exchange):
+        exchange.answer(b"", 503, [("Retry-After", "0")])
+
+    calls = 200
+    with peer(busy) as fake:
+        selector = make(fake.url, breaker=NEVER)
+        for _ in range(calls):
+            assert selector.select("x", TOOLS).fell_open
+        assert calls < len(fake.requests) <= calls * 1.1

@@ -17,16 +17,19 @@ SCHEMA: dict[str, Any] = {
     "required": ["path"],
 }
 SAID = "Delete a file from disk, e.g. a log. It cannot be undone. Be careful."
-DELETE: dict[str, Any] = {
-    "name": "delete_file",
-    "description": SAID,
-    "definition": {"name": "delete_file", "description": SAID, "input_schema": SCHEMA},
+FIELDS = {
     "namespace": "disk",
     "domain": "files",
     "tags": ["danger"],
     "source": "mcp",
     "capabilities": ["recursive"],
     "required_keys": ["DISK_TOKEN"],
+}
+DELETE: dict[str, Any] = {
+    "name": "delete_file",
+    "description": SAID,
+    "definition": {"name": "delete_file", "description": SAID, "input_schema": SCHEMA},
+    **FIELDS,
 }
 
 
@@ -59,12 +62,7 @@ def test_in_brief(server: Server):
         "risk": "destructive",
         "requires_full_schema": True,
         "requires_confirmation": True,
-        "namespace": "disk",
-        "domain": "files",
-        "tags": ["danger"],
-        "source": "mcp",
-        "capabilities": ["recursive"],
-        "required_keys": ["DISK_TOKEN"],
+        **FIELDS,
     }
 
 

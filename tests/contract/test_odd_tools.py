@@ -1,5 +1,7 @@
-"""No tool can take down the list it is in: odd letters, marks and digits, anywhere in it."""
+"""Odd tools, patterns and requests get an answer too, and take down nothing beside them."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolscout.index.compile as compiling
-from tests.support import TOOLS, Server
+from tests.support import TOOLS, Server, select
 from toolscout import Engine
 from toolscout.contract.tools import Tool
 from toolscout.tools.documents import Document, read_tool
@@ -60,3 +62,99 @@ def test_a_tool_that_cannot_be_compiled_is_left_out_and_named(monkeypatch: pytes
     assert "read_file" in result.names
     assert result.counts.skipped == 1
     assert "'broken'" in result.notes[0]
+
+
+# No pattern is an error: long, broken, hostile or meaningless ones get an answer too.
+
+
+RANKERS = ["auto", "regex", "bm25", "semantic", "hybrid"]
+
+
+PATTERNS = r"""
+( ) [ a{ a{1001} * +? \ (?P<x (?<=look)behind (?i)(?z) \1 \p{Greek} [[:alpha:]]+ ^$ | || a||b . .*
+(a+)+$ (a|a)*b ((a{1,100}){1,100}){1,100} %s%d{0}{name}${TOKEN} <script>alert(1)</script> {} null
+𝓻𝓮𝓪𝓭 天気予報 اقرأ
+""".split()
+PATTERNS += ["(x+x+)+y" * 50, "'; DROP TABLE tools; --", "\0", "\0read\0file", "\ufeff read"]
+PATTERNS += ["\u202eelif daer", "e\u0301" * 100, "🔥" * 50, "ﷺ" * 300, "a" * 4_096, "a" * 100_000]
+PATTERNS += ["\U0010ffff", "read " * 50_000, " " * 5_000 + "read a file", "read\nfile\r\n\tnow"]
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_odd_patterns_are_answered(server: Server, ranker: str):
+    for pattern in PATTERNS:
+        response = server.search(pattern, ranker=ranker, always_keep=["send_email"], explain=True)
+        assert response.status_code == 200, response.text
+        body = response.json()
+        assert set(body["selected_names"]) <= {tool["name"] for tool in TOOLS}
+        assert (body["selected_names"] == []) == (body["outcome"] == "no_match")
+
+
+@given(pattern=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60))
+def test_any_text_is_answered(server: Server, pattern: str):
+    response = server.search(pattern)
+    assert response.status_code == (200 if pattern.strip() else 422), response.text
+
+
+@given(st.from_regex(r"[a-z.*+?|()\[\]{}^$\\0-9,]{1,40}", fullmatch=True))
+def test_anything_like_a_regex_is_answered(pattern: str):
+    for ranker in ("regex", "auto"):
+        names = select(TOOLS, pattern, ranker=ranker).names
+        assert len(names) == len(set(names)) <= 5
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_only_the_first_4096_characters_rank(server: Server, ranker: str):
+    for tail in ["read a file", " | read", " read_file", ".*read", "("]:
+        head = ("zxqv wvut " * 500)[:4_096]
+        assert server.names(head + tail, ranker=ranker) == server.names(head, ranker=ranker)
+
+
+def test_what_stands_within_4096_characters_ranks(server: Server):
+    pattern = "read_file " + "zxqv " * 800
+    assert server.names(pattern)[0] == "read_file"
+
+
+# Odd requests from the shared data, with the outcomes that the contract decides.
+
+
+DECIDED = {"always_keep_only_when_no_match": [], "always_keep_equals_top_k": ["read_file"]}
+"""Where the contract decides otherwise than proposed, or what was left open."""
+
+REFUSED = {"pattern_blank": 422, "top_k_zero": 422, "top_k_negative": 422}
+
+
+def edge_requests(data: Path) -> list[dict]:
+    requests: list[dict] = json.loads((data / "cases" / "edge-requests.json").read_bytes())[
+        "requests"
+    ]
+    return requests
+
+
+def test_odd_requests_have_the_outcome_of_the_contract(server: Server, data: Path):
+    for case in edge_requests(data):
+        name, body = case["id"], case["body"]
+        response = server.post(body)
+        assert response.status_code == REFUSED.get(name, 200), name
+        if name in REFUSED:
+            continue
+        selected = response.json()["selected_names"]
+        assert set(selected) <= {tool["name"] for tool in body["tools"]}, name
+        assert len(selected) == len(set(selected)) <= body.get("top_k", 5), name
+        if name in DECIDED:
+            assert selected == DECIDED[name], name
+
+
+@pytest.mark.parametrize(
+    ("name", "selected"),
+    [
+        ("minimal", ["read_file"]),
+        ("every_tool_twice", ["read_file"]),
+        ("always_keep_exceeds_top_k", ["read_file"]),
+        ("definition_openai_flat", ["flat"]),
+        ("tools_empty", []),
+    ],
+)
+def test_odd_requests_select(server: Server, data: Path, name: str, selected: list[str]):
+    body = next(case["body"] for case in edge_requests(data) if case["id"] == name)
+    assert server.post(body).json()["selected_names"][: len(selected) or None] == selected

@@ -75,17 +75,12 @@ BLANK: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "place", "fields"), REFUSED)
-def test_a_wrong_field_is_refused_with_its_place(
-    server: Server, path: str, place: str, fields: dict[str, Any]
+@pytest.mark.parametrize(
+    ("code", "path", "place", "fields"),
+    [("invalid_request", *case) for case in REFUSED] + [("empty_pattern", *case) for case in BLANK],
+)
+def test_a_wrong_field_or_a_blank_pattern_is_refused_with_its_place(
+    server: Server, code: str, path: str, place: str, fields: dict[str, Any]
 ):
     answer = server.post(WHOLE[path] | {"tools": TOOLS} | fields, path)
-    assert problem_of(answer, 422, "invalid_request")["errors"][0]["path"] == place
-
-
-@pytest.mark.parametrize(("path", "place", "fields"), BLANK)
-def test_a_blank_pattern_is_refused_with_its_place(
-    server: Server, path: str, place: str, fields: dict[str, Any]
-):
-    answer = server.post(WHOLE[path] | {"tools": TOOLS} | fields, path)
-    assert problem_of(answer, 422, "empty_pattern")["errors"][0]["path"] == place
+    assert problem_of(answer, 422, code)["errors"][0]["path"] == place

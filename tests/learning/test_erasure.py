@@ -13,7 +13,6 @@ from toolscout.state.store import StoreUnavailable
 pytestmark = pytest.mark.anyio
 
 ALICE = ("alice",)
-WRITES = ("put", "remove")
 
 
 class Failing(MemoryStore):

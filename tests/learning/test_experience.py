@@ -1,10 +1,12 @@
-"""What a tenant's tools were seen to do."""
+"""What a tenant's tools were seen to do, bounded over all tenants."""
 
 import numpy as np
 import pytest
 
 from toolscout.index.pattern_vectors import DIMENSIONS
+from toolscout.learning import tenants as bounds
 from toolscout.learning.experience import MAX_TOOLS, SLOTS, Experience, Observation
+from toolscout.learning.tenants import Tenants
 
 
 def point(number: int) -> np.ndarray:
@@ -88,3 +90,24 @@ def test_changes_are_told_until_they_are_too_many():
     for _ in range(20_000):
         experience.learn(used("third"), point(0))
     assert experience.changed_since(seen) is None
+
+
+# Experience is bounded over all tenants.
+
+
+def test_the_tenants_used_longest_ago_are_forgotten_first(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bounds, "MAX_TENANTS", 3)
+    tenants = Tenants()
+    for name in ("one", "two", "three", "one", "four"):
+        tenants.get(name)
+    assert tenants.names() == ["three", "one", "four"]
+
+
+def test_tenants_share_the_room_for_tools(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bounds, "ALL_TOOLS", 12)
+    tenants = Tenants()
+    for name in ("one", "two", "three"):
+        for number in range(20):
+            tenants.get(name).experience.learn(used(f"tool{number}"), point(0))
+    assert [len(tenants.get(name).experience) for name in ("one", "two", "three")] == [4, 4, 4]
+    assert tenants.get("one").experience.of(("tool19", "")) is not None

@@ -1,11 +1,21 @@
-"""What the evidence for a tool adds up to."""
+"""What the evidence for a tool adds up to, and what the score then means."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support import ENGINE, TOOLS, compiled, crowd, select
 from toolscout.contract.requests import Context
 from toolscout.ranking.ask import Ask
+from toolscout.ranking.calibration import (
+    BY_MEANING,
+    MATCH,
+    Evidence,
+    match_from,
+    relevance,
+    with_experience,
+)
 from toolscout.ranking.pipeline import rank
 from toolscout.ranking.scorers import boosted
 
@@ -53,3 +63,58 @@ def test_stop_words_of_a_name_do_not_outweigh_meaning():
     tools = [{"name": name} for name in (*talk, *work, "spending_history", "distance")]
     assert select(tools, "do i have enough flour for bread").names[0] == "recipe"
     assert select(tools, "do you have pets").names[0] == "do_you_have_pets"
+
+
+# What a score means.
+
+
+share = st.floats(0, 1)
+maybe = st.one_of(st.none(), share)
+
+
+@given(maybe, st.one_of(st.none(), st.floats(0, 100)), st.one_of(st.none(), st.floats(-1, 1)))
+def test_relevance_is_a_share(coverage, mass, cosine):
+    assert 0 <= relevance(Evidence(coverage, mass, cosine)) <= 1
+
+
+@given(share, share, st.floats(0, 1), st.floats(0, 1))
+def test_more_evidence_is_never_less_relevance(coverage, more, cosine, mass):
+    low, high = sorted((coverage, more))
+    assert relevance(Evidence(low, mass, cosine)) <= relevance(Evidence(high, mass, cosine))
+    assert relevance(Evidence(low, mass, None)) <= relevance(Evidence(high, mass, None))
+    assert relevance(Evidence(None, None, low)) <= relevance(Evidence(None, None, high))
+
+
+@given(st.floats(0, 5), st.floats(0, 5), share)
+def test_the_rarer_the_words_the_less_is_needed_for_a_match(one, other, unspaced):
+    low, high = (
+        match_from(Evidence(0.5, mass, 0.5, 1.0, unspaced)) for mass in sorted((one, other))
+    )
+    assert MATCH <= high <= low <= BY_MEANING
+
+
+@pytest.mark.parametrize("found", [Evidence(0.0, None, 0.5), Evidence(0.0, 0.0, 0.5, 1.0, 1.0)])
+def test_without_words_that_could_be_shared_none_are_asked_for(found):
+    assert match_from(found) == MATCH
+    assert match_from(Evidence(0.0, 0.0, 0.5, is_foreign=True)) == MATCH
+
+
+@given(share, st.floats(-2, 2), st.floats(-1, 1), share)
+def test_relevance_with_experience_is_a_share(chance, learned, likeness, familiarity):
+    assert 0 <= with_experience(chance, learned, likeness, familiarity) <= 1
+
+
+@given(share, st.floats(-2, 0), st.floats(-1, 1), share)
+def test_a_failure_lowers_no_relevance(chance, learned, likeness, familiarity):
+    assert with_experience(chance, learned, likeness, familiarity) == chance
+
+
+@given(st.floats(-1, 1), st.floats(0, 0.59), share)
+def test_the_meaning_of_a_query_that_the_model_cannot_read_says_nothing(cosine, known, coverage):
+    read = Evidence(coverage, 1.0, cosine, known)
+    assert relevance(read) == relevance(Evidence(coverage, 1.0, None, known))
+
+
+@given(share, st.floats(0, 2), st.floats(-1, 0.1), share)
+def test_what_worked_for_an_unlike_query_proves_nothing(chance, learned, likeness, familiarity):
+    assert with_experience(chance, learned, likeness, familiarity) == chance

@@ -1,10 +1,17 @@
-"""What goes out together."""
+"""What goes out together, and that callers who connect together are accepted in one turn."""
 
 import asyncio
+import socket
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import pytest
+import uvicorn
+import uvloop
 
+from toolscout.serving import accepting
+from toolscout.serving.accepting import AcceptingServer
 from toolscout.serving.transport import OneWrite
 
 
@@ -76,3 +83,80 @@ def test_what_is_held_is_dropped_when_the_caller_has_gone():
         return wire.sent
 
     assert asyncio.run(main()) == [None]
+
+
+# Callers who connect simultaneously are accepted in one turn of the loop.
+
+
+CALLERS = 50
+
+
+async def nothing(scope: Any, receive: Any, send: Any) -> None:
+    await receive()
+
+
+async def answer(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def started(
+    kind: type[uvicorn.Server], application: Any
+) -> tuple[uvicorn.Server, tuple[str, int]]:
+    """Return a server, and its address."""
+    listening = socket.create_server(("127.0.0.1", 0), backlog=CALLERS)
+    address = listening.getsockname()
+    config = uvicorn.Config(application, http="httptools", lifespan="off", log_config=None)
+    config.load()
+    server = kind(config)
+    server.lifespan = config.lifespan_class(config)
+    await server.startup([listening])
+    return server, address
+
+
+async def turns_until_accepted(kind: type[uvicorn.Server]) -> int:
+    """Let callers wait in the backlog, and count the turns of the loop until all are accepted."""
+    server, address = await started(kind, nothing)
+    callers = [socket.create_connection(address) for _ in range(CALLERS)]  # in no turn of the loop
+    turns = 0
+    while len(server.server_state.connections) < CALLERS:
+        turns += 1
+        await asyncio.sleep(0)
+        assert turns < 10_000
+    for caller in callers:
+        caller.close()
+    await server.shutdown()
+    with suppress(OSError):
+        socket.create_connection(address, timeout=1).close()
+        raise AssertionError("it listens after its end")
+    return turns
+
+
+def test_all_who_wait_are_accepted_in_a_few_turns():
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        plain = runner.run(turns_until_accepted(uvicorn.Server))
+        assert runner.run(turns_until_accepted(AcceptingServer)) < 10 < plain
+
+
+def test_the_standard_loop_serves_as_well():
+    with asyncio.Runner() as runner:
+        assert runner.run(turns_until_accepted(AcceptingServer)) < 10
+
+
+async def answers_to_the_last() -> set[bytes]:
+    """Let callers wait in the backlog of a server that ends, and return what they are answered."""
+    server, address = await started(AcceptingServer, answer)
+    callers = [socket.create_connection(address) for _ in range(CALLERS)]
+    for caller in callers:
+        caller.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+    await server.shutdown()
+    answers = {caller.recv(1_024).partition(b"\r\n")[0] for caller in callers}
+    for caller in callers:
+        caller.close()
+    return answers
+
+
+def test_all_who_wait_at_the_end_are_answered(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(accepting, "LAST_S", 1.0)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(answers_to_the_last()) == {b"HTTP/1.1 204 No Content"}

@@ -2,14 +2,27 @@
 
 import asyncio
 import json
+import sys
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastmcp.client.transports import StdioTransport
 
-from tests.gateway.mcp.hosts import Host, host, inside, raw_server, stdio_server, text_of
-from tests.support import PATIENCE_S, until
+from tests.gateway.mcp.hosts import (
+    ROOT,
+    Host,
+    cache_in,
+    connected,
+    host,
+    inside,
+    raw_server,
+    stdio_server,
+    text_of,
+)
+from tests.support import PATIENCE_S, environment, until
+from toolscout.cli import main
 
 pytestmark = pytest.mark.integration
 
@@ -133,3 +146,37 @@ def test_what_goes_wrong_at_a_start_for_unknown_reasons_is_called_what_it_is(
         assert "git: unavailable: it could not be started (ZeroDivisionError)" in office.stderr
         assert f"it cannot be reached at {address} (ZeroDivisionError)" in office.stderr
         assert "sesame" not in office.stderr
+
+
+# The example comes up without a network, with the server that Toolscout brings along.
+
+
+EXAMPLE = ROOT / "examples" / "mcp.json"
+
+
+def test_the_example_says_how_many_tools_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    for name, folder in cache_in(tmp_path).items():
+        monkeypatch.setenv(name, folder)
+    assert main(["mcp", "--config", str(EXAMPLE), "--check"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "5 tools of sample",
+        "sample: left out: 1 above max_risk: delete_task",
+    ]
+
+
+def test_the_tools_of_the_example_are_found_and_called(tmp_path: Path):
+    command = ["-m", "toolscout", "mcp", "--config", str(EXAMPLE)]
+    env = environment(**cache_in(tmp_path))
+    log = tmp_path / "stderr"
+    transport = StdioTransport(sys.executable, command, env, keep_alive=False, log_file=log)
+    with connected(transport, log) as office:
+        assert "sample__list_tasks" in [tool.name for tool in office.tools()]
+        assert office.found("what is left to do")[0] == "sample__list_tasks"
+        assert office.found("note something to do")[0] == "sample__add_task"
+        counted = office.call("sample__count_words", text="two words")
+        assert '"words":2' in text_of(counted).replace(" ", "")
+        days = office.call("sample__days_between", first="2026-01-01", second="2026-01-31")
+        assert text_of(days) == "30"
+        assert office.call("sample__delete_task", text="x").is_error

@@ -18,7 +18,7 @@ from tests.gateway.mcp.hosts import (
     text_of,
     write,
 )
-from tests.gateway.mcp.test_process import start
+from tests.gateway.mcp.test_availability import start
 from tests.support import PATIENCE_S, until
 from toolscout.cli import main
 from toolscout.gateway.mcp import listing, tool_pages

@@ -12,7 +12,7 @@ import pytest
 from mcp import MCPError
 
 from tests.gateway.mcp.hosts import Host, inside, raw_server, stdio_server, text_of, write
-from tests.gateway.mcp.test_process import children
+from tests.gateway.mcp.test_availability import children
 from tests.support import PATIENCE_S, until
 from toolscout.gateway.mcp import connection
 from toolscout.gateway.mcp.config import read_config
