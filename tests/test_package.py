@@ -33,23 +33,20 @@ def test_other_names_are_no_attributes():
         _ = toolscout.Motor
 
 
-def test_importing_the_package_loads_no_heavy_library():
-    script = (
-        "import sys, toolscout, toolscout.contract, toolscout.settings, toolscout.errors;"
-        "print(sorted({'numpy', 'faiss', 'model2vec', 'litestar'} & set(sys.modules)))"
-    )
-    done = ran([sys.executable, "-c", script])
-    assert done.stdout.strip() == "[]"
-
-
-def test_ranking_knows_neither_http_nor_settings():
-    script = (
-        "import sys, toolscout.engine;"
-        "print(sorted({'litestar', 'uvicorn', 'toolscout.settings', 'toolscout.server'}"
-        " & set(sys.modules)))"
-    )
-    done = ran([sys.executable, "-c", script])
-    assert done.stdout.strip() == "[]"
+@pytest.mark.parametrize(
+    ("imported", "unneeded"),
+    [
+        (
+            "toolscout, toolscout.contract, toolscout.settings, toolscout.errors",
+            {"numpy", "faiss", "model2vec", "litestar"},
+        ),
+        ("toolscout.engine", {"litestar", "uvicorn", "toolscout.settings", "toolscout.server"}),
+    ],
+    ids=["the package: no heavy library", "the engine: neither HTTP nor settings"],
+)
+def test_an_import_loads_nothing_that_it_does_not_need(imported: str, unneeded: set[str]):
+    script = f"import sys, {imported}; print(sorted({unneeded} & set(sys.modules)))"
+    assert ran([sys.executable, "-c", script]).stdout.strip() == "[]"
 
 
 def test_whatever_the_bundled_data_are_made_from_has_its_licence():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.turns.flows import DONE, Model, search
+from tests.turns.flows import DONE, Flow, Model, search
 from tests.turns.shapes import ABOUT, SHAPES, Json, Shape, tools_of
 from toolscout.discovery.session import SessionStore
 
@@ -12,10 +12,15 @@ def without_tools(shape: Shape, text: str = "please help") -> Json:
     return {key: value for key, value in request.items() if key not in ("tools", "toolConfig")}
 
 
+def deferring(running: Flow, shape: Shape, tools: list[Json]) -> Flow:
+    """Return a flow after a turn that has deferred these tools."""
+    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
+    return running
+
+
 @pytest.mark.parametrize("strategy", ["api", "tool-search"])
 def test_a_later_turn_without_tools_searches_the_sessions_own(flow, shape, tools, strategy):
-    running = flow(strategy)
-    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
+    running = deferring(flow(strategy), shape, tools)
     model = Model(shape, search("read"), DONE)
     response = running.complete(without_tools(shape), model, shape.name)
     assert shape.read(response) == DONE
@@ -25,36 +30,26 @@ def test_a_later_turn_without_tools_searches_the_sessions_own(flow, shape, tools
 
 
 def test_such_a_turn_has_every_tool_after_its_last_search(flow, shape, tools):
-    running = flow(max_rounds=1)
-    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
+    running = deferring(flow(max_rounds=1), shape, tools)
     model = Model(shape, search("read"), DONE)
     running.complete(without_tools(shape), model, shape.name)
     assert shape.raw(model.requests[1]) == tools
 
 
 def test_where_forwarding_fails_after_a_search_it_goes_out_without_tools(flow, shape, tools):
-    running = flow()
-    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
+    running = deferring(flow(), shape, tools)
     model = Model(shape, search("read"), RuntimeError("refused"), DONE)
     request = without_tools(shape)
     running.complete(request, model, shape.name)
     assert model.requests[2] == request
 
 
-def test_a_request_that_lists_no_tools_wants_none(flow, shape, tools):
-    running = flow()
-    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
-    request, model = shape.request("please help", []), Model(shape, DONE)
-    running.complete(request, model, shape.name)
-    assert model.requests == [request]
-
-
-def test_a_session_that_deferred_nothing_has_nothing_to_search(flow, shape, tools):
-    running = flow()
-    running.complete(shape.request("please help", tools), Model(shape, DONE), shape.name)
-    request, model = without_tools(shape, "something else"), Model(shape, DONE)
-    running.complete(request, model, shape.name)
-    assert model.requests == [request]
+def test_without_a_list_or_without_deferred_tools_nothing_is_searched(flow, shape, tools):
+    running = deferring(flow(), shape, tools)
+    for request in (shape.request("please help", []), without_tools(shape, "something else")):
+        model = Model(shape, DONE)
+        running.complete(request, model, shape.name)
+        assert model.requests == [request]
 
 
 def test_definitions_go_only_to_the_provider_whose_shape_they_have(flow):

@@ -1,7 +1,7 @@
 """Bytes that one JSON reader takes and another does not, and those that none takes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -61,16 +61,17 @@ def written(shape: Shape, said: Said, streams: bool, number: int) -> bytes:
     return json.dumps(shape.response(said)).encode()
 
 
+def saying(shape: Shape, streams: bool, *turns: Said) -> Callable[[Exchange], None]:
+    """Return a model that says these turns one after the other."""
+    return lambda each: each.answer(written(shape, turns[each.number], streams, each.number))
+
+
 @in_any_way
 @pytest.mark.parametrize("query", ["read", f"read {SURROGATE}"])
 def test_a_lone_surrogate_lets_no_search_reach_the_caller(post, shape, streams, query):
-    turns = [search(query, text=f"One moment {SURROGATE}"), DONE]
-
-    def model(exchange: Exchange) -> None:
-        number = exchange.number
-        exchange.answer(written(shape, turns[number], streams, number))
-
-    with peer(model) as upstream:
+    with peer(
+        saying(shape, streams, search(query, text=f"One moment {SURROGATE}"), DONE)
+    ) as upstream:
         answer = post(f"{upstream.url}{PATHS[shape.name][streams]}", asked(shape, streams)).content
         assert len(upstream.requests) == 2
     text = answer.decode("utf-8", "replace")
@@ -80,14 +81,10 @@ def test_a_lone_surrogate_lets_no_search_reach_the_caller(post, shape, streams, 
 
 @in_any_way
 def test_a_request_with_a_lone_surrogate_is_searched(post, shape, streams):
-    turns = [search("read"), DONE]
-
-    def model(exchange: Exchange) -> None:
-        exchange.answer(written(shape, turns[exchange.number], streams, exchange.number))
-
-    with peer(model) as upstream:
-        body = asked(shape, streams, f"please {SURROGATE}")
-        post(f"{upstream.url}{PATHS[shape.name][streams]}", body)
+    with peer(saying(shape, streams, search("read"), DONE)) as upstream:
+        post(
+            upstream.url + PATHS[shape.name][streams], asked(shape, streams, f"please {SURROGATE}")
+        )
         assert len(upstream.requests) == 2
         assert SURROGATE in json.dumps(upstream.requests[1].json, ensure_ascii=False)
 
