@@ -66,8 +66,12 @@ async def test_an_entry_of_somebody_else_hides_none_behind_it(redis_server: Redi
     await store.close()
 
 
-async def test_no_server_makes_the_store_unavailable():
-    store = RedisStore("redis://127.0.0.1:1/0")
+@pytest.mark.parametrize(
+    "address",
+    ["redis://127.0.0.1:1/0", "redis+sentinel://127.0.0.1:1/tools", "redis+cluster://127.0.0.1:1"],
+)
+async def test_no_server_sentinel_or_node_makes_the_store_unavailable(address: str):
+    store = RedisStore(address)
     with pytest.raises(StoreUnavailable):
         await store.get("key")
     await store.close()
@@ -83,7 +87,13 @@ async def test_what_is_no_redis_is_no_store(answers: str):
         await store.close()
 
 
-@pytest.mark.parametrize("url", ["", "sqlite", "sqlite:", "mysql://host", "redis://host:port/0"])
-def test_an_unknown_store_is_refused(url: str):
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "sqlite", "sqlite:", "mysql://host", "redis://host:port/0"),
+        *("redis+sentinel://h1,h2", "redis+other://h", "redis+cluster://h:x"),
+    ],
+)
+def test_an_unknown_store_or_a_malformed_address_is_refused(url: str):
     with pytest.raises(ConfigurationError, match="store"):
         open_store(url)

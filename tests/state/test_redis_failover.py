@@ -13,10 +13,9 @@ from tests.network import Relay
 from tests.redis_server import RedisServer, free_port, nodes
 from tests.state.contract import StoreContract
 from tests.support import PATIENCE_S, until
-from toolscout.errors import ConfigurationError
 from toolscout.state.guarded import Guard
 from toolscout.state.opening import open_store
-from toolscout.state.redis import READ_S, RedisStore
+from toolscout.state.redis import READ_S
 from toolscout.state.registry import WRITE_S
 from toolscout.state.store import StateStore, StoreUnavailable, key
 
@@ -202,24 +201,8 @@ async def read(store: StateStore, name: str) -> bytes | None:
 
 
 @pytest.mark.parametrize(
-    "url", ["redis+sentinel://h1,h2", "redis+other://h", "redis+cluster://h:x"]
-)
-def test_a_malformed_url_is_refused(url: str):
-    with pytest.raises(ConfigurationError, match="store"):
-        open_store(url)
-
-
-@pytest.mark.parametrize(
     "hosts", ["[::1]:1,[::1]:2", "h1,[::1]:2", "[::1],[::2]", "user:p%40ss@[::1]", "redis,h2:2"]
 )
 async def test_addresses_may_be_names_and_of_ipv6(hosts: str):
     for url in (f"redis+sentinel://{hosts}/tools", f"redis+cluster://{hosts}"):
         await open_store(url).close()
-
-
-async def test_no_sentinel_and_no_node_make_the_store_unavailable():
-    for url in ("redis+sentinel://127.0.0.1:1/tools", "redis+cluster://127.0.0.1:1"):
-        store = RedisStore(url)
-        with pytest.raises(StoreUnavailable):
-            await store.get("key")
-        await store.close()
