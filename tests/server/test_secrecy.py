@@ -186,7 +186,7 @@ def test_nothing_failed_inside(called: Called):
     assert "Traceback" not in called.server.stderr
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/start.js", "/openapi.json", "/"])
+@pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/docs.js", "/openapi.json", "/"])
 def test_pages_are_not_guessed_at_or_framed(server: Process, path: str):
     headers = server.get(path).headers
     assert headers["x-content-type-options"] == "nosniff"
