@@ -32,6 +32,7 @@ from toolscout.discovery.refusals import refusal_of, status_of
 from toolscout.errors import ToolscoutError
 from toolscout.evaluation.commands import progress_of
 from toolscout.evaluation.questions import Question, read_questions
+from toolscout.terminal import positive
 from toolscout.tool_files.reading import read_file
 from toolscout.tools.refused import sent_schema
 from toolscout.tools.summary import text_tokens
@@ -157,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", required=True, help="its name at the endpoint")
     parser.add_argument("--tools", type=Path, default=OWN_TOOLS, help="default: the playground's")
     parser.add_argument("--questions", type=Path, default=OWN_QUESTIONS, help="CSV: query, tools")
-    parser.add_argument("--limit", type=int, help="ask so many, the same each time")
+    parser.add_argument("--limit", type=positive, help="ask so many, the same each time")
     parsed = parser.parse_args(arguments)
     if not (key := os.environ.get("OPENAI_API_KEY")):
         parser.error("set OPENAI_API_KEY; where no key is needed, to any text")

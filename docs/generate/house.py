@@ -110,7 +110,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_968,
+        4_976,
     ),
     "gateways": Product(
         "hosts and servers",
@@ -122,7 +122,7 @@ PRODUCTS = {
         "questions, logs, flags",
         ("evaluation", "cli", "beginning", "searching", "tool_files", "terminal"),
         ("core", "service", "client", "turns", "gateways"),
-        1_502,
+        1_509,
     ),
 }
 """Each room belongs to one of them."""

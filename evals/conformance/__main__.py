@@ -15,6 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import httpx2
+
 from evals import docs, report
 from evals.conformance.selectors import Gateway, engine, peer, service
 from evals.conformance.suite import Selector, Suite, Verdict, badge, load, run
@@ -52,7 +54,10 @@ def main() -> int:
     if not selectors:
         parser.error("say what to ask: --engine, --url, --mcp or --peer")
     suite = load()
-    verdicts = {name: list(run(suite, selector)) for name, selector in selectors.items()}
+    try:
+        verdicts = {name: list(run(suite, selector)) for name, selector in selectors.items()}
+    except httpx2.HTTPError as error:
+        parser.error(str(error))
     for selector in selectors.values():
         if isinstance(selector, Gateway):
             selector.close()

@@ -22,6 +22,9 @@ from toolscout.errors import ToolscoutError
 from toolscout.tools.conversion import read_tools
 
 PATH = "/v1/tool-discovery/search"
+REFUSALS = (400, 413, 422)
+"""Statuses that say that a request is wrong; any other is no answer to a case."""
+
 TIMEOUT_S = 30.0
 
 
@@ -49,7 +52,7 @@ def service(url: str, key: str) -> Selector:
         body |= {"always_keep": case.always_keep, "filters": case.filters}
         sent = {name: value for name, value in body.items() if value or name == "pattern"}
         response = httpx2.post(address, json=sent, headers=headers, timeout=TIMEOUT_S)
-        if response.is_client_error:
+        if response.status_code in REFUSALS:
             raise RefusedError(response.text)
         names: list[str] = response.raise_for_status().json()["selected_names"]
         return names

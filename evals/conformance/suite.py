@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
@@ -92,11 +92,13 @@ def tools_of(suite: Suite, name: str) -> list[dict[str, Any]]:
     return tools
 
 
-def run(suite: Suite, selector: Selector) -> Iterator[Verdict]:
+def run(
+    suite: Suite, selector: Selector, clock: Callable[[], float] = perf_counter
+) -> Iterator[Verdict]:
     """Ask each case, and judge what came of it."""
     for case in suite.cases:
         case = msgspec.structs.replace(case, query=case.query * case.repeated)
-        started = perf_counter()
+        started = clock()
         try:
             names: list[str] | None = selector(tools_of(suite, case.tools), case)
         except UnsupportedError as error:
@@ -104,7 +106,7 @@ def run(suite: Suite, selector: Selector) -> Iterator[Verdict]:
             continue
         except RefusedError:
             names = None
-        yield _judged(case, names, perf_counter() - started)
+        yield _judged(case, names, clock() - started)
 
 
 def _judged(case: Case, names: list[str] | None, spent_s: float) -> Verdict:

@@ -12,7 +12,7 @@ CEILINGS = {
     "docs/learning.md": 2_600,
     "docs/mcp.md": 2_400,
     "docs/scale.md": 1_700,
-    "SECURITY.md": 1_600,
+    "SECURITY.md": 1_650,
     "docs/architecture.md": 1_300,
     "docs/cli.md": 1_700,
     "docs/configuration.md": 1_600,

@@ -16,7 +16,7 @@ KNOWN_MISSES = {"referred-values"}
 
 
 def missed(selector) -> set[str]:
-    return {one.case.id for one in run(SUITE, selector) if one.holds is False}
+    return {one.case.id for one in run(SUITE, selector, clock=lambda: 0.0) if one.holds is False}
 
 
 def test_every_case_names_its_list_its_group_and_its_thread():
@@ -48,6 +48,26 @@ def test_a_refusal_shows_nothing_and_what_is_not_supported_is_not_run():
     assert verdicts["letters"].holds is verdicts["empty"].holds is True
     assert verdicts["bare-name"].holds is False
     assert verdicts["excluded"].holds is None
+
+
+def test_an_answer_that_comes_too_late_is_missed():
+    late = {
+        one.case.id
+        for one in run(SUITE, engine, clock=iter(range(2 * len(SUITE.cases))).__next__)
+        if one.holds is False and one.case.within_s
+    }
+    assert late == set()
+    slow = iter(range(0, 4 * len(SUITE.cases), 2)).__next__
+    late = {one.case.id for one in run(SUITE, engine, clock=slow) if one.holds is False}
+    assert late - KNOWN_MISSES == {"endless-regex", "long"}
+
+
+def test_a_service_that_refuses_the_key_is_not_judged(keyed: Process, monkeypatch, capsys):
+    monkeypatch.delenv("TOOLSCOUT_API_KEY", raising=False)
+    monkeypatch.setattr(sys, "argv", ["evals.conformance", "--url", keyed.url])
+    with pytest.raises(SystemExit):
+        main()
+    assert "401" in capsys.readouterr().err
 
 
 def test_a_table_a_badge_and_an_exit_status_come_of_it(tmp_path, monkeypatch, capsys):

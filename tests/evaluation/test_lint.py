@@ -202,3 +202,26 @@ def test_several_files_are_judged_one_by_one(tmp_path, capsys):
     assert main(["lint", "--json", "--tools", str(good), str(bad)]) == 1
     found = json.loads(capsys.readouterr().out)
     assert {name: len(each) for name, each in found.items()} == {str(good): 0, str(bad): 1}
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--annotate", "--json"], "expected either --annotate or --json"),
+        (["--questions", "q.csv"], "--questions: expected one file of --tools"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused(tmp_path, capsys, flags, says):
+    files = [tmp_path / "one.json", tmp_path / "two.json"]
+    for file in files:
+        file.write_text(json.dumps([CUSTOMER]))
+    assert main(["lint", *flags, "--tools", *map(str, files)]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_line_is_what_a_forge_counts_as_one(tmp_path, capsys):
+    path = tmp_path / "tools.json"
+    odd = tool("odd", "One\u2028two\x85three, for a customer")
+    path.write_text(json.dumps([odd, tool("x", "")], ensure_ascii=False, indent=1))
+    assert main(["lint", "--annotate", "--tools", str(path)]) == 1
+    assert f"file={path},line=7," in capsys.readouterr().out

@@ -111,11 +111,17 @@ def test_a_short_list_is_shown_and_a_long_one_counted(visit: Visit):
     assert len(snippet.inner_text()) < 1_000
 
 
-def test_where_the_clipboard_is_closed_all_of_it_is_there_to_copy(visit: Visit):
+@pytest.mark.parametrize(
+    "script",
+    [
+        "navigator.clipboard.writeText = () => Promise.reject(new Error())",
+        "Object.defineProperty(navigator, 'clipboard', { value: undefined })",
+    ],
+    ids=["closed", "plain HTTP"],
+)
+def test_where_there_is_no_clipboard_all_of_it_is_there_to_copy(visit: Visit, script: str):
     visit.first("ci_get_log")
-    visit.page.evaluate(
-        "() => { navigator.clipboard.writeText = () => Promise.reject(new Error()) }"
-    )
+    visit.page.evaluate(f"() => {{ {script} }}")
     visit.page.get_by_role("button", name="Copy", exact=True).click()
     expect(visit.page.locator("#copied")).to_have_text("Copy it from here:")
     assert "secrets_rotate" in visit.page.locator("#by-hand").input_value()

@@ -188,7 +188,9 @@ def test_nothing_failed_inside(called: Called):
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/docs.js", "/openapi.json", "/"])
 def test_pages_are_not_guessed_at_or_framed(server: Process, path: str):
-    headers = server.get(path).headers
+    answer = server.get(path)
+    headers = answer.headers
+    assert answer.status_code == 200
     assert headers["x-content-type-options"] == "nosniff"
     if headers["content-type"].startswith("text/html"):
         assert "frame-ancestors 'none'" in headers["content-security-policy"]

@@ -199,10 +199,14 @@ class Flow(Preparation):
             await close(opened)
 
     async def _stream(
-        self, request: Json, forward: AsyncOpen, provider: ProviderName, *who: Any
+        self,
+        request: Json,
+        forward: AsyncOpen,
+        provider: ProviderName = "openai",
+        session: str | None = None,
+        scope: str = "",
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the events for the client; `who` are the session and the scope of the request."""
-        session, scope = who
+        """As `ToolDiscovery.stream`."""
         begun = await self.prepare(request, provider, session, scope, streams=True)
         if isinstance(begun, Turn):
             pieces: AsyncIterator[bytes] = self.stream_turn(begun, forward(begun.request), forward)
@@ -254,16 +258,7 @@ class AsyncToolDiscovery(Flow):
         finally:
             turn.end()
 
-    def stream(
-        self,
-        request: Json,
-        forward: AsyncOpen,
-        provider: ProviderName = "openai",
-        session: str | None = None,
-        scope: str = "",
-    ) -> AsyncGenerator[bytes, None]:
-        """As `ToolDiscovery.stream`."""
-        return self._stream(request, forward, provider, session, scope)
+    stream = Flow._stream
 
     async def aclose(self) -> None:
         """Send what is left to report, for at most half a second, and close the selector."""

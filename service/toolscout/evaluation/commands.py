@@ -186,10 +186,15 @@ def lint(parsed: argparse.Namespace) -> int:
     if unknown := set(parsed.ignore) - set(KINDS):
         kinds = ", ".join(KINDS)
         raise ConfigurationError(f"--ignore: no such kind {unknown.pop()!r}; there are {kinds}")
-    found = {str(path): _lint(parsed, path) for path in dict.fromkeys(parsed.tools)}
+    if parsed.annotate and parsed.json:
+        raise ConfigurationError("expected either --annotate or --json")
+    paths = list(dict.fromkeys(parsed.tools))
+    if parsed.questions and len(paths) > 1:
+        raise ConfigurationError("--questions: expected one file of --tools")
+    by_file = {str(path): _lint(parsed, path) for path in paths}
     if parsed.json:
-        print(as_json(found if len(found) > 1 else next(iter(found.values()))))  # noqa: T201
-    return 1 if any(found.values()) else 0
+        print(as_json(by_file if len(paths) > 1 else by_file[str(paths[0])]))  # noqa: T201
+    return 1 if any(by_file.values()) else 0
 
 
 def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":

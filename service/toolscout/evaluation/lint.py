@@ -218,7 +218,7 @@ def as_annotations(found: Sequence[Finding], path: Path) -> str:
 
     A finding stands where its first tool is named; a refused tool is an error.
     """
-    lines = [] if path == STDIN else path.read_text("utf-8", "replace").splitlines()
+    lines = [] if path == STDIN else path.read_text("utf-8", "replace").split("\n")
     written = []
     for each in found:
         level = "error" if each.kind == "refused" else "warning"

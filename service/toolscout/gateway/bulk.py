@@ -14,7 +14,6 @@ from typing import Any
 import httpx2
 import msgspec
 
-from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.errors import NOT_JSON, ConfigurationError
 from toolscout.searching import service_at
 
@@ -47,8 +46,6 @@ def write_file(path: Path, catalog: str, url: str) -> str:
         ConfigurationError: the file cannot be read, or the service refuses or is not there; says
             how many tools were written before.
     """
-    if not CATALOG_NAME.fullmatch(catalog):
-        raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     sent, total = 0, 0
     try:
         with service_at(url) as client:

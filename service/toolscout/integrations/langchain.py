@@ -23,10 +23,10 @@ from toolscout.discovery.providers.native import MARK, MAX_REFERENCE_CHARS, REFE
 from toolscout.discovery.providers.provider import QUERY_SCHEMA
 from toolscout.discovery.shown import DESCRIPTION, description, result_text
 
-MAX_MESSAGES = 10_000
-"""Messages whose tools are remembered."""
+MAX_MESSAGES, MAX_CALLS = 10_000, 1_000
+"""Messages whose tools are remembered, and searches that wait for their answer."""
 
-_OPEN_CHOICES = (None, "auto", "any", "none", "required")
+_OPEN_CHOICES = (None, True, "auto", "any", "none", "required")
 """Choices that name no tool; one that is named has to stay."""
 
 
@@ -50,16 +50,20 @@ class ToolSearchMiddleware(AgentMiddleware):
         self._selector, self._top_k = selector, top_k
         self._always_keep = frozenset(always_keep)
         self._fitting: Lru[tuple[str, bytes], Sequence[str]] = Lru(MAX_MESSAGES)
+        self._offers: Lru[str, Offer] = Lru(MAX_CALLS)
         about = {"name": SEARCH_TOOL_NAME, "description": DESCRIPTION}
         self.tools = [StructuredTool(**about, args_schema=QUERY_SCHEMA, func=lambda **_: "")]
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Call the model with the search, and with fewer tools or with deferred ones."""
-        return handler(self._deferred(request))
+        offer = Offer(_others(request.tools))
+        return self._noted(handler(self._deferred(request, offer)), offer)
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Do the same without blocking the event loop."""
-        return await handler(await asyncio.to_thread(self._deferred, request))
+        offer = Offer(_others(request.tools))
+        answer = await handler(await asyncio.to_thread(self._deferred, request, offer))
+        return self._noted(answer, offer)
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Answer a search; run any other call."""
@@ -72,13 +76,22 @@ class ToolSearchMiddleware(AgentMiddleware):
             return await asyncio.to_thread(self._answered, request)
         return await handler(request)
 
-    def _deferred(self, request: Any) -> Any:
-        offer = Offer(_others(request.tools))
-        if len(offer.names) <= self._top_k or request.tool_choice not in _OPEN_CHOICES:
+    def _noted(self, answer: Any, offer: Offer) -> Any:
+        """Remember what each search may find: other middlewares may have withheld some tools."""
+        for message in getattr(answer, "result", [answer]):
+            for call in getattr(message, "tool_calls", ()):
+                if call["name"] == SEARCH_TOOL_NAME:
+                    self._offers.put(call["id"], offer)
+        return answer
+
+    def _deferred(self, request: Any, offer: Offer) -> Any:
+        choice = request.tool_choice
+        choice = choice.get("type") if isinstance(choice, dict) else choice
+        if len(offer.names) <= self._top_k or choice not in _OPEN_CHOICES:
             return request.override(tools=[*offer.everything])
-        ending = offer.endings(request.tool_choice in ("any", "required"))
-        said = [message for message in request.messages if message.type == "human"]
-        first = {*self._fitting_to(said[:1], offer), *self._always_keep, *ending}
+        ending = offer.endings(choice in (True, "any", "required"))
+        users = [message for message in request.messages if message.type == "human"]
+        first = {*self._fitting_to(users[:1], offer), *self._always_keep, *ending}
         later = {name: tool for name, tool in offer.by_name.items() if name not in first}
         search = self.tools[0].model_copy(update={"description": description(offer.names)})
         hidden = {*map(id, later.values())}
@@ -88,9 +101,9 @@ class ToolSearchMiddleware(AgentMiddleware):
             tools = [_marked(one) if id(one) in hidden else one for one in offer.everything]
             return request.override(tools=[search, *tools], messages=messages)
         shown = [tool for tool in offer.everything if id(tool) not in hidden]
-        found = dict.fromkeys(self._fitting_to(request.messages, offer))
-        known = [later[name] for name in found if name in later]
-        return request.override(tools=[search, *shown, *known])
+        fitting = dict.fromkeys(self._fitting_to(request.messages, offer))
+        brought = [later[name] for name in fitting if name in later]
+        return request.override(tools=[search, *shown, *brought])
 
     def _fitting_to(self, messages: Sequence[Any], offer: Offer) -> Iterator[str]:
         """Yield what fits the messages of the user, and what searches between them have found."""
@@ -106,10 +119,12 @@ class ToolSearchMiddleware(AgentMiddleware):
             yield from names
 
     def _answered(self, request: Any) -> ToolMessage:
-        offer, call = Offer(_others(request.runtime.tools)), request.tool_call
+        call = request.tool_call
+        # A run that goes on in another process has only the tools of the agent.
+        offer = self._offers.get(call["id"]) or Offer(_others(request.runtime.tools))
         selection, names = self._find(str(call["args"].get("query") or ""), offer)
-        told = result_text(selection, names, len(names), offer)
-        return ToolMessage(told, name=call["name"], tool_call_id=call["id"], artifact=[*names])
+        text = result_text(selection, names, len(names), offer)
+        return ToolMessage(text, name=call["name"], tool_call_id=call["id"], artifact=[*names])
 
     def _find(self, query: str, offer: Any) -> tuple[Selection[Any], Sequence[str]]:
         """Ask, and say what to show: nothing where nothing fits, and without an answer all."""

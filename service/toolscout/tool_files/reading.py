@@ -63,13 +63,15 @@ def operations_of(path: Path) -> list[dict[str, Any]] | None:
     Of a file with a tool in each line, the first line alone is read.
 
     Raises:
-        ConfigurationError: it is YAML, and nothing here reads that.
+        ConfigurationError: it is YAML of something else, or nothing here reads YAML.
         InvalidJson: it is YAML that cannot be read.
         OSError: it cannot be read.
     """
     if path.suffix.lower() in YAML:
         content = _from_yaml(path.read_text("utf-8", "replace"), path)
-        return tools_of(content) if is_openapi(content) else None
+        if not is_openapi(content):
+            raise ConfigurationError(f"{path}: expected an OpenAPI 3 document, where it is YAML")
+        return tools_of(content)
     with path.open("rb") as file:
         first = file.readline().removeprefix(codecs.BOM_UTF8)
         if not first.lstrip().startswith(b"{"):

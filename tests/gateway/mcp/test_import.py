@@ -84,3 +84,17 @@ def test_the_operations_of_a_document_become_a_catalog(server: Process, tmp_path
     assert main(arguments) == 0
     assert capsys.readouterr().out == f"{catalog}: 1 tools\nadded: listPets\n"
     assert server.names("which pets are there", catalog=catalog) == ["listPets"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "catalog", "says"),
+    [
+        ("api.json", '{"openapi": "3.0.3", "paths": {}}', "a?b=1", "catalog: expected 1 to 128 of"),
+        ("list.yaml", "- name: read_file", "mine", "expected an OpenAPI 3 document, where it is"),
+    ],
+)
+def test_what_cannot_become_a_catalog_is_refused(tmp_path, capsys, name, content, catalog, says):
+    path = tmp_path / name
+    path.write_text(content)
+    assert main(["import", "--tools", str(path), "--catalog", catalog]) == 2
+    assert says in capsys.readouterr().err

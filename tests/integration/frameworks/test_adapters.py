@@ -79,13 +79,14 @@ def test_what_forces_or_searches_a_tool_itself_is_left_alone():
         shown = json.loads(run(AGENTS / "choices.py", env=env).splitlines()[-1])
     assert shown == {
         "langchain": ["gateway_search_tools", "spin_3", "transfer_to_billing", "web_search"],
+        "langchain, any": ["gateway_search_tools", "spin_3", "transfer_to_billing", "web_search"],
         "langchain, forced": 42,
         "agents": ["spin_3", "transfer_to_billing", "web_search"],
         "agents, forced": 42,
         "agents, own search": 43,
     }
     of_langchain, (of_agents,) = service.requests[:-1], service.requests[-1:]
-    assert [request.json["pattern"] for request in of_langchain] == ["spin it", "the third"]
+    assert [request.json["pattern"] for request in of_langchain] == ["spin it", "the third"] * 2
     assert of_agents.json["messages"] == [
         {"role": "user", "content": "spin it"},
         {"type": "function_call", "name": "spin_1"},

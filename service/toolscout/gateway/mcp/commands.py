@@ -10,6 +10,7 @@ from typing import get_args
 
 import msgspec
 
+from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.servers import Config, HttpServer, prefix_of
@@ -124,6 +125,8 @@ def import_servers(parsed: argparse.Namespace) -> int:
 
     if (parsed.tools is None) == (parsed.mcp is None):
         raise ConfigurationError("import: expected either --mcp FILE or --tools FILE")
+    if not CATALOG_NAME.fullmatch(parsed.catalog):
+        raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     if parsed.tools is not None:
         if (operations := operations_of(parsed.tools)) is not None:
             said = register(operations, parsed.catalog, parsed.url)

@@ -56,7 +56,13 @@ const linked = () =>
 /** Copy a text, or show it for copying by hand where a browser does not let a page do so. */
 async function copy(text, note) {
   const field = byId("by-hand");
-  const isCopied = await navigator.clipboard.writeText(text).then(() => true, () => false);
+  let isCopied = false;
+  try {
+    await navigator.clipboard.writeText(text); // over plain HTTP there is no clipboard
+    isCopied = true;
+  } catch {
+    // Then the field has it.
+  }
   byId("copied").textContent = isCopied ? note : "Copy it from here:";
   field.hidden = isCopied;
   if (isCopied) return;

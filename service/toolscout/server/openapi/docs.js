@@ -27,14 +27,24 @@ function last(reference) {
   return reference.split("/").at(-1);
 }
 
-/** Say of what type a value is; shapes are links. */
+const BOUNDS = { minimum: "at least", maximum: "at most", minItems: "items at least", maxItems: "items at most",
+  minLength: "characters at least", maxLength: "characters at most" };
+
+/** Say of what type a value is, and within which bounds; shapes are links. */
 function type(schema) {
+  const bounds = Object.keys(BOUNDS).filter((key) => key in schema).map((key) => ` (${BOUNDS[key]} ${schema[key]})`);
+  return [...kind(schema), ...bounds];
+}
+
+function kind(schema) {
   if (schema.$ref) return [make("a", { href: `#${last(schema.$ref)}` }, last(schema.$ref))];
-  const several = schema.anyOf ?? schema.oneOf ?? schema.allOf;
+  const several = schema.anyOf ?? schema.oneOf;
   if (several) return several.flatMap((one, n) => [n ? " or " : null, ...type(one)]);
   if (schema.enum) return schema.enum.flatMap((one, n) => [n ? ", " : null, make("code", {}, JSON.stringify(one))]);
   if ("const" in schema) return [make("code", {}, JSON.stringify(schema.const))];
-  if (schema.items) return ["list of ", ...type(schema.items)];
+  if (schema.items) return schema.items.anyOf ? ["list of (", ...type(schema.items), ")"] : ["list of ", ...type(schema.items)];
+  const values = schema.additionalProperties;
+  if (values && typeof values === "object" && !schema.properties) return ["object of ", ...type(values)];
   return [[schema.type ?? "anything"].flat().join(" or ")];
 }
 
@@ -54,9 +64,17 @@ function fields(schema) {
   return table(["field", "type", "meaning"], rows);
 }
 
+/** Say which fields there have to be, where a shape leaves a choice. */
+function choices(schema) {
+  const lists = (schema.allOf ?? []).map((one) => (one.oneOf ?? one.anyOf ?? []).flatMap((each) => each.required ?? []));
+  return lists.filter((names) => names.length).map((names) => make("p", {}, prose(`One of \`${names.join("`, `")}\` is required.`)));
+}
+
 function command(method, path, call) {
   const content = call.requestBody?.content?.["application/json"];
-  const parts = [`curl ${location.origin}${path}`];
+  const needed = (call.parameters ?? []).filter((one) => one.in === "query" && one.required);
+  const query = needed.map((one, n) => `${n ? "&" : "?"}${one.name}=TEXT`).join("");
+  const parts = [`curl '${location.origin}${path.replace(/\{\w+\}/g, "NAME")}${query}'`];
   if (method !== "get") parts[0] += ` -X ${method.toUpperCase()}`;
   if (call.security?.length) parts.push('-H "Authorization: Bearer $TOOLSCOUT_API_KEY"');
   if (content?.example) parts.push("-H 'Content-Type: application/json'", `-d '${JSON.stringify(content.example)}'`);
@@ -95,7 +113,7 @@ async function main() {
     calls.filter(([, , call]) => call.tags?.includes(tag.name)).map((one) => operation(...one)),
   ]);
   const shapes = Object.entries(api.components.schemas).map(([name, schema]) =>
-    make("section", { id: name }, make("h3", {}, name), make("p", {}, prose(schema.description)), fields(schema) ?? make("p", {}, type(schema))));
+    make("section", { id: name }, make("h3", {}, name), make("p", {}, prose(schema.description)), choices(schema), fields(schema) ?? make("p", {}, type(schema))));
   document.querySelector("main").append(...groups.flat(2), make("h2", { id: "shapes" }, "Shapes"), ...shapes);
   document.querySelector("#version").textContent = api.info.version;
   open();

@@ -68,6 +68,7 @@ def names(tools: list[Any]) -> list[str]:
 async def main() -> None:
     shown = {
         "langchain": names(of_langchain("auto")),
+        "langchain, any": names(of_langchain({"type": "any"})),
         "langchain, forced": len(of_langchain("send_email")),
         "agents": names(await of_agents(None)),
         "agents, forced": len(await of_agents("send_email")),
