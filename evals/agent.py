@@ -115,7 +115,7 @@ def first_call(complete: Callable[[Json], Json], query: str, tools: Sequence[Jso
 
 
 def measure(
-    connect: Callable[[], Endpoint], tools: Sequence[Tool], asked: Sequence[Question]
+    connect: Callable[[], Endpoint], tools: Sequence[Tool], questions: Sequence[Question]
 ) -> Iterator[str]:
     """Ask every question in every way; yield the lines of a table, and why questions failed."""
     shapes = {
@@ -132,10 +132,10 @@ def measure(
                 yield f"| {way} | not possible with more than {MAX_TOOLS} tools | – | – | – |"
                 continue
             endpoint, failed, right = connect(), Counter[str](), 0
-            progress = progress_of(len(asked))
+            progress = progress_of(len(questions))
             with closing(ToolDiscovery(f"http://127.0.0.1:{service.port}", learn=False)) as flow:
                 select = partial(flow.complete, forward=endpoint.forward, provider="openai")
-                for number, question in enumerate(asked, 1):
+                for number, question in enumerate(questions, 1):
                     names = question.tools if way == ORACLE else shapes
                     complete = select if way == SELECTED else endpoint.forward
                     try:
@@ -146,7 +146,7 @@ def measure(
                     progress(number)
             tokens = f"{'~' if endpoint.is_estimated else ''}{endpoint.tokens:,}"
             counts = f"{endpoint.calls:,} | {tokens} | {failed.total()}"
-            yield f"| {way} | {right} of {len(asked)} | {counts} |"
+            yield f"| {way} | {right} of {len(questions)} | {counts} |"
             notes += [f"{way}: {count} failed: {why}" for why, count in failed.items()]
     yield from notes
 
@@ -165,12 +165,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         tools = read_file(parsed.tools)
         names = {tool.name for tool in tools}
-        asked = read_questions(parsed.questions.read_bytes(), str(parsed.questions), names)
-        asked = Random(3).sample(asked, min(parsed.limit or len(asked), len(asked)))
+        questions = read_questions(parsed.questions.read_bytes(), str(parsed.questions), names)
+        questions = Random(3).sample(questions, min(parsed.limit or len(questions), len(questions)))
         headers = {"Authorization": f"Bearer {key}"}
         with httpx2.Client(headers=headers, timeout=PATIENCE_S) as client:
             connect = partial(Endpoint, client, parsed.base_url, parsed.model)
-            for line in measure(connect, tools, asked):
+            for line in measure(connect, tools, questions):
                 print(line, flush=True)
     except (UnusableError, ToolscoutError, OSError) as error:
         parser.error(str(error))

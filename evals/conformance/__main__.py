@@ -96,7 +96,7 @@ def _held(verdicts: Sequence[Verdict], group: str = "") -> str:
 def misses(verdicts: dict[str, list[Verdict]], *, markdown: bool) -> str:
     """Return the cases that the first selector misses, with what came instead."""
     missed = [one for one in next(iter(verdicts.values())) if one.holds is False]
-    rows = [[one.case.id, one.case.thread, f"{one.case.query:.60}", one.told] for one in missed]
+    rows = [[one.case.id, one.case.thread, f"{one.case.query:.60}", one.outcome] for one in missed]
     if not rows:
         return "No case is missed."
     return report.table(["missed", "thread", "query", "instead"], rows, markdown=markdown)

@@ -62,7 +62,7 @@ class Verdict(NamedTuple):
 
     case: Case
     holds: bool | None
-    told: str
+    outcome: str
 
 
 class Selector(Protocol):
@@ -111,7 +111,7 @@ def run(
 
 def _judged(case: Case, names: list[str] | None, spent_s: float) -> Verdict:
     """Judge the names that were selected; None for a refusal."""
-    told = "refused" if names is None else ", ".join(names[: case.top_k]) or "nothing"
+    outcome = "refused" if names is None else ", ".join(names[: case.top_k]) or "nothing"
     if case.within_s:
         return Verdict(case, spent_s <= case.within_s, f"an answer after {spent_s:.1f} s")
     found = names or []
@@ -122,7 +122,7 @@ def _judged(case: Case, names: list[str] | None, spent_s: float) -> Verdict:
         holds &= bool({*found[: case.top_k]} & {*case.any})
     if case.nothing:
         holds &= not found
-    return Verdict(case, holds, told)
+    return Verdict(case, holds, outcome)
 
 
 def badge(verdicts: Sequence[Verdict]) -> str:

@@ -129,10 +129,10 @@ def import_servers(parsed: argparse.Namespace) -> int:
         raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     if parsed.tools is not None:
         if (operations := operations_of(parsed.tools)) is not None:
-            said = register(operations, parsed.catalog, parsed.url)
+            report = register(operations, parsed.catalog, parsed.url)
         else:
-            said = write_file(parsed.tools, parsed.catalog, parsed.url)
-        print(said)  # noqa: T201  # a command prints
+            report = write_file(parsed.tools, parsed.catalog, parsed.url)
+        print(report)  # noqa: T201  # a command prints
         return 0
     config = read_config(parsed.mcp, os.environ)
     _warn(parsed.mcp, config.warnings)
