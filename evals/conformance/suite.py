@@ -114,14 +114,14 @@ def _judged(case: Case, names: list[str] | None, spent_s: float) -> Verdict:
     outcome = "refused" if names is None else ", ".join(names[: case.top_k]) or "nothing"
     if case.within_s:
         return Verdict(case, spent_s <= case.within_s, f"an answer after {spent_s:.1f} s")
-    found = names or []
-    holds = not {*found} & {*case.not_}
+    selected = names or []
+    holds = not {*selected} & {*case.not_}
     if case.first:
-        holds &= found[:1] == [case.first]
+        holds &= selected[:1] == [case.first]
     if case.any:
-        holds &= bool({*found[: case.top_k]} & {*case.any})
+        holds &= bool({*selected[: case.top_k]} & {*case.any})
     if case.nothing:
-        holds &= not found
+        holds &= not selected
     return Verdict(case, holds, outcome)
 
 
