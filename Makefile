@@ -86,8 +86,8 @@ test-integration: $(VENV)/.loaded ## tests that need minutes or real peers, but 
 test-nightly: $(VENV)/.loaded ## the longest tests, more than a minute each
 	$(BIN)/pytest -m nightly
 
-callers: $(VENV)/.tested ## every caller through every case; the table in docs/client.md
-	$(BIN)/python -m tests.callers --docs docs/client.md
+callers: $(VENV)/.tested ## every caller through every case; the table in docs/cookbook/README.md
+	$(BIN)/python -m tests.callers --docs docs/cookbook/README.md
 
 load: $(VENV)/.loaded ## load from locust users, with a verdict; report in loadtests/results
 	$(BIN)/python -m loadtests
