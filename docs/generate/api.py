@@ -48,11 +48,17 @@ def page() -> str:
         schema = document()["components"]["schemas"][name]
         about = "" if name in _bodies() else _first(schema.get("description", ""))
         parts += [f"### {name}", about, _fields(name, schema)]
-    bounds = [f"- {bound.what}: {bound.limit:,} ({bound.where})" for bound in BOUNDS]
-    parts += ["## Bounds", texts["bounds"], "\n".join(bounds)]
     errors = [f"- `{code}` ({kind.status}): {kind.help}" for code, kind in CODES.items()]
     parts += ["## Errors", texts["errors"], "\n".join(errors)]
     return _LINK.sub(lambda link: link[0] if link[1] in shown else f"`{link[1]}`", joined(parts))
+
+
+def bounds() -> str:
+    """Return the page of the bounds."""
+    lines = [f"- {bound.what}: {bound.limit:,} ({bound.where})" for bound in BOUNDS]
+    return joined(
+        [WRITTEN, "# Bounds of a request", notes("introductions")["bounds"], "\n".join(lines)]
+    )
 
 
 def _first(text: str) -> str:

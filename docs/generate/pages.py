@@ -7,6 +7,7 @@ from docs.generate import api, commands, configuration, house, metrics
 PAGES: dict[str, Callable[[], str]] = {
     "api.md": api.page,
     "architecture.md": house.page,
+    "bounds.md": api.bounds,
     "cli.md": commands.page,
     "configuration.md": configuration.page,
     "metrics.md": metrics.page,
