@@ -3,6 +3,7 @@
 Run as a program, it writes docs/board.html anew from docs/board.json, without a measurement.
 """
 
+import argparse
 import json
 from collections.abc import Sequence
 from html import escape
@@ -172,6 +173,7 @@ def _wide(title: str, content: str) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m evals.board.page", description=__doc__).parse_args()
     DOCS = Path(__file__).parents[2] / "docs"
     measured = json.loads((DOCS / "board.json").read_text("utf-8"))
     (DOCS / "board.html").write_text(as_page(measured), "utf-8")
