@@ -240,4 +240,4 @@ release-check: dist ## build a release, install it with each extra, serve, ask i
 	$(BIN)/pytest -m integration tests/integration/test_package.py tests/integration/test_fresh_install.py
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .venv-mcp-nine .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .venv-mcp-nine .venv-agents .venv-node .venv-hook .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
