@@ -110,7 +110,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_976,
+        4_986,
     ),
     "gateways": Product(
         "hosts and servers",

@@ -58,6 +58,23 @@ def test_an_sdk_gets_the_call_of_a_found_tool(upstream, service, model, interfac
     assert model.seen(agent.shape)[:2] == [first, [*first, "send_email"]]
 
 
+def test_headers_of_a_searched_request_go_out_byte_for_byte(service):
+    sent: list[httpx2.Request] = []
+
+    def provider(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request)
+        return httpx2.Response(200, json={"choices": []})
+
+    headers = [(b"Content-Type", b"application/json"), (b"X-Team", "Zoë".encode())]
+    transport = Transport(service.url, inner=httpx2.MockTransport(provider))
+    with httpx2.Client(transport=transport) as client:
+        url, body = "http://127.0.0.1:9/v1/chat/completions", json.dumps(asked(OPENAI))
+        assert client.post(url, content=body, headers=headers).status_code == 200
+    (request,) = sent
+    assert len(request.content) < len(body)
+    assert set(headers) <= set(request.headers.raw)
+
+
 def test_a_closed_transport_sends_nothing(upstream, service):
     transport = Transport(service.url)
     transport.close()

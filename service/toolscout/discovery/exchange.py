@@ -188,8 +188,10 @@ class Exchange(msgspec.Struct):
         self.forwards += 1
         if self.forwards > 1 and _ONCE in headers:  # a provider would repeat its first answer
             headers[_ONCE] = f"{headers[_ONCE]}-{self.forwards}"
-        about: Any = {"headers": headers, "content": encode(body), "extensions": request.extensions}
-        return httpx2.Request(request.method, request.url, **about)
+        content, extensions = encode(body), request.extensions
+        return httpx2.Request(
+            request.method, request.url, headers=headers, content=content, extensions=extensions
+        )
 
 
 def provider_of(request: httpx2.Request) -> ProviderName | None:
@@ -332,5 +334,7 @@ def gateway_error(message: str) -> httpx2.Response:
 
 
 def _without_framing(headers: httpx2.Headers) -> httpx2.Headers:
-    kept = [(name, text) for name, text in headers.multi_items() if name not in _FRAMING]
-    return httpx2.Headers(kept)
+    kept = httpx2.Headers(headers)  # whose bytes stay as they came
+    for name in _FRAMING:
+        kept.pop(name, None)
+    return kept
