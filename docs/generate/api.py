@@ -19,7 +19,7 @@ ANSWERS = ("SearchAnswer", "GatewayAnswer", "Match", "Reason")
 BASES = ("SearchRequest", "SearchAnswer")
 """Shapes whose fields others share; there only the names are repeated."""
 
-TOLD = re.compile(r"Answers 404 with `learning_days = 0`\.|`If-Match`[^.]* honoured \(412\)\.")
+REPEATED = re.compile(r"Answers 404 with `learning_days = 0`\.|`If-Match`[^.]* honoured \(412\)\.")
 """What the page tells once, of all calls."""
 
 TAGS = ("If-Match", "If-None-Match")
@@ -123,8 +123,8 @@ def _call(path: str, method: str, operation: dict[str, Any]) -> str:
     of_search = set(ANSWERS) & set(_names(operation["responses"]))
     if not of_search and {answer[:3] for answer in answers} <= PLAIN:
         answers = []
-    said = f"{operation['summary']}. {_first(TOLD.sub('', more))}".strip()
-    parts = [said, f"Takes {'; '.join(takes)}." if takes else ""]
+    does = f"{operation['summary']}. {_first(REPEATED.sub('', more))}".strip()
+    parts = [does, f"Takes {'; '.join(takes)}." if takes else ""]
     parts += [f"Answers {', '.join(answers)}."] if answers else []
     needs = f" ({scope.strip(' .')})" if scope else ""
     return f"- `{method.upper()} {path}`{needs}: {' '.join(filter(None, parts))}"

@@ -1,7 +1,6 @@
 """What people should know beside what the code says: notes.toml, by page and entry."""
 
 import tomllib
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,3 @@ def notes(kind: str) -> dict[str, str]:
 def joined(parts: list[str]) -> str:
     """Return a page of its paragraphs."""
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Return a Markdown table; bars within cells are escaped."""
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines
-    )

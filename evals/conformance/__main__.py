@@ -58,9 +58,10 @@ def main() -> int:
         verdicts = {name: list(run(suite, selector)) for name, selector in selectors.items()}
     except httpx2.HTTPError as error:
         parser.error(str(error))
-    for selector in selectors.values():
-        if isinstance(selector, Gateway):
-            selector.close()
+    finally:
+        for selector in selectors.values():
+            if isinstance(selector, Gateway):
+                selector.close()
     print(f"{by_group(suite, verdicts, markdown=False)}\n\n{misses(verdicts, markdown=False)}")
     if parsed.badge:
         parsed.badge.write_text(badge(next(iter(verdicts.values()))) + "\n", "utf-8")

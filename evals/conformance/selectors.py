@@ -16,6 +16,7 @@ from fastmcp import Client
 
 from evals.board.selectors import find
 from evals.conformance.suite import Case, RefusedError, Selector, UnsupportedError
+from evals.rankers import Search
 from toolscout.contract.requests import Filters
 from toolscout.engine import Engine
 from toolscout.errors import ToolscoutError
@@ -28,12 +29,18 @@ REFUSALS = (400, 413, 422)
 TIMEOUT_S = 30.0
 
 
+ENGINES: dict[str, Engine] = {}
+"""By the name of a list, for each is asked several times."""
+
+
 def engine(tools: Sequence[Any], case: Case) -> list[str]:
     """Ask the engine in this process."""
     filters = Filters(**case.filters) if case.filters else None
     options: dict[str, Any] = {"filters": filters, "always_keep": case.always_keep}
+    if case.tools not in ENGINES:
+        ENGINES[case.tools] = Engine(tools)
     try:
-        return Engine(tools).search(case.query, case.top_k, **options).names
+        return ENGINES[case.tools].search(case.query, case.top_k, **options).names
     except ToolscoutError as error:
         raise RefusedError(str(error)) from None
 
@@ -67,11 +74,14 @@ def peer(name: str) -> Selector:
         MissingPackage: it is not installed.
     """
     made = find(name)
+    searches: dict[str, Search] = {}
 
     def ask(tools: Sequence[Any], case: Case) -> list[str]:
         if case.filters or case.always_keep:
             raise UnsupportedError("no filters, no pins")
-        return made(read_tools(tools), ())(case.query, case.top_k).names
+        if case.tools not in searches:
+            searches[case.tools] = made(read_tools(tools), ())
+        return searches[case.tools](case.query, case.top_k).names
 
     return ask
 

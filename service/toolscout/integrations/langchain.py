@@ -23,8 +23,9 @@ from toolscout.discovery.providers.native import MARK, MAX_REFERENCE_CHARS, REFE
 from toolscout.discovery.providers.provider import QUERY_SCHEMA
 from toolscout.discovery.shown import DESCRIPTION, description, result_text
 
-MAX_MESSAGES, MAX_CALLS = 10_000, 1_000
-"""Messages whose tools are remembered, and searches that wait for their answer."""
+MAX_MESSAGES, MAX_CALLS, MAX_LISTS = 10_000, 1_000, 16
+"""Messages whose tools are remembered, searches that wait for their answer, and lists that are not
+read anew: of three hundred tools that takes 130 ms."""
 
 _OPEN_CHOICES = (None, True, "auto", "any", "none", "required")
 """Choices that name no tool; one that is named has to stay."""
@@ -50,20 +51,20 @@ class ToolSearchMiddleware(AgentMiddleware):
         self._selector, self._top_k = selector, top_k
         self._always_keep = frozenset(always_keep)
         self._fitting: Lru[tuple[str, bytes], Sequence[str]] = Lru(MAX_MESSAGES)
-        self._offers: Lru[str, Offer] = Lru(MAX_CALLS)
+        self._searched: Lru[str, Offer] = Lru(MAX_CALLS)
+        self._offers: Lru[tuple[int, ...], Offer] = Lru(MAX_LISTS)
         about = {"name": SEARCH_TOOL_NAME, "description": DESCRIPTION}
         self.tools = [StructuredTool(**about, args_schema=QUERY_SCHEMA, func=lambda **_: "")]
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Call the model with the search, and with fewer tools or with deferred ones."""
-        offer = Offer(_others(request.tools))
-        return self._noted(handler(self._deferred(request, offer)), offer)
+        deferred, offer = self._deferred(request)
+        return self._noted(handler(deferred), offer)
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Do the same without blocking the event loop."""
-        offer = Offer(_others(request.tools))
-        answer = await handler(await asyncio.to_thread(self._deferred, request, offer))
-        return self._noted(answer, offer)
+        deferred, offer = await asyncio.to_thread(self._deferred, request)
+        return self._noted(await handler(deferred), offer)
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Answer a search; run any other call."""
@@ -81,29 +82,39 @@ class ToolSearchMiddleware(AgentMiddleware):
         for message in getattr(answer, "result", [answer]):
             for call in getattr(message, "tool_calls", ()):
                 if call["name"] == SEARCH_TOOL_NAME:
-                    self._offers.put(call["id"], offer)
+                    self._searched.put(call["id"], offer)
         return answer
 
-    def _deferred(self, request: Any, offer: Offer) -> Any:
+    def _offer(self, tools: Iterable[Any]) -> Offer:
+        """Return what a list offers beside the search; the same for the same tools."""
+        others = [tool for tool in tools if getattr(tool, "name", None) != SEARCH_TOOL_NAME]
+        key = tuple(map(id, others))  # an offer that is kept keeps its tools
+        if (offer := self._offers.get(key)) is None:
+            self._offers.put(key, offer := Offer(others))
+        return offer
+
+    def _deferred(self, request: Any) -> tuple[Any, Offer]:
+        offer = self._offer(request.tools)
         choice = request.tool_choice
         choice = choice.get("type") if isinstance(choice, dict) else choice
         if len(offer.names) <= self._top_k or choice not in _OPEN_CHOICES:
-            return request.override(tools=[*offer.everything])
+            return request.override(tools=[*offer.everything]), offer
         ending = offer.endings(choice in (True, "any", "required"))
         users = [message for message in request.messages if message.type == "human"]
         first = {*self._fitting_to(users[:1], offer), *self._always_keep, *ending}
         later = {name: tool for name, tool in offer.by_name.items() if name not in first}
-        search = self.tools[0].model_copy(update={"description": description(offer.names)})
+        about = offer.once("description", lambda: description(offer.names))
+        search = self.tools[0].model_copy(update={"description": about})
         hidden = {*map(id, later.values())}
         is_claude = type(request.model).__name__ == "ChatAnthropic"
         if is_claude and loads_tools("anthropic", request.model.model):
             messages = [_referring(message, later) for message in request.messages]
             tools = [_marked(one) if id(one) in hidden else one for one in offer.everything]
-            return request.override(tools=[search, *tools], messages=messages)
+            return request.override(tools=[search, *tools], messages=messages), offer
         shown = [tool for tool in offer.everything if id(tool) not in hidden]
         fitting = dict.fromkeys(self._fitting_to(request.messages, offer))
         brought = [later[name] for name in fitting if name in later]
-        return request.override(tools=[search, *shown, *brought])
+        return request.override(tools=[search, *shown, *brought]), offer
 
     def _fitting_to(self, messages: Sequence[Any], offer: Offer) -> Iterator[str]:
         """Yield what fits the messages of the user, and what searches between them have found."""
@@ -121,7 +132,7 @@ class ToolSearchMiddleware(AgentMiddleware):
     def _answered(self, request: Any) -> ToolMessage:
         call = request.tool_call
         # A run that goes on in another process has only the tools of the agent.
-        offer = self._offers.get(call["id"]) or Offer(_others(request.runtime.tools))
+        offer = self._searched.get(call["id"]) or self._offer(request.runtime.tools)
         selection, names = self._find(str(call["args"].get("query") or ""), offer)
         text = result_text(selection, names, len(names), offer)
         return ToolMessage(text, name=call["name"], tool_call_id=call["id"], artifact=[*names])
@@ -132,11 +143,6 @@ class ToolSearchMiddleware(AgentMiddleware):
         if selection.reason in (Reason.EMPTY_SELECTION, Reason.EMPTY_QUERY):
             return selection, ()
         return selection, offer.names if selection.fell_open else selection.names
-
-
-def _others(tools: Iterable[Any]) -> list[Any]:
-    """Return the tools beside the search."""
-    return [tool for tool in tools if getattr(tool, "name", None) != SEARCH_TOOL_NAME]
 
 
 def _found_by(message: Any) -> Sequence[str]:
