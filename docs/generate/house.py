@@ -94,7 +94,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_405,
+        7_412,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -103,7 +103,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_806,
+        8_829,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_673),
     "turns": Product(

@@ -129,6 +129,21 @@ def test_the_smallest_need_not_wait_for_the_largest_nor_the_oldest_for_ever():
     assert order == [1, 900, 2, 800, 3]
 
 
+def test_a_call_that_is_hurried_counts_as_the_smallest():
+    order: list[int] = []
+    pool = FairPool(1, "test", lambda size: size)
+    go, begun = threading.Event(), threading.Event()
+    pool.submit("acme", lambda _: begun.set() or go.wait(), 0)
+    assert begun.wait(30)
+    waiting = [pool.submit("acme", order.append, size) for size in (5, 6, 7, 8)]
+    pool.hurry(waiting[-1])
+    go.set()
+    for each in waiting:
+        each.result(30)
+    pool.hurry(waiting[-1])  # nothing waits any more
+    assert order == [8, 5, 6, 7]
+
+
 def test_work_brings_its_result_or_its_error():
     pool = FairPool(2, "test")
     assert pool.submit("acme", int, "7").result(30) == 7

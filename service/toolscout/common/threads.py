@@ -47,8 +47,9 @@ class FairPool:
         self._most_waiting = most_waiting
         self._size_of = size_of
         self._is_smallest_next = False
-        self._queues: dict[str, deque[tuple[Future[Any], Callable[[], Any], int]]] = {}
-        """Calls that wait, by tenant, and their sizes; the first tenant is the next."""
+        self._queues: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
+        """Calls that wait, by tenant; the first tenant is the next."""
+        self._sizes: dict[Future[Any], int] = {}
         self._ready = threading.Condition()
         self._started = self._waiting = 0
         self.running = 0
@@ -68,8 +69,9 @@ class FairPool:
             if self._waiting == self._most_waiting:
                 raise TooMuchWork("too much work waits for a thread; try again shortly")
             queue = self._queues.setdefault(tenant, deque())
-            size = 0 if self._size_of is None else self._size_of(*args, **kwargs)
-            queue.append((future, lambda: work(*args, **kwargs), size))
+            queue.append((future, lambda: work(*args, **kwargs)))
+            if self._size_of is not None:
+                self._sizes[future] = self._size_of(*args, **kwargs)
             self._waiting += 1
             if self._started < min(self._threads, self.running + self._waiting):
                 self._started += 1
@@ -77,6 +79,12 @@ class FairPool:
                 threading.Thread(target=self._work, name=number, daemon=True).start()
             self._ready.notify()
         return future
+
+    def hurry(self, future: "Future[Any]") -> None:
+        """Count a waiting call as smaller than any other of its tenant."""
+        with self._ready:
+            if future in self._sizes:
+                self._sizes[future] = 0
 
     def _work(self) -> None:
         while True:
@@ -86,10 +94,11 @@ class FairPool:
                 queue = self._queues.pop(tenant)
                 place = 0
                 if self._is_smallest_next:
-                    place = min(range(len(queue)), key=lambda at: queue[at][2])
+                    place = min(range(len(queue)), key=lambda at: self._sizes[queue[at][0]])
                 self._is_smallest_next = self._size_of is not None and not self._is_smallest_next
-                future, call, _ = queue[place]
+                future, call = queue[place]
                 del queue[place]
+                self._sizes.pop(future, None)
                 if queue:
                     self._queues[tenant] = queue  # behind the others
                 self._waiting -= 1

@@ -34,6 +34,7 @@ from toolscout.errors import Overloaded, TooMuchWork
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
 from toolscout.index.transfer import SEED, Packed, unpack
+from toolscout.server.compiling.worker import UNASKED
 from toolscout.settings import Settings
 
 TRIES = 2
@@ -197,6 +198,11 @@ class Link:
             return await asked.result
         finally:
             self._asked.pop(number, None)
+
+    def tell(self, pool: str, tenant: str, work: Callable[..., None], *args: Any) -> None:
+        """Have the worker do something that nobody waits for."""
+        message = UNASKED, pool, tenant, work, args
+        self._sender.submit("", _send, self._process.connection, message)
 
     def check_health(self) -> None:
         """End a worker that hangs; to be called now and then."""

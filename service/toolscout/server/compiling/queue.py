@@ -21,6 +21,7 @@ from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING
 from toolscout.server.compiling.worker import (
     Listing,
     Sent,
+    Worker,
     compile_list,
     read_list,
     serve,
@@ -58,6 +59,7 @@ class CompileJob:
         self.lexical: asyncio.Future[Catalog] = loop.create_future()
         """The catalog as far as its words go."""
         self.complete: asyncio.Future[Catalog] = loop.create_future()
+        self.is_hurried = False
 
     def fail(self, error: Exception) -> None:
         """Fail all stages that are not done."""
@@ -100,13 +102,19 @@ class CompileQueue:
         self._bytes.tenants = tenants
 
     def start(self, tenant: str, raw_hash: bytes, raw: bytes) -> CompileJob:
-        """Return the job that compiles these bytes of `tools`; joins the one under way, if any."""
+        """Return the job that compiles these bytes of `tools`; joins the one under way, if any.
+
+        A list that is asked for again goes ahead of those that were asked for once.
+        """
         key = (tenant, raw_hash)
         job = self._jobs.get(key)
         if job is None:
             job = self._jobs[key] = CompileJob(Sent(tenant, raw_hash, raw))
             job.task = asyncio.create_task(self._compile(job))
             job.task.add_done_callback(lambda _: self._jobs.pop(key, None))
+        elif job.listing.done() and not job.is_hurried:
+            job.is_hurried = True
+            self._link.tell("call", tenant_of(tenant), Worker.hurry, tenant, raw_hash)
         return job
 
     async def run(

@@ -14,7 +14,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from inspect import isgenerator
 from multiprocessing.connection import Connection
 from threading import Lock
@@ -37,8 +39,9 @@ from toolscout.settings import Settings
 from toolscout.tools.conversion import Skipped
 from toolscout.tools.filters import filters_of, passes
 
-THREADS = {"read": 2, "call": 4, "compile": 2}
-"""Threads by kind of work. Of two compiles one may be huge without holding up small ones."""
+THREADS = {"read": 2, "call": 2, "compile": 2}
+"""Threads by kind of work. Of two compiles one may be huge without holding up small ones. They all
+share a lock: beside four calls, a compile had a sixth of it."""
 
 KEPT_BYTES = 32 * 1024 * 1024
 """Lists, as they were sent, that stay decoded for their compile and the calls that come after."""
@@ -47,10 +50,14 @@ SWITCH_S = 0.001
 """How long a thread may keep the lock from others: reading has a deadline, compiling has not."""
 
 STEP_ASIDE_S = 0.002
-"""How long a compile waits, at each tool, while calls run: somebody waits for them."""
+"""How long a compile waits while calls run, since somebody waits for them, and how long it works
+between two waits: where calls never end, it still has half of the time."""
 
 HEARTBEAT_S = 1.0
 """Seconds after which a compile that goes on tells that it does; one that hangs cannot."""
+
+UNASKED = 0
+"""The number of replies that nobody waits for."""
 
 NAME_BYTES = 120
 """Of the tokens of a name, about, with what Python keeps of them."""
@@ -98,13 +105,19 @@ class Worker:
         self._cache = CatalogCache(settings.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
         self._pools = {name: FairPool(n, name, _size_of) for name, n in THREADS.items()}
+        self._compiles: dict[tuple[str, bytes], Future[None]] = {}
+        """Those that wait, and those that run."""
 
     def run(self) -> None:
         """Serve until the other end is gone."""
         with suppress(EOFError, OSError):
             while True:
                 number, pool, tenant, work, args = self._connection.recv()
-                self._pools[pool].submit(tenant, self._answer, number, work, args)
+                call = self._pools[pool].submit(tenant, self._answer, number, work, args)
+                if work is compile_list:
+                    key = args[0].space, args[0].raw_hash
+                    self._compiles[key] = call
+                    call.add_done_callback(partial(self._compiles.pop, key))
 
     def read(self, sent: Sent) -> ToolList:
         """Return the tools of a list.
@@ -122,6 +135,12 @@ class Worker:
                 )
             self._lists.put(key, found, len(sent.raw))
         return found
+
+    def hurry(self, space: str, raw_hash: bytes) -> None:
+        """Put the compile of a list, if it waits, before those that were asked for once."""
+        call = self._compiles.get((space, raw_hash))
+        if call is not None:
+            self._pools["compile"].hurry(call)
 
     def forget(self, sent: Sent) -> None:
         """Drop the decoded tools of a list."""
@@ -153,7 +172,7 @@ class Worker:
         now = time.monotonic()
         if now - self._told_alive > HEARTBEAT_S:
             self._told_alive = now
-            self._send(0, None)
+            self._send(UNASKED, None)
 
     def _answer(self, number: int, work: Callable[..., Any], args: tuple[Any, ...]) -> None:
         """Run `work` and send its replies or its error."""
@@ -180,13 +199,15 @@ class YieldingStore:
         self._store = store
         self._calls = calls
         self._tell_alive = tell_alive
+        self._resumed = time.perf_counter()
         self.put = store.put
 
     def get(self, digest: bytes) -> CompiledTool | None:
         """Return a compiled tool, after stepping aside for calls that run."""
         self._tell_alive()
-        if self._calls.running:
+        if self._calls.running and time.perf_counter() - self._resumed > STEP_ASIDE_S:
             time.sleep(STEP_ASIDE_S)
+            self._resumed = time.perf_counter()
         return self._store.get(digest)
 
 
