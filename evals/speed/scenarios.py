@@ -181,16 +181,22 @@ def _cold(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator
         runs = [alone(ours, traffic.inline(t, pattern, **fields)) for t in lists]
         note = "" if fields else f"within its budget: {_degraded(ours, tools)}"
         yield pooled(f"cold hybrid, {size:,}", runs, note)
-    tools = traffic.load(plan.folder, 300)
-    known = json.dumps(tools)
-    learn(ours, known, 300)
+    for size in (300, 3_000):
+        yield from _changed(plan, ours, size)
+
+
+def _changed(plan: Plan, ours: servers.Running, size: int) -> Iterator[Row]:
+    """Known tools of which one is another with each call."""
+    tools = traffic.load(plan.folder, size)
+    known, count = json.dumps(tools), plan.repeats * 8
+    learn(ours, known, size)
     # A call after a rest is slower than one of many, known tools or not.
-    warm = [alone(ours, traffic.inline(known, [p])) for p in traffic.PROSE[: plan.repeats * 8]]
-    lists = [traffic.unseen(tools, changed=1) for _ in range(plan.repeats * 8)]
-    runs = [alone(ours, traffic.inline(t, pattern)) for t in lists]
-    yield pooled("no changed tool of 300, one call after a rest", warm)
+    warm = [alone(ours, traffic.inline(known, [p])) for p in traffic.PROSE[:count]]
+    lists = [traffic.unseen(tools, changed=1) for _ in range(count)]
+    runs = [alone(ours, traffic.inline(t, traffic.PROSE[:1])) for t in lists]
+    yield pooled(f"no changed tool of {size:,}, one call after a rest", warm)
     more = pool(runs).quantile(0.5) - pool(warm).quantile(0.5)
-    yield pooled("one changed tool of 300", runs, f"{more:+.1f} ms")
+    yield pooled(f"one changed tool of {size:,}", runs, f"{more:+.1f} ms")
 
 
 def _degraded(ours: servers.Running, tools: list[dict[str, object]]) -> str:

@@ -68,6 +68,14 @@ def test_a_search_knows_only_the_part(parted: Server, offer, again):
     assert parted.post(by_digest, headers=PART_).json()["selected_names"] == found["selected_names"]
 
 
+def test_a_part_of_a_changed_list_is_no_more_than_a_part(parted: Server):
+    parted.post({"pattern": "invoice", "tools": TOOLS}, headers=PART_)
+    new = [{"name": f"read_invoice_of_{tag}", "tags": [tag]} for tag in ("finance", "legal")]
+    body = {"pattern": "invoice", "top_k": 10, "tools": [*TOOLS, *new]}
+    names = parted.post(body, headers=PART_).json()["selected_names"]
+    assert {*names} == {*SEEN, "read_invoice_of_finance"}
+
+
 def test_the_digest_of_all_tools_is_unknown_to_a_part(parted: Server):
     body = {"pattern": "invoice", "tools": TOOLS, "latency_budget_ms": 60_000}
     digest = parted.post(body, headers=WHOLE_).headers["x-catalog-digest"]

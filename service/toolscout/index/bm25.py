@@ -6,17 +6,17 @@ normalisation, the weighted frequencies are summed and then saturated once. The 
 ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalog of one.
 """
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from itertools import chain, compress
-from typing import Any
+from itertools import compress
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.counts import FIELDS, Corpus, TermCounts, fields_of, weighted_frequency
+from toolscout.index.counts import FIELDS, Corpus, TermCounts, weighted_frequency
+from toolscout.index.inverted import InvertedIndex, packed
 from toolscout.text.tokens import word_terms
 from toolscout.text.typos import Vocabulary
 
@@ -28,7 +28,7 @@ TERM_BYTES = 90
 REMEMBERED_TERMS, LOOK_UP_BYTES = 500, 450
 """Look-ups of one catalog that are remembered, and about what each takes."""
 
-_IN_NAME = 1 << FIELDS.index("name")
+_NAME = FIELDS.index("name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +73,21 @@ class Hit:
 
 
 class Postings:
-    """An inverted index over the tools of one catalog, in their order.
-
-    Terms are known by their process-wide string hash, so per-tool counts from different
-    times join without a shared dictionary.
-    """
+    """BM25 over the tools of one catalog, in their order."""
 
     __slots__ = (
+        "_bm25",
         "_found_in",
         "_idf",
+        "_index",
         "_is_first",
-        "_keys",
         "_looked_up",
         "_related",
-        "_shift",
-        "_starts",
-        "_table",
         "_terms",
         "_total",
         "_vocabulary",
-        "fields",
         "idf_unseen",
         "size",
-        "tools",
         "weights",
     )
 
@@ -106,55 +98,49 @@ class Postings:
         corpus: Corpus | None = None,
     ) -> None:
         """Index tools; of a larger corpus if its frequencies tell how rare terms are."""
-        weights = weights or Bm25Weights()
-        self.size = len(tools)
-        self._total = self.size if corpus is None else corpus.size
-        self._terms = [tool.terms for tool in tools]
+        self._bm25 = weights or Bm25Weights()
         self._vocabulary: Vocabulary | None = None
+        self._terms = [tool.terms for tool in tools]
+        index, order = InvertedIndex.of(tools)
+        is_first = np.zeros(len(order), np.uint8)
+        is_first[order[index.starts[:-1]]] = 1
+        self._is_first = is_first.tobytes()
+        self._weigh(index, corpus)
+
+    def _weigh(self, index: InvertedIndex, corpus: Corpus | None = None) -> None:
+        self._index = index
         self._related: dict[str, tuple[str, ...]] = {}
         self._looked_up: dict[str, Posting] = {}
-        spread = chain.from_iterable([tool.lengths for tool in tools])
-        lengths = np.fromiter(spread, np.float64, 3 * self.size).reshape(-1, len(FIELDS))
-        sizes = np.fromiter(map(len, self._terms), np.int64, self.size)
-        hashes = np.frombuffer(b"".join([tool.hashes for tool in tools]), np.int64)
-        # A stable sort keeps the tools of one term in order; equal neighbours are one posting list.
-        order = np.argsort(hashes, kind="stable")
-        ordered = hashes[order]
-        del hashes  # of words that nobody used before there are millions: 8 bytes each, every time
-        begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        begins = begins[: len(ordered)]
-        is_first = np.zeros(len(order), np.uint8)
-        is_first[order[begins]] = 1
-        self._is_first = is_first.tobytes()
-        keys = ordered[begins]
-        bounds = np.append(begins, len(ordered))
-        del ordered, begins
-        self._shift, self._table = _table(keys)
-        self._keys = _array("q", keys)
-        frequency = np.diff(bounds)
-        self._starts = _array("q", bounds)
+        self.size = len(index.lengths)
+        self._total = self.size if corpus is None else corpus.size
+        frequency = index.frequencies
         found_in = frequency.copy()
         # Of thousands of terms the corpus has told the frequencies of a hundred.
         for term, count in ({} if corpus is None else corpus.frequencies).items():
-            if (slot := self._slot(term)) is not None:
+            if (slot := index.slot(term)) is not None:
                 found_in[slot] = max(found_in[slot], count)
-        self._found_in = None if corpus is None else _array("q", found_in)
+        self._found_in = None if corpus is None else packed("q", found_in)
         idf = np.log((self._total - found_in + 0.5) / (found_in + 0.5) + 1.0)
-        self._idf = _array("d", idf)
+        self._idf = packed("d", idf)
         self.idf_unseen = float(np.log((self._total + 0.5) / 0.5 + 1.0))
-        del keys, bounds
-        self.tools = np.repeat(np.arange(self.size, dtype=np.int32), sizes)[order]
-        packed = np.frombuffer(b"".join([tool.counts for tool in tools]), np.uint16)
-        counts = packed.reshape(-1, 4)[:, : len(FIELDS)]
-        self.fields = fields_of(counts)[order]
-        tf = weighted_frequency(counts, sizes, lengths, weights.field, weights.b)[order]
-        del packed, counts, order
+        formula = self._bm25
+        tf = weighted_frequency(index.counts, index.rows, index.lengths, formula.field, formula.b)
         gain = np.repeat(idf, frequency)
         gain *= tf
-        gain *= weights.k1 + 1.0
-        tf += weights.k1
+        gain *= formula.k1 + 1.0
+        tf += formula.k1
         gain /= tf
         self.weights = gain.astype(np.float32)
+
+    def with_changes(self, moved: NDArray[np.int32], tools: Mapping[int, TermCounts]) -> "Postings":
+        """Return the postings of the same tools but for a few; see `InvertedIndex`."""
+        made = copy(self)
+        made._weigh(self._index.with_changes(moved, tools))
+        gone = np.setdiff1d(self._index.keys, made._index.keys, assume_unique=True)
+        terms = dict.fromkeys(term for tool in tools.values() for term in tool.terms)
+        new = [term for term in terms if self._index.slot(term) is None]
+        made._vocabulary = self.vocabulary.with_changes(frozenset(gone.tolist()), new)
+        return made
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -172,36 +158,12 @@ class Postings:
 
     def rekey(self, terms: Sequence[str]) -> None:
         """Take the hashes of this process; `terms` are in the order of those of another."""
-        keys = np.fromiter(map(hash, terms), np.int64, len(terms))
-        order = np.argsort(keys)
-        starts = np.array(self._starts, np.int64)
-        sizes = np.diff(starts)[order]
-        bounds = np.append(0, np.cumsum(sizes))
-        postings = np.repeat(starts[order] - bounds[:-1], sizes) + np.arange(bounds[-1])
-        self._shift, self._table = _table(keys[order])
-        self._keys, self._starts = _array("q", keys[order]), _array("q", bounds)
-        self._idf = _array("d", np.array(self._idf)[order])
+        order, postings = self._index.rekey(terms)
+        self._idf = packed("d", np.array(self._idf)[order])
         if self._found_in is not None:
-            self._found_in = _array("q", np.array(self._found_in)[order])
-        self.tools, self.fields = self.tools[postings], self.fields[postings]
+            self._found_in = packed("q", np.array(self._found_in)[order])
         self.weights = self.weights[postings]
         self._looked_up = {}
-
-    def _slot(self, term: str) -> int | None:
-        """Where a term stands in the arrays; None for one that no tool has.
-
-        The keys are in order, and the table says where those with the same first bits begin: one
-        or two of them. A dictionary would be a little faster, and take ten times the memory.
-        """
-        key = hash(term)
-        table, keys = self._table, self._keys
-        bucket = (key >> self._shift) + (len(table) >> 1)
-        at, end = table[bucket], table[bucket + 1]
-        while at < end:
-            if keys[at] == key:
-                return at
-            at += 1
-        return None
 
     def posting(self, term: str) -> Posting | None:
         """Return what is stored of a term; None for one that no tool has.
@@ -211,11 +173,11 @@ class Postings:
         known = self._looked_up.get(term)
         if known is not None:
             return known
-        slot = self._slot(term)
+        slot = self._index.slot(term)
         if slot is None:  # there are ever new words that no tool has
             return None
-        start, end = self._starts[slot], self._starts[slot + 1]
-        found = self._idf[slot], end - start, self.tools[start:end], self.weights[start:end]
+        start, end = self._span(slot)
+        found = self._idf[slot], end - start, self._index.rows[start:end], self.weights[start:end]
         if len(self._looked_up) >= REMEMBERED_TERMS:
             self._looked_up.clear()
         self._looked_up[term] = found
@@ -230,7 +192,7 @@ class Postings:
         """Those of the terms related to a term that a tool has; the same ones every time."""
         found = self._related.get(term)
         if found is None:
-            found = tuple(other for other in others if self._slot(other) is not None)
+            found = tuple(other for other in others if self._index.slot(other) is not None)
             self._related[term] = found
         return found
 
@@ -271,64 +233,51 @@ class Postings:
 
     def is_rare(self, word: str) -> bool:
         """Whether hardly any tool uses a word: one in a hundred, or two."""
-        slot = self._slot(word_terms(word)[-1])
+        slot = self._index.slot(word_terms(word)[-1])
         return slot is None or self._frequency(slot) <= rare_limit(self._total)
 
     def rows_named(self, term: str, *, is_rare: bool = False) -> NDArray[np.int32]:
         """Return the tools with a term, or with a rare one, in name or namespace."""
-        slot = self._slot(term)
+        slot = self._index.slot(term)
         if slot is None or (is_rare and self._frequency(slot) > rare_limit(self._total)):
             return np.zeros(0, np.int32)
-        start, end = self._starts[slot], self._starts[slot + 1]
-        rows: NDArray[np.int32] = self.tools[start:end][self.fields[start:end] & _IN_NAME > 0]
-        return rows
+        start, end = self._span(slot)
+        rows: NDArray[np.int32] = self._index.rows[start:end]
+        return rows[self._index.counts[start:end, _NAME] > 0]
 
     def _frequency(self, slot: int) -> int:
         """Return how many tools have a term, of the whole corpus."""
-        found: int = self._starts[slot + 1] - self._starts[slot]
-        return found if self._found_in is None else int(self._found_in[slot])
+        start, end = self._span(slot)
+        return end - start if self._found_in is None else int(self._found_in[slot])
+
+    def _span(self, slot: int) -> tuple[int, int]:
+        """Return where the postings of a term begin and end."""
+        starts = self._index.starts
+        return starts[slot], starts[slot + 1]
 
     def find(self, term: str, tool: int) -> "Hit | None":
         """Where a tool has a term, or None."""
-        slot = self._slot(term)
+        slot = self._index.slot(term)
         if slot is None:
             return None
-        start, end = self._starts[slot], self._starts[slot + 1]
-        at = start + int(np.searchsorted(self.tools[start:end], tool))
-        if at >= end or self.tools[at] != tool:
+        start, end = self._span(slot)
+        rows, counts = self._index.rows, self._index.counts
+        at = start + int(np.searchsorted(rows[start:end], tool))
+        if at >= end or rows[at] != tool:
             return None
-        fields = [name for bit, name in enumerate(FIELDS) if self.fields[at] >> bit & 1]
+        fields = [name for name, count in zip(FIELDS, counts[at], strict=True) if count]
         return Hit(fields, self._idf[slot])
 
     @property
     def nbytes(self) -> int:
         """Bytes held by the arrays."""
-        arrays = (self.tools, self.weights, self.fields)
-        held = (self._keys, self._starts, self._idf, self._table)
         return (
-            sum(each.nbytes for each in arrays)
-            + sum(each.itemsize * len(each) for each in held)
+            self._index.nbytes
+            + self.weights.nbytes
+            + self._idf.itemsize * len(self._idf)
             + TERM_BYTES * len(self._idf)
             + LOOK_UP_BYTES * min(REMEMBERED_TERMS, len(self._idf))
         )
-
-
-def _table(keys: NDArray[np.int64]) -> "tuple[int, array[int]]":
-    """Find where keys begin that have the same first bits, with a bit or so for each key.
-
-    The first number says how far a key is shifted; that of key 0 is in the middle of the table.
-    """
-    bits = max(1, len(keys).bit_length())
-    buckets = (keys >> (64 - bits)) + (1 << bits - 1)
-    ends = np.cumsum(np.bincount(buckets, minlength=1 << bits), dtype=np.int32)
-    return 64 - bits, _array("i", np.append(np.int32(0), ends))
-
-
-def _array(code: str, values: NDArray[Any]) -> "array[Any]":
-    """Return the same numbers where reading one is as cheap as from a list, at their own size."""
-    made = array(code)
-    made.frombytes(values.data.cast("B"))
-    return made
 
 
 def _distinct(terms: Sequence[Sequence[str]], is_first: bytes) -> Iterator[str]:

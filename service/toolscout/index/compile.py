@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from toolscout.common.spelling import forms
 from toolscout.contract.fields import is_absent
@@ -20,7 +21,7 @@ from toolscout.index.catalog import Catalog, Embedded
 from toolscout.index.counts import Corpus, TermCounts
 from toolscout.index.embedder import Embedder
 from toolscout.index.expand import Synonyms
-from toolscout.index.facets import Facets
+from toolscout.index.facets import Allowed, Facets
 from toolscout.index.lines import TextLines, line
 from toolscout.index.names import NameIndex
 from toolscout.index.okapi import Okapi
@@ -204,11 +205,35 @@ class Compiler:
         skipped: tuple[str, ...],
         corpus: Corpus | None = None,
     ) -> Catalog:
-        postings = Postings([tool.counts for tool in compiled], self._weights, corpus)
-        spellings = NameIndex(tool.spellings for tool in compiled)
-        lines = TextLines(tool.lines for tool in compiled)
-        available = [tool.available for tool in compiled]
-        wires = tuple(tool.wire for tool in compiled)
+        return self.catalog(
+            digest,
+            names,
+            Postings([tool.counts for tool in compiled], self._weights, corpus),
+            NameIndex(tool.spellings for tool in compiled),
+            TextLines(tool.lines for tool in compiled),
+            np.array([tool.tokens for tool in compiled], np.int64),
+            [tool.clues for tool in compiled],
+            np.array([tool.available for tool in compiled], np.bool_),
+            tuple(tool.wire for tool in compiled),
+            [tool.needs for tool in compiled],
+            skipped,
+        )
+
+    def catalog(  # noqa: PLR0913  # the parts of a catalog
+        self,
+        digest: str,
+        names: tuple[str, ...],
+        postings: Postings,
+        spellings: NameIndex,
+        lines: TextLines,
+        tokens: NDArray[np.int64],
+        clues: Sequence[bytes],
+        available: Allowed,
+        wires: tuple[bytes, ...],
+        needs: Sequence[Sequence[str]],
+        skipped: tuple[str, ...] = (),
+    ) -> Catalog:
+        """Return a catalog without vectors; each part is in the order of the names."""
         text_bytes = sum(map(len, names)) + 620 * len(names) + 160 * len(spellings)
         return Catalog(
             digest=digest,
@@ -218,20 +243,13 @@ class Compiler:
             spellings=spellings,
             lines=lines,
             vectors=None,
-            tokens=np.array([tool.tokens for tool in compiled], np.int64),
-            facets=Facets(
-                wires,
-                [tool.clues for tool in compiled],
-                None if all(available) else np.array(available, np.bool_),
-                self.taxonomy,
-            ),
+            tokens=tokens,
+            facets=Facets(wires, clues, None if available.all() else available, self.taxonomy),
             wires=wires,
             texts=Okapi(wires),
             taxonomy=self.taxonomy,
             synonyms=self.synonyms,
-            prerequisites=Prerequisites(
-                names, [tool.name_terms for tool in compiled], [tool.needs for tool in compiled]
-            ),
+            prerequisites=Prerequisites(names, needs, postings),
             nbytes=postings.nbytes + lines.nbytes + text_bytes + sum(map(len, wires)),
             skipped=skipped,
         )

@@ -15,6 +15,13 @@ _UNITS = (1, 1 << 16, 1 << 32)
 """One occurrence in each field, packed into one integer: 16 bits a field."""
 
 
+Counts = NDArray[np.uint8]
+"""How often a posting's term stands in each field, shape (postings, fields)."""
+
+MOST_COUNTED = 255
+"""Occurrences in one field that count; a few already saturate."""
+
+
 class Corpus(NamedTuple):
     """The tools that an index has only some of."""
 
@@ -52,24 +59,22 @@ class TermCounts(msgspec.Struct, frozen=True, gc=False):
         )
 
 
-def fields_of(counts: NDArray[np.uint16]) -> NDArray[np.uint8]:
-    """In which fields each posting's term stands, a bit for each."""
-    found = np.zeros(len(counts), np.uint8)
-    for field in range(len(FIELDS)):
-        found |= (counts[:, field] > 0).view(np.uint8) << field
-    return found
+def unpack_counts(packed: bytes) -> Counts:
+    """Return the counts of joined `TermCounts.counts`."""
+    counts = np.frombuffer(packed, np.uint16).reshape(-1, 4)[:, : len(FIELDS)]
+    return np.minimum(counts, MOST_COUNTED).astype(np.uint8)
 
 
 def weighted_frequency(
-    counts: NDArray[np.uint16],
-    sizes: NDArray[np.int64],
-    lengths: NDArray[np.float64],
+    counts: Counts,
+    tools: NDArray[np.int32],
+    lengths: NDArray[np.int32],
     weights: Sequence[float],
     discounts: Sequence[float],
 ) -> NDArray[np.float64]:
     """Field counts over their length discounts, summed: one frequency per posting.
 
-    `sizes` says how many postings each tool has, `lengths` its terms per field.
+    `tools` says whose posting each is, `lengths` how many terms each tool has per field.
     """
     total = np.zeros(len(counts))
     if not len(counts):
@@ -78,5 +83,5 @@ def weighted_frequency(
         length = lengths[:, field]
         average = max(float(length.mean()), 1e-9)
         discount = weight / np.maximum(1.0 - b + b * length / average, 1e-9)
-        total += counts[:, field] * np.repeat(discount, sizes)
+        total += counts[:, field] * discount[tools]
     return total

@@ -9,7 +9,7 @@ long scan in a thread holds nobody up.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from time import perf_counter
 
 import msgspec
@@ -97,6 +97,12 @@ class TextLines:
             if line < count and is_late():
                 return found, starts[line]
         return found, len(buffer)
+
+    def pairs(self) -> list[tuple[bytes, bytes]]:
+        """Return the two lines of each tool."""
+        buffer, starts = self._joined or self.prepare()
+        lines = [buffer[begin:end] for begin, end in pairwise([*starts, len(buffer)])]
+        return list(zip(lines[::2], lines[1::2], strict=True))
 
     def prepare(self) -> tuple[bytes, list[int]]:
         """Join all lines to one buffer, unless they are; also says where each begins."""

@@ -67,7 +67,26 @@ class NameIndex:
         """Take, per tool, the `forms` of each of its names, its own first."""
         self._full: dict[str, tuple[int, ...]] = {}
         self._bare: dict[str, tuple[int, ...]] = {}
-        for row, names in enumerate(tools):
+        self._take(enumerate(tools))
+
+    def with_changes(
+        self, moved: Sequence[int], tools: Mapping[int, Sequence[Sequence[str]]]
+    ) -> "NameIndex":
+        """Return the index of the same tools but for a few.
+
+        `moved` has the new row of each tool, -1 for one that is gone; `tools` are new, by row.
+        """
+        made = NameIndex(())
+        for before, after in ((self._full, made._full), (self._bare, made._bare)):
+            for form, owners in before.items():
+                left = tuple([row for owner in owners if (row := moved[owner]) >= 0])
+                if left:
+                    after[form] = left
+        made._take(tools.items())
+        return made
+
+    def _take(self, tools: Iterable[tuple[int, Sequence[Sequence[str]]]]) -> None:
+        for row, names in tools:
             for whole, *bare in names:
                 _add(self._full, whole, row)
                 for form in bare:
@@ -218,7 +237,7 @@ def _add(table: dict[str, tuple[int, ...]], form: str, row: int) -> None:
     if owners is None:
         table[form] = (row,)
     elif row not in owners:
-        table[form] = (*owners, row)
+        table[form] = tuple(sorted((*owners, row)))
 
 
 def _keep(found: dict[int, Mention], mention: Mention) -> None:

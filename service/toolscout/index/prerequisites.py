@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from toolscout.common.spelling import prefix
+from toolscout.index.bm25 import Postings
 from toolscout.text.tokens import split_identifier, word_terms, words
 from toolscout.tools.risk import verb_kind
 
@@ -38,53 +39,54 @@ def needed_noun(parameter: str) -> str | None:
 class Prerequisites:
     """The tools of one catalog that find what others require."""
 
-    __slots__ = ("_names", "_needs", "_providers", "_terms")
+    __slots__ = ("_common", "_finders", "_names", "_needs", "_postings")
 
     def __init__(
-        self,
-        names: Sequence[str],
-        terms: Sequence[Sequence[str]],
-        needs: Sequence[Sequence[str]],
+        self, names: Sequence[str], needs: Sequence[Sequence[str]], postings: Postings
     ) -> None:
-        """Take each tool's name, the terms of it, and the nouns whose identifiers it requires."""
-        self._names, self._terms, self._needs = names, terms, needs
-        self._providers: dict[str, list[int]] | None = None
+        """Take each tool's name, the nouns whose identifiers it requires, and the terms of all."""
+        self._names, self._needs, self._postings = names, needs, postings
+        self._common: set[str] | None = None
+        self._finders: dict[str, list[int]] = {}
 
-    def prepare(self) -> dict[str, list[int]]:
-        """Find the tools that provide each noun that is needed, unless that was done before."""
-        names, terms_of = self._names, self._terms
-        if self._providers is None:
-            wanted = {noun for nouns in self._needs for noun in nouns}
-            wanted -= self._common()
-            found: dict[str, list[int]] = {}
-            for row, terms in enumerate(terms_of if wanted else ()):
-                nouns = wanted.intersection(terms).difference(self._needs[row])
-                if nouns and verb_kind(names[row]) in ("read_only", None):
-                    for noun in nouns:
-                        found.setdefault(noun, []).append(row)
-            self._providers = found
-            self._names = self._terms = ()  # read first above: a thread may be beside this one
-        return self._providers
-
-    def _common(self) -> set[str]:
-        """Return the nouns that most tools of the servers with them require."""
-        servers = [prefix(name) for name in self._names]
-        sizes, counts = Counter(servers), Counter(noun for nouns in self._needs for noun in nouns)
-        where: dict[str, set[str]] = {}
-        for server, nouns in zip(servers, self._needs, strict=True):
-            for noun in nouns:
-                where.setdefault(noun, set()).add(server)
-        return {
-            noun
-            for noun, count in counts.items()
-            if count >= COMMON_TOOLS
-            and count > COMMON * sum(sizes[server] for server in where[noun])
-        }
+    @property
+    def needs(self) -> Sequence[Sequence[str]]:
+        """The nouns whose identifiers each tool requires."""
+        return self._needs
 
     def of(self, row: int) -> list[tuple[str, list[int]]]:
         """Return the nouns whose identifiers a tool requires, each with its possible finders."""
-        nouns = self._needs[row]
-        if not nouns:
-            return []
-        providers = self.prepare()
-        return [(noun, providers[noun]) for noun in nouns if noun in providers]
+        nouns = [(noun, self._finders_of(noun)) for noun in self._needs[row]]
+        return [(noun, finders) for noun, finders in nouns if finders]
+
+    def prepare(self) -> set[str]:
+        """Return the nouns that most tools of the servers with them require; counted once."""
+        if self._common is None:
+            servers = [prefix(name) for name in self._names]
+            sizes, counts = (
+                Counter(servers),
+                Counter(noun for nouns in self._needs for noun in nouns),
+            )
+            where: dict[str, set[str]] = {}
+            for server, nouns in zip(servers, self._needs, strict=True):
+                for noun in nouns:
+                    where.setdefault(noun, set()).add(server)
+            self._common = {
+                noun
+                for noun, count in counts.items()
+                if count >= COMMON_TOOLS
+                and count > COMMON * sum(sizes[server] for server in where[noun])
+            }
+        return self._common
+
+    def _finders_of(self, noun: str) -> list[int]:
+        finders = self._finders.get(noun)
+        if finders is None:
+            named = self._postings.rows_named(noun).tolist()
+            finders = self._finders[noun] = [
+                row
+                for row in ([] if noun in self.prepare() else named)
+                if noun not in self._needs[row]
+                and verb_kind(self._names[row]) in ("read_only", None)
+            ]
+        return finders

@@ -35,9 +35,14 @@ class VectorIndex:
         self._index.add(np.ascontiguousarray(vectors, np.float32))
         self._first = self._index.get_xb()
 
+    @property
+    def rows(self) -> Floats:
+        """The vectors, shape (size, dimension)."""
+        rows: Floats = faiss.rev_swig_ptr(self._first, self.size * self._dimension)
+        return rows.reshape(self.size, self._dimension)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        rows = faiss.rev_swig_ptr(self._first, self.size * self._dimension)
-        return VectorIndex, (rows.reshape(self.size, self._dimension),)
+        return VectorIndex, (self.rows,)
 
     def similarities(self, query: QueryVectors) -> tuple[Floats, Floats]:
         """Similarity of a query to every row, each of shape (size,).

@@ -1,7 +1,7 @@
 """The words of a catalog, for completing and correcting unknown words."""
 
-from bisect import bisect_left
-from collections.abc import Iterable
+from bisect import bisect_left, insort
+from collections.abc import Container, Iterable
 from itertools import chain
 
 import numpy as np
@@ -32,6 +32,17 @@ class Vocabulary:
             self._by_letter.setdefault(term[0], []).append(term)
         for words in self._by_letter.values():
             words.sort()
+
+    def with_changes(self, gone: Container[int], new: Iterable[str]) -> "Vocabulary":
+        """Return the same terms without those of some hashes, and with new ones."""
+        made = Vocabulary(())
+        made._by_letter = {
+            letter: [term for term in words if hash(term) not in gone]
+            for letter, words in self._by_letter.items()
+        }
+        for term in new:
+            insort(made._by_letter.setdefault(term[0], []), term)
+        return made
 
     def terms(self) -> list[str]:
         """Return all terms."""

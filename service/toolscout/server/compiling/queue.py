@@ -15,9 +15,14 @@ from toolscout.engine import Engine
 from toolscout.errors import Overloaded, TooLargeToKeep, TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
+from toolscout.index.changed import LatestLists, catalog_of
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.link import Link, WorkerProcess
-from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING
+from toolscout.server.compiling.work_threads import (
+    DEADLINE_S,
+    MOST_WAITING,
+    run_inline_or_in_thread,
+)
 from toolscout.server.compiling.worker import (
     Listing,
     Sent,
@@ -29,7 +34,8 @@ from toolscout.server.compiling.worker import (
 from toolscout.serving.connections import Events
 from toolscout.settings import Settings
 from toolscout.state.registry import SharedCatalogs
-from toolscout.tools.filters import tenant_of
+from toolscout.tools.conversion import NONE_SKIPPED
+from toolscout.tools.filters import filters_of, tenant_of
 
 T = TypeVar("T")
 
@@ -39,6 +45,13 @@ MAX_WAITING_BYTES = 64 * 1024 * 1024
 compile, and at most how much: some ten seconds of compiling. Lists beyond it are compiled when they
 are sent again."""
 
+
+LATEST_SHARE = 32
+"""What part of that memory may hold the hashes of entries by which changed lists are recognised."""
+
+COMPARED_INLINE = 128 * 1024
+"""Bytes of a list up to which it is compared, and compiled if it is a changed one, on the event
+loop: some 2 ms."""
 
 TOO_LARGE_REMEMBERED = 1_024
 """Lists that are not compiled again because their catalog cannot be kept."""
@@ -87,6 +100,9 @@ class CompileQueue:
         self._shared = shared
         self._bytes = Shares(min(settings.cache_bytes // WAITING_SHARE, MAX_WAITING_BYTES))
         """Of lists that are read and not yet compiled."""
+        self._compiler = engine.compiler
+        self._max_tools = settings.max_tools
+        self._latest = LatestLists(settings.cache_bytes // LATEST_SHARE)
         self._costs = costs
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
@@ -160,6 +176,8 @@ class CompileQueue:
         """Read a list, and compile it if it is new and there is room."""
         sent = job.sent
         try:
+            if await self._compile_changed(job):
+                return
             listing = await self._link.ask("read", tenant_of(sent.space), read_list, sent)
             self._cache.add_alias(sent.space, sent.raw_hash, listing)
             job.listing.set_result(listing)
@@ -171,7 +189,7 @@ class CompileQueue:
                 if not self._bytes.take(tenant_of(sent.space), len(sent.raw)):
                     raise Overloaded("too many unknown tools wait; try again shortly")
                 try:
-                    catalog = await self._compile_new(job, listing.digest)
+                    catalog = await self._compile_new(job)
                 except TooLargeToKeep as error:
                     self._too_large.put((sent.space, listing.digest), error)
                     self._log.warning("catalog_too_large", detail=error.detail)
@@ -180,12 +198,51 @@ class CompileQueue:
                     self._bytes.give(tenant_of(sent.space), len(sent.raw))
             else:
                 job.lexical.set_result(catalog)
+            if listing.entries is not None:
+                self._latest.keep(sent.space, listing.digest, listing.entries)
             job.complete.set_result(catalog)
         except Exception as error:
             job.fail(error)
 
-    async def _compile_new(self, job: CompileJob, digest: str) -> Catalog:
-        sent, tenant, shared = job.sent, tenant_of(job.sent.space), self._shared
+    async def _compile_changed(self, job: CompileJob) -> bool:
+        """Compile a list here if it differs from a known one in a few tools; return whether so."""
+        sent = job.sent
+        if filters_of(sent.space) is not None:  # which of the new tools its keys see is not known
+            return False
+        try:
+            changed = await run_inline_or_in_thread(
+                len(sent.raw), COMPARED_INLINE, self._changed_catalog, sent
+            )
+        except Exception:
+            return False  # the worker reads the whole list, and says what is wrong with it
+        if changed is None:
+            return False
+        listing, catalog = changed
+        self._cache.add_alias(sent.space, sent.raw_hash, listing)
+        self._keep(sent, catalog)
+        job.listing.set_result(listing)
+        job.lexical.set_result(catalog)
+        job.complete.set_result(catalog)
+        return True
+
+    def _changed_catalog(self, sent: Sent) -> tuple[Listing, Catalog] | None:
+        by_digest = partial(self._cache.by_digest, sent.space)
+        change = self._latest.compare(sent.space, sent.raw, by_digest, self._max_tools)
+        if change is None:
+            return None
+        catalog = by_digest(change.digest) or catalog_of(change, self._compiler)
+        if catalog is None or catalog.nbytes > self._cache.catalog_limit:
+            return None
+        return Listing(change.digest, change.offered, NONE_SKIPPED, change.offered), catalog
+
+    def _keep(self, sent: Sent, catalog: Catalog) -> None:
+        if self._shared is not None:
+            tools = b"[" + b",".join(catalog.wires) + b"]"
+            self._shared.keep(tenant_of(sent.space), catalog.digest, tools)
+        self._cache.add(sent.space, catalog)
+
+    async def _compile_new(self, job: CompileJob) -> Catalog:
+        sent, tenant = job.sent, tenant_of(job.sent.space)
 
         def on_words(words: Catalog) -> None:
             if not job.lexical.done():  # a worker that was replaced may have sent them
@@ -193,10 +250,8 @@ class CompileQueue:
 
         complete = await self._link.ask("compile", tenant, compile_list, sent, on_words=on_words)
         catalog = job.lexical.result()
-        if shared is not None:
-            shared.keep(tenant, digest, b"[" + b",".join(catalog.wires) + b"]")
         if complete.vectors is not None:
             catalog = catalog.with_vectors(complete.vectors)
-        self._cache.add(sent.space, catalog)
+        self._keep(sent, catalog)
         self._costs.learn("compile", complete.spent)
         return catalog

@@ -30,6 +30,7 @@ from toolscout.engine import Engine
 from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
+from toolscout.index.changed import Entries, entries_of
 from toolscout.index.compile import CompiledTool, ToolStore, examples_of_each
 from toolscout.index.tool_list import ToolList
 from toolscout.index.transfer import SEED, Packed, pack
@@ -80,6 +81,7 @@ class Listing(msgspec.Struct, frozen=True):
     offered: int
     skipped: Skipped
     unique: int
+    entries: Entries | None = None
 
 
 class Complete(msgspec.Struct, frozen=True):
@@ -214,7 +216,8 @@ class YieldingStore:
 def read_list(worker: Worker, sent: Sent) -> Listing:
     """Read a list, which stays decoded for its compile."""
     tools = worker.read(sent)
-    return Listing(tools.digest, tools.offered, tools.skipped, len(tools.tools))
+    entries = entries_of(sent.raw, tools)
+    return Listing(tools.digest, tools.offered, tools.skipped, len(tools.tools), entries)
 
 
 def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:

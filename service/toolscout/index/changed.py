@@ -1,0 +1,196 @@
+"""Lists of which a few tools have changed: only those are compiled, in the process that serves.
+
+Callers write a date into a description, or a server adds a tool, and post the whole list as one
+that nobody has sent. Its entries are compared with those of the latest lists by their hashes; the
+catalog that comes of it is to the last bit the one that compiling the whole list makes.
+"""
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+
+from toolscout.common.lru import Lru
+from toolscout.errors import NOT_JSON, ToolscoutError
+from toolscout.index.catalog import Catalog, Embedded
+from toolscout.index.compile import CompiledTool, Compiler, compile_tool
+from toolscout.index.lines import TextLines
+from toolscout.index.tool_list import ToolList, catalog_digest
+from toolscout.index.vector_index import QUANTISED_ABOVE, index_vectors
+
+T = TypeVar("T")
+
+MOST_CHANGED = 20
+"""New tools, or missing ones, up to which a list counts as changed: each takes some .3 ms."""
+
+COMPARED = 4
+"""Latest lists of a caller that are compared with a new one."""
+
+SAMPLED = 8
+"""Entries that are looked up first; a list of which half are unknown is a new one."""
+
+KEY_BYTES, DIGEST_BYTES = 16, 32
+
+ENTRY_BYTES = 200
+"""About what is kept of an entry."""
+
+_split = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class Entries(msgspec.Struct, frozen=True):
+    """The entries of a list as they were sent, hashed, and the digests of their tools, by row."""
+
+    keys: bytes
+    digests: bytes
+
+
+class Change(NamedTuple):
+    """How a list differs from a catalog."""
+
+    base: Catalog
+    digest: str
+    offered: int
+    gone: frozenset[str]
+    tools: ToolList
+    """Those that are new."""
+
+
+class _Known(NamedTuple):
+    digest: str
+    rows: dict[bytes, int]
+    """By the hash of an entry."""
+    digests: bytes
+
+
+def entries_of(raw: bytes, tools: ToolList) -> Entries | None:
+    """Return what tells a list from one that differs in a few tools.
+
+    None for a list that is not plainly an array of distinct tools, and for a very long one.
+    """
+    if tools.offered != len(tools.tools) or len(tools.tools) > QUANTISED_ABOVE:
+        return None
+    try:
+        entries = _split(raw)
+    except (msgspec.ValidationError, *NOT_JSON):
+        return None  # an object around the array
+    keys = b"".join([_key(entries[place]) for place in tools.places])
+    return Entries(keys, b"".join(tools.digests))
+
+
+class LatestLists:
+    """The latest lists of each caller, bounded in bytes; thread-safe."""
+
+    def __init__(self, limit: int) -> None:
+        self._lists: Lru[str, tuple[_Known, ...]] = Lru(limit)
+
+    def keep(self, space: str, digest: str, entries: Entries) -> None:
+        """Keep a list that is compiled."""
+        keys = [entries.keys[at : at + KEY_BYTES] for at in range(0, len(entries.keys), KEY_BYTES)]
+        known = _Known(digest, {key: row for row, key in enumerate(keys)}, entries.digests)
+        others = [each for each in self._lists.get(space) or () if each.digest != digest]
+        latest = (known, *others[: COMPARED - 1])
+        self._lists.put(space, latest, sum(ENTRY_BYTES * len(each.rows) for each in latest))
+
+    def compare(
+        self, space: str, raw: bytes, compiled: Callable[[str], Catalog | None], limit: int
+    ) -> Change | None:
+        """Return how a list differs from the first of the latest that it nearly equals.
+
+        None if it equals none of those that are still compiled, or has a fault.
+        """
+        latest = self._lists.get(space)
+        if not latest:
+            return None
+        try:
+            entries = _split(raw)
+        except (msgspec.ValidationError, *NOT_JSON):
+            return None
+        sample = [*map(_key, entries[:: max(1, len(entries) // SAMPLED)])]
+        keys: list[bytes] = []
+        for known in latest:
+            base = compiled(known.digest)
+            if base is None or 2 * sum(key in known.rows for key in sample) < len(sample):
+                continue
+            keys = keys or [*map(_key, entries)]
+            sent = frozenset(keys)
+            new = [entries[at] for at, key in enumerate(keys) if key not in known.rows]
+            gone = [row for key, row in known.rows.items() if key not in sent]
+            if len(sent) == len(keys) and max(len(new), len(gone)) <= MOST_CHANGED:
+                return _change(base, known, len(keys), gone, new, limit)
+        return None
+
+
+def _change(
+    base: Catalog,
+    known: _Known,
+    offered: int,
+    gone: Sequence[int],
+    new: Sequence[msgspec.Raw],
+    limit: int,
+) -> Change | None:
+    """Read the new entries; None where the whole list has to be read for its faults."""
+    try:
+        tools = ToolList.decode(b"[" + b",".join(new) + b"]", limit)
+    except ToolscoutError:
+        return None
+    without = frozenset(base.names[row] for row in gone)
+    names = {tool.name for tool in tools.tools}
+    if len(names) < len(new) or not names.isdisjoint(base.rows.keys() - without):
+        return None
+    if not 0 < offered <= limit:
+        return None
+    begins = [
+        at for row, at in enumerate(range(0, len(known.digests), DIGEST_BYTES)) if row not in gone
+    ]
+    digests = [known.digests[at : at + DIGEST_BYTES] for at in begins]
+    return Change(base, catalog_digest([*digests, *tools.digests]), offered, without, tools)
+
+
+def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
+    """Return the catalog of a changed list; None where all of its tools count for a part of it.
+
+    Raises:
+        Exception: a new tool cannot be compiled.
+    """
+    base, new = change.base, change.tools
+    compiled = {
+        tool.name: compile_tool(tool, f"tools[{place}]", compiler.taxonomy)
+        for tool, place in zip(new.tools, new.places, strict=True)
+    }
+    embedded = compiler.vectors([*compiled.values()])
+    if base.vectors is None or embedded is None or base.examples or embedded.examples:
+        return None
+    names = tuple(sorted((base.rows.keys() - change.gone) | compiled.keys()))
+    rows = {name: row for row, name in enumerate(names)}
+    before = [-1 if name in compiled else base.rows[name] for name in names]
+    moved = [-1 if name in change.gone else rows[name] for name in base.names]
+    tools = {rows[name]: tool for name, tool in compiled.items()}
+
+    def merged(parts: Sequence[T], part_of: Callable[[CompiledTool], T]) -> list[T]:
+        return [part_of(tools[n]) if old < 0 else parts[old] for n, old in enumerate(before)]
+
+    available = base.facets.available
+    is_available = [True] * len(base) if available is None else available.tolist()
+    catalog = compiler.catalog(
+        change.digest,
+        names,
+        base.postings.with_changes(
+            np.array(moved, np.int32), {row: tool.counts for row, tool in tools.items()}
+        ),
+        base.spellings.with_changes(moved, {row: tool.spellings for row, tool in tools.items()}),
+        TextLines(merged(base.lines.pairs(), lambda tool: tool.lines)),
+        np.array(merged(base.tokens.tolist(), lambda tool: tool.tokens), np.int64),
+        merged(base.facets.clues, lambda tool: tool.clues),
+        np.array(merged(is_available, lambda tool: tool.available), np.bool_),
+        tuple(merged(base.wires, lambda tool: tool.wire)),
+        merged(base.prerequisites.needs, lambda tool: tool.needs),
+    )
+    vectors = base.vectors.rows[before]
+    vectors[[rows[name] for name in compiled]] = embedded.vectors.rows
+    return catalog.with_vectors(Embedded(index_vectors(vectors), ()))
+
+
+def _key(entry: msgspec.Raw) -> bytes:
+    return sha256(entry).digest()[:KEY_BYTES]

@@ -1,0 +1,158 @@
+"""An inverted index: which tools have a term, and how often in each field.
+
+Terms are known by their process-wide string hash, so per-tool counts from different times join
+without a shared dictionary.
+"""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.index.counts import FIELDS, Counts, TermCounts, unpack_counts
+
+
+class InvertedIndex:
+    """The postings of a catalog's tools, by the hashes of terms and then by row."""
+
+    __slots__ = ("_keys", "_shift", "_table", "counts", "lengths", "rows", "starts")
+
+    def __init__(
+        self,
+        hashes: NDArray[np.int64],
+        rows: NDArray[np.int32],
+        counts: Counts,
+        lengths: NDArray[np.int32],
+    ) -> None:
+        """Take postings in that order, and how many terms each tool has per field."""
+        self.rows, self.counts, self.lengths = rows, counts, lengths
+        begins = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
+        begins = begins[: len(hashes)]
+        self._set_keys(hashes[begins], np.append(begins, len(hashes)))
+
+    @classmethod
+    def of(cls, tools: Sequence[TermCounts]) -> "tuple[InvertedIndex, NDArray[np.int64]]":
+        """Index tools; also return where in the terms of all of them each posting stood."""
+        spread = chain.from_iterable([tool.lengths for tool in tools])
+        lengths = np.fromiter(spread, np.int32, 3 * len(tools)).reshape(-1, len(FIELDS))
+        rows, hashes, counts = _joined(tools, range(len(tools)))
+        # A stable sort keeps the tools of one term in order.
+        order = np.argsort(hashes, kind="stable")
+        return cls(hashes[order], rows[order], counts[order], lengths), order
+
+    def with_changes(
+        self, moved: NDArray[np.int32], tools: Mapping[int, TermCounts]
+    ) -> "InvertedIndex":
+        """Return the index of the same tools but for a few.
+
+        Args:
+            moved: the new row of each tool, -1 for one that is gone; shape (tools,).
+            tools: those that are new, by row.
+        """
+        rows = moved[self.rows]
+        stays = rows >= 0
+        rows, counts = rows[stays], self.counts[stays]
+        hashes = np.repeat(self.keys, self.frequencies)[stays]
+        new_rows, new_hashes, new_counts = _joined([*tools.values()], [*tools])
+        order = np.lexsort((new_rows, new_hashes))
+        new_rows, new_hashes = new_rows[order], new_hashes[order]
+        first, beyond = (np.searchsorted(hashes, new_hashes, side) for side in ("left", "right"))
+        places = [
+            start + np.searchsorted(rows[start:end], row)
+            for start, end, row in zip(first, beyond, new_rows, strict=True)
+        ]
+        stay = moved >= 0
+        lengths = np.zeros((np.count_nonzero(stay) + len(tools), len(FIELDS)), np.int32)
+        lengths[moved[stay]] = self.lengths[stay]
+        for row, tool in tools.items():
+            lengths[row] = tool.lengths
+        return InvertedIndex(
+            np.insert(hashes, places, new_hashes),
+            np.insert(rows, places, new_rows),
+            np.insert(counts, places, new_counts[order], axis=0),
+            lengths,
+        )
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """The hashes of all terms, in order."""
+        return np.array(self._keys, np.int64)
+
+    @property
+    def frequencies(self) -> NDArray[np.int64]:
+        """How many tools have each term."""
+        starts = np.array(self.starts, np.int64)
+        return starts[1:] - starts[:-1]
+
+    def slot(self, term: str) -> int | None:
+        """Return the place of a term; None for one that no tool has.
+
+        The keys are in order, and the table says where those with the same first bits begin: one
+        or two of them. A dictionary would be a little faster, and take ten times the memory.
+        """
+        key = hash(term)
+        table, keys = self._table, self._keys
+        bucket = (key >> self._shift) + (len(table) >> 1)
+        at, end = table[bucket], table[bucket + 1]
+        while at < end:
+            if keys[at] == key:
+                return at
+            at += 1
+        return None
+
+    def rekey(self, terms: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Take the hashes of this process; `terms` are in the order of those of another.
+
+        Return the former places of the terms, and of the postings.
+        """
+        keys = np.fromiter(map(hash, terms), np.int64, len(terms))
+        order = np.argsort(keys)
+        sizes = self.frequencies[order]
+        bounds = np.append(0, np.cumsum(sizes))
+        starts = np.array(self.starts, np.int64)[order]
+        postings = np.repeat(starts - bounds[:-1], sizes) + np.arange(bounds[-1])
+        self._set_keys(keys[order], bounds)
+        self.rows, self.counts = self.rows[postings], self.counts[postings]
+        return order, postings
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays."""
+        arrays = (self.rows, self.counts, self.lengths)
+        held = (self._keys, self.starts, self._table)
+        return sum(each.nbytes for each in arrays) + sum(e.itemsize * len(e) for e in held)
+
+    def _set_keys(self, keys: NDArray[np.int64], bounds: NDArray[np.int64]) -> None:
+        self._keys, self.starts = packed("q", keys), packed("q", bounds)
+        self._shift, self._table = _table(keys)
+
+
+def packed(code: str, values: NDArray[Any]) -> "array[Any]":
+    """Return the same numbers where reading one is as cheap as from a list, at their own size."""
+    made = array(code)
+    made.frombytes(values.data.cast("B"))
+    return made
+
+
+def _joined(
+    tools: Sequence[TermCounts], rows: Sequence[int]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], Counts]:
+    """Return the row, hash and counts of each posting of tools in these rows."""
+    sizes = np.fromiter((len(tool.terms) for tool in tools), np.int64, len(tools))
+    hashes = np.frombuffer(b"".join([tool.hashes for tool in tools]), np.int64)
+    counts = unpack_counts(b"".join([tool.counts for tool in tools]))
+    return np.repeat(np.array(rows, np.int32), sizes), hashes, counts
+
+
+def _table(keys: NDArray[np.int64]) -> "tuple[int, array[int]]":
+    """Find where keys begin that have the same first bits, with a bit or so for each key.
+
+    The first number says how far a key is shifted; that of key 0 is in the middle of the table.
+    """
+    bits = max(1, len(keys).bit_length())
+    buckets = (keys >> (64 - bits)) + (1 << bits - 1)
+    ends = np.cumsum(np.bincount(buckets, minlength=1 << bits), dtype=np.int32)
+    return 64 - bits, packed("i", np.append(np.int32(0), ends))

@@ -1,0 +1,139 @@
+"""A list of which a few tools have changed gets the catalog that compiling all of it makes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.support import ENGINE, TOOLS, compiled, crowd, select
+from toolscout.index.catalog import Catalog
+from toolscout.index.changed import MOST_CHANGED, Change, LatestLists, catalog_of, entries_of
+from toolscout.index.tool_list import MAX_TOOLS, ToolList
+
+WORDS = "file issue create list user_id delete weather naïve 日本語 report acmeUser zzq".split()
+
+word = st.sampled_from(WORDS)
+tools = st.builds(
+    lambda verb, noun, words, required, status: {
+        "name": f"{verb}_{noun}",
+        "description": " ".join(words),
+        "parameters": {"type": "object", "required": required, "properties": {}},
+        "status": status,
+    },
+    word,
+    word,
+    st.lists(word, max_size=8),
+    st.lists(st.sampled_from(["user_id", "issue_id", "file"]), unique=True),
+    st.sampled_from(["available", "unavailable"]),
+)
+
+
+def lists(**sizes: int) -> st.SearchStrategy[list[dict[str, Any]]]:
+    return st.lists(tools, unique_by=lambda tool: tool["name"], **sizes)
+
+
+def raw_of(tools: Sequence[Any]) -> bytes:
+    return msgspec.json.encode(tools)
+
+
+def change_of(before: Sequence[Any], raw: bytes) -> Change | None:
+    """How a list differs from one that was compiled before."""
+    base, latest = compiled(before), LatestLists(1 << 20)
+    entries = entries_of(raw_of(before), ToolList.decode(raw_of(before)))
+    assert entries is not None
+    latest.keep("acme", base.digest, entries)
+    return latest.compare("acme", raw, {base.digest: base}.get, MAX_TOOLS)
+
+
+def changed(before: Sequence[Any], after: Sequence[Any]) -> Catalog | None:
+    change = change_of(before, raw_of(after))
+    return None if change is None else catalog_of(change, ENGINE.compiler)
+
+
+def decisions(catalog: Catalog) -> list[Any]:
+    patterns = ("create an issue", "delete user", "wether report", "list_file1", "日本語 zzq")
+    asked = [select(catalog, pattern, prerequisites=True) for pattern in patterns]
+    regex = select(catalog, "create|delete", ranker="regex")
+    return [(each.names, each.ranking.scores.tolist(), each.outcome) for each in (*asked, regex)]
+
+
+@given(lists(min_size=6, max_size=30), lists(max_size=3), st.data())
+def test_it_is_the_same_catalog_to_the_last_bit(
+    before: list[dict[str, Any]], new: list[dict[str, Any]], data: st.DataObject
+):
+    gone = data.draw(st.lists(st.sampled_from(before), max_size=2))
+    names = {tool["name"] for tool in new}
+    kept = [tool for tool in before if tool not in gone and tool["name"] not in names]
+    after = [*new, *kept] if data.draw(st.booleans()) else [*kept[::-1], *new]
+    made, whole = changed(before, after), compiled(after)
+    assume(made is not None)  # else most of it is new
+    assert made is not None
+    assert (made.digest, made.names, made.wires) == (whole.digest, whole.names, whole.wires)
+    assert made.nbytes == whole.nbytes
+    assert made.vectors is not None
+    assert whole.vectors is not None
+    assert np.array_equal(made.vectors.rows, whole.vectors.rows)
+    assert sorted(made.postings.vocabulary.terms()) == sorted(whole.postings.vocabulary.terms())
+    assert decisions(made) == decisions(whole)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda tools: [{**tools[0], "description": "as of 2026-01-01"}, *tools[1:]],
+        lambda tools: [*tools[::-1]],
+        lambda tools: [*tools, {"name": "added"}],
+        lambda tools: tools[1:],
+        lambda tools: [*tools[:-1], {**tools[-1], "name": "renamed"}],
+    ],
+)
+def test_a_few_changes_in_any_place_are_recognised(edit: Any):
+    before = crowd(100)
+    after = edit(before)
+    made = changed(before, after)
+    assert made is not None
+    assert decisions(made) == decisions(compiled(after))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda tools: [*tools, *crowd(MOST_CHANGED + 1, "other")],
+        lambda tools: tools[MOST_CHANGED + 1 :],
+        lambda tools: [*tools, tools[0]],
+        lambda tools: [*tools, {**tools[0], "description": "of the same name"}],
+        lambda tools: [*tools, {"name": "with", "examples": ["a request that it serves"]}],
+        lambda tools: [*tools, {"name": 7}],
+        lambda tools: [*tools, "no tool"],
+        lambda tools: {"tools": tools},
+        lambda tools: [],
+        lambda tools: crowd(100, "other"),
+    ],
+)
+def test_all_else_is_left_to_who_reads_the_whole_list(edit: Any):
+    before = crowd(100)
+    assert changed(before, edit(before)) is None
+
+
+def test_only_lists_that_are_still_compiled_are_compared():
+    raw, latest = raw_of(TOOLS), LatestLists(1 << 20)
+    entries = entries_of(raw, ToolList.decode(raw))
+    assert entries is not None
+    latest.keep("acme", "gone", entries)
+    assert latest.compare("acme", raw, {}.get, MAX_TOOLS) is None
+    assert latest.compare("zenith", raw, {"gone": compiled(TOOLS)}.get, MAX_TOOLS) is None
+
+
+def test_a_list_beyond_the_limit_is_left_to_who_refuses_it():
+    before = crowd(100)
+    base, latest = compiled(before), LatestLists(1 << 20)
+    entries = entries_of(raw_of(before), ToolList.decode(raw_of(before)))
+    assert entries is not None
+    latest.keep("acme", base.digest, entries)
+    raw = raw_of([*before, {"name": "one more"}])
+    assert latest.compare("acme", raw, {base.digest: base}.get, 100) is None
+    assert latest.compare("acme", raw, {base.digest: base}.get, 101) is not None
