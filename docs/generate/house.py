@@ -94,7 +94,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_659,
+        7_661,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -103,7 +103,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_878,
+        8_877,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_673),
     "turns": Product(

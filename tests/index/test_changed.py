@@ -40,12 +40,18 @@ def raw_of(tools: Sequence[Any]) -> bytes:
     return msgspec.json.encode(tools)
 
 
+def latest_of(tools: Sequence[Any]) -> tuple[Catalog, LatestLists]:
+    """Return a catalog, and lists of which its is the latest."""
+    base, latest = compiled(tools), LatestLists(1 << 20)
+    entries = entries_of(raw_of(tools), ToolList.decode(raw_of(tools)))
+    assert entries is not None
+    latest.keep("acme", base, entries)
+    return base, latest
+
+
 def change_of(before: Sequence[Any], raw: bytes) -> Change | None:
     """How a list differs from one that was compiled before."""
-    base, latest = compiled(before), LatestLists(1 << 20)
-    entries = entries_of(raw_of(before), ToolList.decode(raw_of(before)))
-    assert entries is not None
-    latest.keep("acme", base.digest, entries)
+    base, latest = latest_of(before)
     return latest.compare("acme", raw, {base.digest: base}.get, MAX_TOOLS)
 
 
@@ -120,20 +126,24 @@ def test_all_else_is_left_to_who_reads_the_whole_list(edit: Any):
 
 
 def test_only_lists_that_are_still_compiled_are_compared():
-    raw, latest = raw_of(TOOLS), LatestLists(1 << 20)
-    entries = entries_of(raw, ToolList.decode(raw))
-    assert entries is not None
-    latest.keep("acme", "gone", entries)
+    base, latest = latest_of(TOOLS)
+    raw = raw_of(TOOLS)
+    assert latest.compare("acme", raw, {base.digest: base}.get, MAX_TOOLS) is not None
     assert latest.compare("acme", raw, {}.get, MAX_TOOLS) is None
-    assert latest.compare("zenith", raw, {"gone": compiled(TOOLS)}.get, MAX_TOOLS) is None
+    assert latest.compare("zenith", raw, {base.digest: base}.get, MAX_TOOLS) is None
+
+
+def test_a_list_of_which_a_tool_could_not_be_compiled_is_not_compared():
+    base, latest = compiled(TOOLS[:-1]), LatestLists(1 << 20)
+    entries = entries_of(raw_of(TOOLS), ToolList.decode(raw_of(TOOLS)))
+    assert entries is not None
+    latest.keep("acme", base, entries)
+    assert latest.compare("acme", raw_of(TOOLS), {base.digest: base}.get, MAX_TOOLS) is None
 
 
 def test_a_list_beyond_the_limit_is_left_to_who_refuses_it():
     before = crowd(100)
-    base, latest = compiled(before), LatestLists(1 << 20)
-    entries = entries_of(raw_of(before), ToolList.decode(raw_of(before)))
-    assert entries is not None
-    latest.keep("acme", base.digest, entries)
+    base, latest = latest_of(before)
     raw = raw_of([*before, {"name": "one more"}])
     assert latest.compare("acme", raw, {base.digest: base}.get, 100) is None
     assert latest.compare("acme", raw, {base.digest: base}.get, 101) is not None

@@ -85,11 +85,13 @@ class LatestLists:
     def __init__(self, limit: int) -> None:
         self._lists: Lru[str, tuple[_Known, ...]] = Lru(limit)
 
-    def keep(self, space: str, digest: str, entries: Entries) -> None:
-        """Keep a list that is compiled."""
+    def keep(self, space: str, catalog: Catalog, entries: Entries) -> None:
+        """Keep a list that is compiled, each of its tools."""
         keys = [entries.keys[at : at + KEY_BYTES] for at in range(0, len(entries.keys), KEY_BYTES)]
-        known = _Known(digest, {key: row for row, key in enumerate(keys)}, entries.digests)
-        others = [each for each in self._lists.get(space) or () if each.digest != digest]
+        if len(keys) > len(catalog):  # some could not be compiled
+            return
+        known = _Known(catalog.digest, {key: n for n, key in enumerate(keys)}, entries.digests)
+        others = [each for each in self._lists.get(space) or () if each.digest != catalog.digest]
         latest = (known, *others[: COMPARED - 1])
         self._lists.put(space, latest, sum(ENTRY_BYTES * len(each.rows) for each in latest))
 

@@ -198,8 +198,6 @@ class CompileQueue:
                     self._bytes.give(tenant_of(sent.space), len(sent.raw))
             else:
                 job.lexical.set_result(catalog)
-            if listing.entries is not None:
-                self._latest.keep(sent.space, listing.digest, listing.entries)
             job.complete.set_result(catalog)
         except Exception as error:
             job.fail(error)
@@ -207,7 +205,7 @@ class CompileQueue:
     async def _compile_changed(self, job: CompileJob) -> bool:
         """Compile a list here if it differs from a known one in a few tools; return whether so."""
         sent = job.sent
-        if filters_of(sent.space) is not None:  # which of the new tools its keys see is not known
+        if filters_of(sent.space) is not None:  # the worker knows which tools such a key sees
             return False
         try:
             changed = await run_inline_or_in_thread(
@@ -252,6 +250,8 @@ class CompileQueue:
         catalog = job.lexical.result()
         if complete.vectors is not None:
             catalog = catalog.with_vectors(complete.vectors)
+        if complete.entries is not None:
+            self._latest.keep(sent.space, catalog, complete.entries)
         self._keep(sent, catalog)
         self._costs.learn("compile", complete.spent)
         return catalog

@@ -81,14 +81,15 @@ class Listing(msgspec.Struct, frozen=True):
     offered: int
     skipped: Skipped
     unique: int
-    entries: Entries | None = None
 
 
 class Complete(msgspec.Struct, frozen=True):
-    """The vectors of a catalog, and the milliseconds that each tool took."""
+    """The vectors of a catalog, and what else is known of its list then."""
 
     vectors: Embedded | None
     spent: float
+    """Milliseconds for each tool."""
+    entries: Entries | None
 
 
 class Worker:
@@ -216,8 +217,7 @@ class YieldingStore:
 def read_list(worker: Worker, sent: Sent) -> Listing:
     """Read a list, which stays decoded for its compile."""
     tools = worker.read(sent)
-    entries = entries_of(sent.raw, tools)
-    return Listing(tools.digest, tools.offered, tools.skipped, len(tools.tools), entries)
+    return Listing(tools.digest, tools.offered, tools.skipped, len(tools.tools))
 
 
 def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
@@ -244,7 +244,7 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
         catalog = judged(lexical.with_vectors(vectors), compiler.embedder)
         vectors = vectors._replace(examples_gain=catalog.examples_gain)
     worker.forget(sent)  # few ask for its texts from now on
-    yield Complete(vectors, spent)
+    yield Complete(vectors, spent, entries_of(sent.raw, tools))
 
 
 def _size_of(_: int, work: Callable[..., Any], args: tuple[Any, ...]) -> int:
