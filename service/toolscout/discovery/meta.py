@@ -9,7 +9,7 @@
 None of them ever executes a tool.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from inspect import isawaitable
@@ -54,10 +54,12 @@ def meta_tools(provider: ProviderName = "openai") -> list[Any]:
         InvalidArgument: there is no provider of that name.
     """
     shapes = provider_named(provider)
-    return [
-        shapes.function(tool.name, tool.description, _schema(tool.arguments))
-        for tool in map(TOOLS.__getitem__, META_TOOL_NAMES)
-    ]
+    defined = []
+    for tool in map(TOOLS.__getitem__, META_TOOL_NAMES):
+        schema = schema_of(tool.arguments)
+        del schema["additionalProperties"]  # the one keyword that Gemini does not know
+        defined.append(shapes.function(tool.name, tool.description, schema))
+    return defined
 
 
 def instructions() -> str:
@@ -89,8 +91,7 @@ def handle_meta_call(
     Raises:
         InvalidArgument: `tools` is no sequence of tools.
     """
-    answer = _answer(name, arguments, _Tools(tools, selector, gate))
-    return None if answer is None else run(answer)
+    return run(_answer(name, arguments, _Tools(tools, selector, gate)))
 
 
 async def handle_meta_call_async(
@@ -101,8 +102,7 @@ async def handle_meta_call_async(
     gate: RiskGate | None = None,
 ) -> str | None:
     """As `handle_meta_call`, with an `AsyncSelector`."""
-    answer = _answer(name, arguments, _Tools(tools, selector, gate))
-    return None if answer is None else await answer
+    return await _answer(name, arguments, _Tools(tools, selector, gate))
 
 
 class _Tools:
@@ -172,27 +172,16 @@ class _Tools:
         return seen
 
 
-def _answer(
+async def _answer(
     name: str, arguments: Mapping[str, Any] | str | bytes | None, tools: _Tools
-) -> Coroutine[Any, Any, str] | None:
+) -> str | None:
     if name not in META_TOOL_NAMES or name in tools.offer.names:
         return None
-    return _written(TOOLS[name].call(tools, arguments_of(arguments)))
-
-
-async def _written(answer: Awaitable[msgspec.Struct]) -> str:
     try:
-        content: Any = await answer
+        content: Any = await TOOLS[name].call(tools, arguments_of(arguments))
     except CallError as error:
         content = {"error": str(error)}
     return msgspec.json.encode(content, enc_hook=str).decode()
-
-
-def _schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the schema of arguments, without the one keyword that Gemini does not know."""
-    schema = schema_of(arguments)
-    del schema["additionalProperties"]
-    return schema
 
 
 MAX_SUGGESTIONS = 3

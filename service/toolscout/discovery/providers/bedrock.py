@@ -10,6 +10,7 @@ in 1 byte, its name, its type in 1 byte and its value; the names of events are t
 
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 from zlib import crc32
 
@@ -62,20 +63,16 @@ class FrameSplitter(Splitter):
 
     def read(self, raw: bytes) -> Event:
         """Decode an event; what is none has no data."""
-        if len(raw) < _LEAST_BYTES:
-            return Event(raw)
-        total, size = _PRELUDE.unpack_from(raw)
-        (check,) = _CRC.unpack_from(raw, len(raw) - _CRC.size)
-        end = len(raw) - _CRC.size
-        if total != len(raw) or check != crc32(raw[:end]) or _HEAD_BYTES + size > end:
-            return Event(raw)
-        headers = raw[_HEAD_BYTES : _HEAD_BYTES + size]
-        try:
-            kind = _texts(headers).get(":event-type", "")
-            data = decode(raw[_HEAD_BYTES + size : end])
-        except (struct.error, KeyError, *UNREADABLE):
-            return Event(raw, headers=headers)
-        return Event(raw, data if isinstance(data, dict) else None, kind, headers)
+        headers = b""
+        with suppress(struct.error, KeyError, *UNREADABLE):
+            total, size = _PRELUDE.unpack_from(raw)
+            (check,) = _CRC.unpack_from(raw, len(raw) - _CRC.size)
+            whole, end = raw[: -_CRC.size], _HEAD_BYTES + size
+            if total == len(raw) and check == crc32(whole) and end <= len(whole):
+                headers = whole[_HEAD_BYTES:end]
+                kind, data = _texts(headers).get(":event-type", ""), decode(whole[end:])
+                return Event(raw, data if isinstance(data, dict) else None, kind, headers)
+        return Event(raw, headers=headers)
 
 
 def write_frame(headers: bytes, data: dict[str, Any]) -> bytes:

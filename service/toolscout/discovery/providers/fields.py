@@ -170,18 +170,15 @@ def in_type_of(response: Any, body: Json) -> Any:
         return response
     if isinstance(response, Mapping):
         return body
-    made = _construct(type(response), body)
+    kind: Any = type(response)
+    try:
+        made = kind.model_validate(body)
+    except ValueError:
+        # Providers send fields that their SDK does not know yet; it keeps them unvalidated.
+        made = kind.model_construct(**body)
     if getattr(response, _REQUEST_ID, None) is not None:
         setattr(made, _REQUEST_ID, response._request_id)
     return made
-
-
-def _construct(kind: Any, body: Json) -> Any:
-    try:
-        return kind.model_validate(body)
-    except ValueError:
-        # Providers send fields that their SDK does not know yet; it keeps them unvalidated.
-        return kind.model_construct(**body)
 
 
 UNREADABLE = (ValueError, RecursionError)

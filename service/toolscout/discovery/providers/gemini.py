@@ -111,11 +111,10 @@ class Gemini(Provider):
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
         """All declarations in one tool, the others after it."""
-        rest = {key: value for key, value in request.items() if key != "tools"}
         declared = [tool for tool in tools if "name" in mapping(tool)]
         grouped: list[Any] = [{"functionDeclarations": declared}] if declared else []
         grouped += [tool for tool in tools if "name" not in mapping(tool)]
-        return {**rest, "tools": grouped} if grouped else rest
+        return super().with_tools(request, grouped)
 
     def history(self, request: Json) -> list[Any]:
         """Return `contents`; one that is no list is the only one."""

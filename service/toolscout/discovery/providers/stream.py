@@ -15,14 +15,7 @@ from toolscout.discovery.providers.calls import (
     is_other,
     with_calls,
 )
-from toolscout.discovery.providers.fields import (
-    UNREADABLE,
-    Json,
-    add,
-    encode,
-    mapping,
-    object_of,
-)
+from toolscout.discovery.providers.fields import UNREADABLE, Json, add, encode, mapping, object_of
 
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 LONGEST_END = 4
