@@ -16,7 +16,7 @@ from toolscout.client import AsyncSelector, Reason, Selector
 from toolscout.client.breaker import BreakerPolicy
 from toolscout.client.selector import LONG
 from toolscout.discovery import AsyncToolDiscovery
-from toolscout.discovery.preparation import SEARCHED_AT_ONCE
+from toolscout.discovery.flow import SEARCHED_AT_ONCE
 
 SESSIONS = 200
 

@@ -11,7 +11,7 @@ The rest is in the submodules: `meta`, `session`, `tracker`.
 """
 
 from toolscout.discovery.config import DiscoveryConfig, load
-from toolscout.discovery.flow import AsyncToolDiscovery, ToolDiscovery
+from toolscout.discovery.tool_discovery import AsyncToolDiscovery, ToolDiscovery
 from toolscout.discovery.transport import AsyncTransport, Transport
 
 __all__ = [

@@ -1,41 +1,50 @@
-"""`ToolDiscovery`: the whole flow for a proxy, in one call around its own forwarding.
+"""The flow of turns: forward and search until a response is for the client.
 
-    discovery = ToolDiscovery("http://127.0.0.1:8080")  # or ToolDiscovery(load("gateway.yaml"))
-    response = discovery.complete(request, forward, provider="openai")
-
-With strategy `hybrid-first`, `api` or `tool-search` the tools are deferred behind a search tool,
-which the client never sees. With `relevance` they are filtered here; `passthrough` does nothing.
-
-A flow is one coroutine, or one asynchronous generator for streams, around `forward` and searches.
+It is one coroutine, or one asynchronous generator for streams, around `forward` and searches.
 The blocking class runs it in the caller's thread without an event loop; there it never waits.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
+from toolscout.client import events
 from toolscout.client.log import logger
+from toolscout.client.rollout import Rollout
 from toolscout.client.selection import Reason, Selection
 from toolscout.client.selector import AsyncSelector, Selector
+from toolscout.client.settings import check_options
+from toolscout.discovery import local
+from toolscout.discovery.config import ApiConfig, DiscoveryConfig, Dispatching
 from toolscout.discovery.exchange import PassedOnError, ProviderError, outputs
 from toolscout.discovery.left_out import Upstream
-from toolscout.discovery.pieces import Blocking, close, drained, result_of, run
+from toolscout.discovery.observing import TurnObservers
+from toolscout.discovery.opening import MAX_ROUNDS, TurnSettings
+from toolscout.discovery.pieces import Places, close, result_of
 from toolscout.discovery.preparation import Preparation
 from toolscout.discovery.providers import Call, Json, ProviderName
 from toolscout.discovery.providers.fields import body_of, in_type_of
 from toolscout.discovery.providers.stream import Stream
 from toolscout.discovery.refusals import may_be_ours
+from toolscout.discovery.reporter import reporter_of
+from toolscout.discovery.session import SessionStore
 from toolscout.discovery.shown import Found
 from toolscout.discovery.turn import Turn
+from toolscout.errors import InvalidArgument, check_count, check_switches
 
 Body = TypeVar("Body")
 """What a forward returns: a response body as a dict, or the SDK's own object."""
 
-Forward = Callable[[Json], Body]
 AsyncForward = Callable[[Json], Awaitable[Body]]
-Open = Callable[[Json], Iterator[bytes]]
 AsyncOpen = Callable[[Json], AsyncIterator[bytes]]
+
+ASKING = ("api", "hybrid-first")
+"""Strategies that ask the service."""
+
+SEARCHED_AT_ONCE = 8
+"""Requests of one event loop that are prepared, or searched for, at a time. The time of a search
+begins with it: of 200 at once most had no connection before it was over."""
 
 NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
 """The result of a search that says not for what."""
@@ -43,8 +52,109 @@ NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
 STARTS_OVER = "forwarding failed after a search; the request goes out as it came"
 
 
-class Flow(Preparation):
-    """The coroutine and the generator that both classes run."""
+class Flow:
+    """The coroutine and the generator that both kinds of code run.
+
+    Args:
+        config: strategy and limits, in the proxy's own terms; or the URL of the service, which is
+            strategy `hybrid-first` with the defaults.
+        always_keep: names, patterns (`github__*`) or servers (`server:github`) of tools that stay
+            visible, in addition to those of the configuration.
+        top_k: most tools that a search brings; by default as in the configuration, 5.
+        defer_above: requests with at most this many tools are forwarded as they are; by default as
+            in the configuration, 0.
+        defer_above_tokens: the same by the estimated tokens of all definitions.
+        max_rounds: searches in one turn, at most.
+        store: remembers what each session has found.
+        native: use the provider's own deferred loading where the model has it.
+        dispatch: call found tools through one constant tool where the model cannot do that, so that
+            the tools of a request stay the same: `on`, `off` or, from the second find of a
+            conversation on, `auto`. By default as in the configuration.
+        ask_every_turn: ask for tools at each message of a user that may need some, and show them
+            before the model answers; else at a conversation's first message alone. By default as in
+            the configuration, on.
+        restore_on_no_match: bring all tools back when nothing fits a search, as the proxy does;
+            else the model is told so, and what there is. By default as in the configuration: a file
+            that does not say otherwise does the former, a URL the latter.
+        remember_tools: search the tools that a session deferred last where a later request of it
+            leaves `tools` out.
+        turn_observers: called with a `TurnEvent` when tools are filtered or deferred and when a
+            turn is over; None for no observers.
+        learn: report to the service which tools were called after a search.
+        selector_options: further arguments of the selector: rollout, fallback, redact, observers …
+    """
+
+    def __init__(  # noqa: PLR0913  # options of the public class
+        self,
+        config: DiscoveryConfig | str,
+        *,
+        always_keep: Collection[str] = (),
+        top_k: int | None = None,
+        defer_above: int | None = None,
+        defer_above_tokens: int | None = None,
+        max_rounds: int = MAX_ROUNDS,
+        store: SessionStore | None = None,
+        rollout: str | Rollout | None = None,
+        turn_observers: Sequence[events.TurnObserver] | None = (events.log_turn,),
+        native: bool = True,
+        dispatch: Dispatching | None = None,
+        ask_every_turn: bool | None = None,
+        restore_on_no_match: bool | None = None,
+        remember_tools: bool = True,
+        learn: bool = True,
+        **selector_options: Any,
+    ) -> None:
+        check_options(self, selector_options, Flow.__init__, self._selector.__init__)
+        if isinstance(config, str):
+            config = DiscoveryConfig(enabled=True, strategy="hybrid-first", api=ApiConfig(config))
+        if not isinstance(config, DiscoveryConfig):
+            raise InvalidArgument.of("config", "a URL or a DiscoveryConfig", config)
+        if config.strategy == "tool-search":
+            local.check_regex()
+        check_switches(native=native, remember_tools=remember_tools, learn=learn)
+        check_count("max_rounds", max_rounds, 1)
+        self.config = config = config.with_arguments(
+            always_keep,
+            top_k,
+            defer_above=defer_above,
+            defer_above_tokens=defer_above_tokens,
+            dispatch=dispatch,
+            ask_every_turn=ask_every_turn,
+            restore_on_no_match=restore_on_no_match,
+        )
+        observers = events.checked_observers("turn_observers", turn_observers)
+        parsed = Rollout.parse(config.rollout if rollout is None else rollout)
+        # A percentage is decided here, for the whole turn; the selector handles dark and shadow.
+        asks = config.strategy in ASKING
+        self._only_asks = asks and parsed.mode in ("dark", "shadow")
+        if "permit" in selector_options:
+            # The forward after the last search has every tool of the request again.
+            raise InvalidArgument("permit: filter the tools of the request before the flow begins")
+        options: dict[str, Any] = {
+            "endpoint": config.api.endpoint if asks else None,
+            "api_key": config.api.api_key or None,
+            "timeout": config.api.timeout,
+            "rollout": parsed if self._only_asks else Rollout("on" if asks else "off"),
+        }
+        self.selector = self._selector(**options | selector_options)
+        # A query that no event may hold is not reported either.
+        learn = learn and selector_options.get("log_query") != "off"
+        self.reporter = reporter_of(self.selector) if learn and asks else None
+        """Reports to the service; None if nothing is to be reported."""
+        self.store = SessionStore() if store is None else store
+        self._observers = TurnObservers(config.strategy, observers, self.reporter)
+        settings = TurnSettings(
+            config, self.store, max_rounds, native, remember_tools, self._observers.finished
+        )
+        everyone = Rollout("on") if self._only_asks else parsed
+        self._preparation = Preparation(settings, everyone, self._observers)
+        self._places = Places(SEARCHED_AT_ONCE)
+
+    selector: AsyncSelector | Selector
+    _selector: type[AsyncSelector] | type[Selector]
+    """The selector of one kind of flow."""
+    waits = False
+    """Whether there is an event loop, which nothing may hold up."""
 
     async def prepare(  # noqa: PLR0913  # what is known of a request
         self,
@@ -63,7 +173,7 @@ class Flow(Preparation):
         large request is read `in_thread`, on an event loop; it goes to `address`, a host and path.
         """
         upstream = Upstream(provider, "", address, scope)
-        begin = partial(self._begun, request, upstream, session, streams)
+        begin = partial(self._preparation.begin, request, upstream, session, streams)
         async with self._places.here():
             begun = await asyncio.to_thread(begin) if in_thread and self.waits else begin()
             if self._only_asks:
@@ -77,7 +187,7 @@ class Flow(Preparation):
                     await self._show_fitting(begun)
                 if (unsearched := begun.unsearched) is not None:
                     return unsearched
-                self._observe("deferred", begun)
+                self._observers.deferred(begun)
         return begun
 
     async def _show_fitting(self, turn: Turn) -> None:
@@ -111,13 +221,17 @@ class Flow(Preparation):
 
     async def _find(self, turn: Turn, query: str, loop: int) -> Selection[Any]:
         """Search for tools, here or by the service."""
-        offer: Any = turn.offer
+        offer, session, most = turn.offer, turn.session, self.config.max_search_results
         # Pins are not searched for, and those that are found take no place.
-        top_k = self.config.max_search_results + len(turn.shown.pins)
-        is_local = self.config.strategy == "tool-search"
-        search = self._local_search if is_local else self.selector.select
-        selection = await result_of(search(query, offer, top_k, session=turn.session, loop=loop))
-        return turn.shown.limited(selection, self.config.max_search_results)
+        top_k = most + len(turn.shown.pins)
+        if self.config.strategy == "tool-search":
+            selection = local.select(query, offer, top_k)
+            self.selector.telemetry.report(selection, query, session, len(offer.names), loop)
+        else:
+            tools: Any = offer
+            asked = self.selector.select(query, tools, top_k, session=session, loop=loop)
+            selection = await result_of(asked)
+        return turn.shown.limited(selection, most)
 
     async def complete_turn(self, begun: Turn | Json, forward: AsyncForward[Body]) -> Body:
         """Forward what `prepare` returned, until a response is for the client."""
@@ -144,7 +258,7 @@ class Flow(Preparation):
                 given = await forward(turn.start_over())
                 return in_type_of(given, turn.with_usage(body_of(given)))
             response = body_of(given)
-        return in_type_of(given, turn.finish(response))
+        return in_type_of(given, turn.finish())
 
     async def _next_request(self, turn: Turn, stream: Stream) -> Json | None:
         """Search what a stream asks for; None if nothing is to be forwarded after it."""
@@ -227,107 +341,3 @@ async def answer_to(turn: Turn, forward: AsyncForward[Body]) -> Body:
         except Exception as error:
             if not turn.falls_back_after(error):
                 raise
-
-
-class AsyncToolDiscovery(Flow):
-    """The flow for asyncio code. The settings are those of `Preparation`."""
-
-    selector: AsyncSelector
-    _selector = AsyncSelector
-    waits = True
-
-    async def complete(
-        self,
-        request: Json,
-        forward: AsyncForward[Body],
-        provider: ProviderName = "openai",
-        session: str | None = None,
-        scope: str = "",
-    ) -> Body:
-        """As `ToolDiscovery.complete`; the searches of one response run side by side."""
-        begun = await self.prepare(request, provider, session, scope)
-        return await self.complete_turn(begun, forward)
-
-    async def resume(self, turn: Turn, response: Body, forward: AsyncForward[Body]) -> Body:
-        """Continue a turn from `prepare` whose request was forwarded elsewhere.
-
-        This is for proxies that call hooks before and after they forward.
-        """
-        try:
-            return cast("Body", await self._go_on(turn, response, forward))
-        finally:
-            turn.end()
-
-    stream = Flow._stream
-
-    async def aclose(self) -> None:
-        """Send what is left to report, for at most half a second, and close the selector."""
-        if self.reporter is not None:
-            await self.reporter.flush()
-        await self.selector.aclose()
-
-
-class ToolDiscovery(Flow):
-    """The flow for blocking code. The settings are those of `Preparation`."""
-
-    selector: Selector
-    _selector = Selector
-
-    def complete(
-        self,
-        request: Json,
-        forward: Forward[Body],
-        provider: ProviderName = "openai",
-        session: str | None = None,
-        scope: str = "",
-    ) -> Body:
-        """Forward a request, search as often as the model asks, and return the final response.
-
-        Args:
-            request: the provider's request body; not changed.
-            forward: sends a body to the model and returns the response body, as a dict or as the
-                SDK's own (pydantic) object; the result has the same type. Its exceptions are
-                raised; after a search, the request is first forwarded once more as it came.
-            provider: whose shapes these are.
-            session: id of the conversation; by default derived from its first user message.
-            scope: keeps equal conversations of different users apart.
-
-        Raises:
-            InvalidArgument: the provider is unknown, or `forward` returned no response body.
-        """
-
-        async def forwarded(body: Json) -> Body:
-            return forward(body)
-
-        begun = run(self.prepare(request, provider, session, scope))
-        return run(self.complete_turn(begun, forwarded))
-
-    def stream(
-        self,
-        request: Json,
-        forward: Open,
-        provider: ProviderName = "openai",
-        session: str | None = None,
-        scope: str = "",
-    ) -> Generator[bytes, None, None]:
-        """Do the same for a request that streams: yield the events for the client as they come.
-
-        Args:
-            request: the provider's request body, with streaming switched on; not changed.
-            forward: sends a body and yields the bytes of its server-sent events, in any pieces.
-            provider: whose events these are; streams of those without a `stream` are passed on
-                as they are.
-            session: id of the conversation.
-            scope: keeps equal conversations of different users apart.
-        """
-
-        def opened(body: Json) -> AsyncIterator[bytes]:
-            return Blocking(forward(body))
-
-        return drained(self._stream(request, opened, provider, session, scope))
-
-    def close(self) -> None:
-        """Send what is left to report, for at most half a second, and close the selector."""
-        if self.reporter is not None:
-            run(self.reporter.flush())
-        self.selector.close()

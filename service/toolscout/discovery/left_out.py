@@ -61,11 +61,6 @@ class Upstream(NamedTuple):
     """The conversation; empty when it is unknown, or any."""
 
     @property
-    def of_anyone(self) -> "Upstream":
-        """The same without the caller and the conversation."""
-        return self._replace(scope="", session="")
-
-    @property
     def is_vendors(self) -> bool:
         """Whether the vendor of the interface answers, whose rules are known."""
         vendor = self.interface.partition("-")[0]

@@ -152,16 +152,13 @@ class Lessons:
 
     def _question(self, turn: Turn) -> Question | None:
         """Return the question of a turn; None if nothing was searched for it."""
-        known = None
-        if turn.session and not turn.provider.ends_with_user(turn.asked):
-            known = self._questions.get(turn.session)
-        if known is None and not turn.searched:
-            return None
-        if known is None:
-            known = Question(os.urandom(8).hex())
-        if turn.session:
-            self._questions.put(turn.session, known)
-        return known
+        goes_on = turn.session and not turn.provider.ends_with_user(turn.asked)
+        question = self._questions.get(turn.session) if goes_on else None
+        if question is None and turn.searched:
+            question = Question(os.urandom(8).hex())
+        if question is not None and turn.session:
+            self._questions.put(turn.session, question)
+        return question
 
     def _ask(self, question: Question, turn: Turn, searched: Iterable[Searched]) -> None:
         message = _words(turn.user_query)
@@ -200,7 +197,7 @@ def _chosen(turn: Turn) -> dict[str, frozenset[str]]:
 
     What the request forces or lists was chosen by the caller, and what ends a run fits any.
     """
-    choice, offer = turn.provider.choice(turn.asked), turn.offer
+    choice, offer = turn.choice, turn.offer
     if choice.names or (choice.must_call and len(offer.names) == 1):
         return {}
     others = offer.by_name.keys() - offer.endings(choice.must_call)

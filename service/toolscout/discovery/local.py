@@ -22,10 +22,12 @@ Scores, counts, words and matches are the proxy's. Four things are improved:
 import re
 from collections.abc import Collection, Sequence
 from functools import cache
+from time import perf_counter
 from typing import Any
 
 from toolscout import data
 from toolscout.client.offer import Offer
+from toolscout.client.selection import Selection
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.errors import ConfigurationError
 from toolscout.text.relevance import MIN_WORD, Candidate, QueryWords, keep_relevant, relevance
@@ -87,13 +89,18 @@ def filter_tools(query: str, tools: Tools, **limits: Any) -> tuple[list[str], li
 
 def search(pattern: str, tools: Tools, max_results: int = DEFAULT_TOP_K) -> list[str]:
     """Cut the result of `regex_search` at `max_results`, by relevance."""
-    found = regex_search(pattern, tools, (), max_results)
-    cap = max_results if max_results >= 1 else DEFAULT_TOP_K
-    offer = Offer.of(tools)
-    words = QueryWords(pattern)
-    by_name = offer.by_name
-    scores = {name: relevance(Candidate(name, texts(by_name[name])[1]), words) for name in found}
-    return sorted(found, key=lambda name: -scores[name])[:cap]
+    offer, words = Offer.of(tools), QueryWords(pattern)
+    found = [(name, offer.by_name[name]) for name in regex_search(pattern, offer, (), max_results)]
+    scores = {name: relevance(Candidate(name, texts(tool)[1]), words) for name, tool in found}
+    return _best(scores, max_results)
+
+
+def select(pattern: str, tools: Offer, max_results: int) -> Selection[Any]:
+    """Return what `search` finds as a selection; an empty one is no failure."""
+    started = perf_counter()
+    names = search(pattern, tools, max_results)
+    took = (perf_counter() - started) * 1_000
+    return Selection(names, list(tools.pick(names)), latency_ms=took)
 
 
 def regex_search(
@@ -131,6 +138,11 @@ def keyword_search(query: str, tools: Any, max_results: int = DEFAULT_TOP_K) -> 
         points = NAMED * query_words.names(name) + PER_WORD * sum(word in has for word in asked)
         if points:
             scores[name] = points
+    return _best(scores, max_results)
+
+
+def _best(scores: dict[str, int], max_results: int) -> list[str]:
+    """Return the names with the best scores, equal ones in their order."""
     cap = max_results if max_results >= 1 else DEFAULT_TOP_K
     return sorted(scores, key=lambda name: -scores[name])[:cap]
 

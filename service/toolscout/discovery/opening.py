@@ -6,24 +6,53 @@ of a user: as the result of a search at its end, so that whatever is before it s
 prompt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
+
+import msgspec
 
 from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Selection
+from toolscout.common.lru import Lru
+from toolscout.discovery.config import DiscoveryConfig
 from toolscout.discovery.dispatch import Dispatch
 from toolscout.discovery.history import History, seed_of
-from toolscout.discovery.left_out import Refused, Upstream
+from toolscout.discovery.left_out import LeftOut, Refused, Upstream
 from toolscout.discovery.local import asks_for_something
 from toolscout.discovery.providers import Call, Json, Provider, native_of, provider_named
 from toolscout.discovery.providers.calls import is_of_model
 from toolscout.discovery.providers.native import Native
 from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
 from toolscout.discovery.refusals import TOLD, Form
-from toolscout.discovery.settings import TurnSettings
+from toolscout.discovery.session import SessionStore
 from toolscout.discovery.shown import Shown, description, free_name, result_text
 from toolscout.tools.shapes import texts
+
+MAX_ROUNDS = 5
+
+MAX_MODELS = 1_000
+"""Models in memory that have refused a form."""
+
+
+class TurnSettings(msgspec.Struct, frozen=True):
+    """What every turn of a flow is made with."""
+
+    config: DiscoveryConfig
+    store: SessionStore
+    max_rounds: int
+    native: bool
+    """Whether the provider's own deferred loading is used where the model has it."""
+    remember_tools: bool
+    """Whether a session's deferred tools are kept for requests that leave theirs out."""
+    on_end: Callable[[Any], None]
+    """Called once with a turn that has ended."""
+    left_out: LeftOut = msgspec.field(default_factory=LeftOut)
+    """Tools that are not sent, because the provider would refuse the request for them."""
+    refusing: Lru[tuple[Form, Upstream], bool] = msgspec.field(
+        default_factory=lambda: Lru(MAX_MODELS)
+    )
+    """Forms, and the models that have refused them, for all callers."""
 
 
 class Opening:
@@ -61,10 +90,12 @@ class Opening:
         self._emulated = provider = cast("Provider", self._dispatch)
         native = native_of(provider, request) if settings.native else None
         self.provider = (self._takes("native") and native) or provider
-        is_stored = bool(provider.previous(request))
-        self._has_begun = is_stored or any(map(is_of_model, provider.history(request)))
+        self._is_stored = bool(provider.previous(request))
+        """Whether the provider stores the conversation, and so its searches."""
+        self._keeps_tools = provider.keeps_tools(request)
+        self._has_begun = self._is_stored or any(map(is_of_model, provider.history(request)))
         """Whether the model has said something, here or in a conversation that is stored."""
-        choice = provider.choice(request)
+        self.choice = choice = provider.choice(request)
         self.refused = Refused(settings.left_out, upstream, choice.names)
         limit = provider.max_tools and provider.max_tools - (1 if config.dispatch == "off" else 2)
         self.shown = Shown(offer, limit)
@@ -85,10 +116,7 @@ class Opening:
         about = self.offer.once("description", lambda: description(names))
         self.search_tool = provider.function(self.search_name, about, QUERY_SCHEMA)
         request = self.asked
-        # What the provider stores of a conversation holds its searches already.
-        is_stored = bool(provider.previous(request))
-        is_kept = is_stored or provider.keeps_tools(request)
-        form = "" if is_kept else type(provider).__name__
+        form = "" if self._is_stored or self._keeps_tools else type(provider).__name__
         seed = seed_of(form, self.session, self._catalog, request)
         self._history = history = History(provider.history(request), store, seed)
         if history.searches:  # else the caller's own bytes stay as they are
@@ -96,13 +124,13 @@ class Opening:
         # Where messages were changed or other tools offered, the session is what is left.
         earlier = history.names if history.is_known else store.expanded(self.session)
         self._known = known = [*earlier, *provider.recent(self.asked)]
-        is_told = is_stored and (self.is_native or self._dispatch.is_active)
+        is_told = self._is_stored and (self.is_native or self._dispatch.is_active)
         loaded = known if is_told else provider.referred(history.searches)
         unloaded = [name for name in known if name not in loaded]
         self._has_additions = bool(earlier or history.searches)
         needed = [name for name in self._needed if name not in loaded]
         self._loaded = loaded
-        if self.is_native and not is_stored and provider.takes_made_up_call(request):
+        if self.is_native and not self._is_stored and provider.takes_made_up_call(request):
             self._to_declare, self._to_load = [], [*unloaded, *needed]
         else:
             self._to_declare, self._to_load = unloaded, []
@@ -178,7 +206,7 @@ class Opening:
             can_show = self.can_search
         is_later = self._has_begun and provider.ends_with_user(asked)
         is_asking = is_later and asks_for_something(provider.last_words(asked))
-        return can_show and is_asking and not provider.keeps_tools(asked)
+        return can_show and is_asking and not self._keeps_tools
 
     def show_fitting(self, names: Sequence[str]) -> None:
         """Show what fits the last message, behind the conversation wherever that can be."""
@@ -208,7 +236,8 @@ class Opening:
     def _refusing(self) -> Upstream:
         """Who refuses a form: a model, for all callers; where none is named, this conversation."""
         upstream = self._upstream
-        return upstream.of_anyone if upstream.model or upstream.address else upstream
+        is_named = upstream.model or upstream.address
+        return upstream._replace(scope="", session="") if is_named else upstream
 
     def _with_every_tool(self, request: Json) -> Json:
         """Return the request with every tool up to the provider's maximum."""

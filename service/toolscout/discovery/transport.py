@@ -35,10 +35,11 @@ from toolscout.discovery.exchange import (
     response_with,
     unread_bytes,
 )
-from toolscout.discovery.flow import AsyncToolDiscovery, ToolDiscovery, answer_to
+from toolscout.discovery.flow import answer_to
 from toolscout.discovery.pieces import Blocking, Body, Pieces, in_turns, joined, result_of, run
 from toolscout.discovery.providers import Json
 from toolscout.discovery.providers.fields import encode
+from toolscout.discovery.tool_discovery import AsyncToolDiscovery, ToolDiscovery
 from toolscout.discovery.turn import Turn
 from toolscout.errors import InvalidArgument, check_names
 

@@ -4,7 +4,7 @@
     forward turn.request               → response
     turn.searches(response)            the searches the model asks for; empty: the turn is over
     turn.resume(response, selections)  adds the found tools and the results: forward again
-    turn.finish(response)              the response for the client, without the search tool
+    turn.finish()                      the response for the client, without the search tool
     turn.end()                         report the turn to the observers
 
 After five rounds of searches the model has every tool and no search; natively it is told instead.
@@ -37,7 +37,8 @@ class Turn(Opening):
         """Those of the last response, without searches."""
         self.was_mixed = False
         """Whether the turn ended with searches and other calls in one response."""
-        self._responses: list[Json] = []
+        self._seen: list[Json] = []
+        """The responses as the client sees them."""
         self._spent: Json = {}
         self._is_accepted = self._has_ended = self._restored = False
         """The last: every tool was to come back."""
@@ -66,9 +67,9 @@ class Turn(Opening):
             return
         self._is_accepted = True
         store = self._settings.store
-        if self.provider.previous(self.asked):  # nothing is put back into what is stored
+        if self._is_stored:  # nothing is put back into what is stored
             store.mark_expanded(self.session, self._fitting)
-        keeps = self._settings.remember_tools or self.provider.keeps_tools(self.asked)
+        keeps = self._settings.remember_tools or self._keeps_tools
         tools = self.offer.everything if keeps else ()
         store.mark_deferred(self.session, tools, self.provider.name)
 
@@ -112,9 +113,8 @@ class Turn(Opening):
             return True
         if not refuses_form(error):
             return False
-        provider = self.provider
-        if (keeps := provider.keeps_tools(self.asked)) or not self.is_native:
-            is_other = self._has_additions or (keeps and not provider.previous(self.asked))
+        if self._keeps_tools or not self.is_native:
+            is_other = self._has_additions or (self._keeps_tools and not self._is_stored)
             self._request = self.start_over() if is_other else self._request
             return is_other
         self.provider = self._emulated
@@ -132,7 +132,7 @@ class Turn(Opening):
         self.accept()
         if self.session and (stored := self.provider.stored_as(response)):
             self._settings.store.keep_response(stored, self.session, self.scope)
-        self._responses.append(response)
+        self._seen.append(self.provider.without_calls(response, self.search_name))
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
         self.calls = [call for call in calls if call.name != self.search_name]
@@ -169,9 +169,9 @@ class Turn(Opening):
         self._history.forget()
         return self.original
 
-    def finish(self, response: Json) -> Json:
-        """Return the response as the client sees it: no call of ours, and the whole usage."""
-        return self.with_usage(self.provider.without_calls(response, self.search_name))
+    def finish(self) -> Json:
+        """Return the last response as the client sees it: no call of ours, the whole usage."""
+        return self.with_usage(self._seen[-1])
 
     def end(self) -> None:
         """Report the end of the turn once, with its last response or with an error."""
@@ -180,9 +180,8 @@ class Turn(Opening):
             if self._is_accepted and self._new_first is not None:
                 self._settings.store.mark_visible(self.session, self._catalog, self._new_first)
             try:  # store what the turn has added to its conversation
-                said = [self.provider.without_calls(r, self.search_name) for r in self._responses]
                 names = self.shown.lasting(with_all=self.was_mixed)
-                self._history.keep(self.provider.history(self.request), names, said)
+                self._history.keep(self.provider.history(self.request), names, self._seen)
             except Exception:  # the response is for the client all the same
                 logger.exception("a turn could not be stored; its searches will not be put back")
             self._settings.on_end(self)

@@ -23,7 +23,7 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, gener
 
 from toolscout.client.endpoint import is_web_address, ready_address, without_secrets
 from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, provider_of
-from toolscout.discovery.preparation import ASKING
+from toolscout.discovery.flow import ASKING
 from toolscout.discovery.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.bodies import Body, Refused
