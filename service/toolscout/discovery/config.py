@@ -143,8 +143,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         check_count("defer_above", changed.defer_above or 0, 0)
         check_count("defer_above_tokens", changed.defer_above_tokens or 0, 0)
         check_count("top_k", changed.max_search_results, 1)
-        switches = {key: getattr(changed, key) for key in _SWITCHES}
-        check_switches(**switches)
+        check_switches(**{key: getattr(changed, key) for key in _SWITCHES})
         if changed.dispatch not in get_args(Dispatching):
             raise InvalidArgument.of("dispatch", "auto, on or off", changed.dispatch)
         return changed

@@ -192,7 +192,7 @@ class Opening:
     def show_first(self, names: Sequence[str]) -> None:
         """Declare a conversation's first finds, in this and in all later requests."""
         self._new_first = names
-        self.shown.keep_found(names)
+        self.shown.keep(names, is_pinned=False)
         if names:
             self._dispatch.begin()
 

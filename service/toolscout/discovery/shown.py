@@ -29,31 +29,27 @@ class Shown:
     def __init__(self, offer: Offer, limit: int | None) -> None:
         self._offer = offer
         self._room = None if limit is None else max(0, limit - len(offer.unnamed))
-        self._visible: dict[str, None] = {}
-        self._fitting_first: set[str] = set()
+        self._visible: dict[str, bool] = {}
+        """Tools that are visible from the first request on, and whether they are pinned."""
         self._known: dict[str, None] = {}
-        self._found: dict[str, None] = {}
-        self._brought: dict[str, None] = {}
-        """Of those found, the ones that answered a search."""
+        self._found: dict[str, bool] = {}
+        """Tools found in this turn, and whether they answered a search."""
         self._near: dict[str, None] = {}
         self._nearest: tuple[str, Sequence[str]] = "", ()
         """A query, and the names nearest to it."""
         # A tool that ends the part of the prompt that is cached stays where it is.
         self.keep(offer.once(MARKER, lambda: _marked(offer)))
 
-    def keep(self, names: Iterable[str]) -> None:
-        """Make tools visible from the first request on."""
-        self._visible.update(dict.fromkeys(n for n in names if n in self._offer.by_name))
-
-    def keep_found(self, names: Iterable[str]) -> None:
-        """Do the same with tools that a search has found for the first message."""
-        self._fitting_first.update(name for name in names if name not in self._visible)
-        self.keep(names)
+    def keep(self, names: Iterable[str], is_pinned: bool = True) -> None:
+        """Make tools visible from the first request on; what fits the first message is no pin."""
+        own = self._offer.by_name
+        new = [name for name in names if name in own and name not in self._visible]
+        self._visible |= dict.fromkeys(new, is_pinned)
 
     def drop(self, names: Collection[str], left: Offer) -> None:
         """Show these tools no more, because the provider refuses them; others are left."""
         self._offer = left
-        for shown in (self._visible, self._known, self._found, self._brought, self._near):
+        for shown in (self._visible, self._known, self._found, self._near):
             for name in names:
                 shown.pop(name, None)
         self._nearest = "", ()
@@ -62,7 +58,6 @@ class Shown:
         """Show found tools no more, as if nothing had found them."""
         for name in names:
             self._found.pop(name, None)
-            self._brought.pop(name, None)
 
     def know(self, names: Iterable[str]) -> None:
         """Take tools as found before the turn, instead of those taken so before."""
@@ -80,18 +75,15 @@ class Shown:
             names: those found; raw definitions that are no objects are left out.
             is_answer: whether they answer a search, so that they stay in the conversation.
         """
-        shown = []
-        new: dict[str, None] = {}
+        shown, new = [], dict[str, bool]()
         for name in names:
             if not isinstance(self._offer.by_name.get(name), dict):
                 logger.warning("skipping a found tool without a valid definition")
                 continue
             shown.append(name)
             if not (name in self._visible or name in self._known or name in self._found):
-                new[name] = None
+                new[name] = is_answer
         self._found |= new
-        if is_answer:
-            self._brought |= new
         return shown, [*new]
 
     def places(self, called: Sequence[str], seen: Collection[str]) -> tuple[int, int, int]:
@@ -101,7 +93,7 @@ class Shown:
         """
         unnamed = (tool.get("name") for tool in self._offer.unnamed if isinstance(tool, dict))
         built_in = {name for name in unnamed if isinstance(name, str)}
-        later = {*self._known, *self._found} - {*self._visible} | {*self._brought}
+        later = {*self._known, *self._found} - {*self._visible} | {*self._answers}
         found = sum(name in later for name in called)
         at_hand = {*self._visible, *built_in, *seen} - later
         visible = sum(name in at_hand for name in called)
@@ -119,12 +111,16 @@ class Shown:
         Args:
             with_all: whether those belong to it that answered no search.
         """
-        return [*self._known, *(self._found if with_all else self._brought)]
+        return [*self._known, *(self._found if with_all else self._answers)]
+
+    @property
+    def _answers(self) -> list[str]:
+        return [name for name, is_answer in self._found.items() if is_answer]
 
     @property
     def pins(self) -> Collection[str]:
         """The tools that are visible whatever a search finds."""
-        return self._visible.keys() - self._fitting_first
+        return {name for name, is_pinned in self._visible.items() if is_pinned}
 
     def limited(self, selection: Selection[Any], places: int) -> Selection[Any]:
         """Cut an answer behind its `places`-th tool that is no pin: a pin takes no place."""
