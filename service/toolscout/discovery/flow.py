@@ -181,30 +181,12 @@ class Flow:
                     await self._find(begun, begun.user_query, loop=0)
                 return request
             if isinstance(begun, Turn):
-                is_first = self.config.strategy == "hybrid-first" or not begun.can_search
-                always = self.config.ask_every_turn
-                if is_first and (begun.first is None or (always and begun.asks_again)):
-                    await self._show_fitting(begun)
+                if query := begun.first_query:
+                    begun.show_fitting(query, await self._find(begun, query, loop=0))
                 if (unsearched := begun.unsearched) is not None:
                     return unsearched
                 self._observers.deferred(begun)
         return begun
-
-    async def _show_fitting(self, turn: Turn) -> None:
-        """Show the few tools that fit what the user asks, so that no search is needed."""
-        query, is_first = turn.user_query, turn.first is None
-        if not query.strip():
-            return
-        selection = await self._find(turn, query, loop=0)
-        turn.searched.append((0, query, selection))
-        if not selection.fell_open or selection.reason is Reason.EMPTY_SELECTION:
-            names = () if selection.fell_open else selection.names
-            if is_first:
-                turn.show_first(names)
-            else:  # what the model sees already takes a place
-                turn.show_fitting(names[: self.config.max_search_results])
-        elif is_first:  # nobody will answer the model's searches either
-            turn.show_without_answer()
 
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:
         """Answer the searches of one response, side by side where that does not block."""

@@ -197,7 +197,16 @@ class Opening:
             self._dispatch.begin()
 
     @property
-    def asks_again(self) -> bool:
+    def first_query(self) -> str:
+        """What to search for before the first forward; empty if nothing is."""
+        asks = self._config.strategy == "hybrid-first" or not self.can_search
+        always = self._config.ask_every_turn
+        if not asks or not (self.first is None or (always and self._asks_again)):
+            return ""
+        return query if (query := self.user_query).strip() else ""
+
+    @property
+    def _asks_again(self) -> bool:
         """Whether a later message of the user asks for something, and an answer can be shown."""
         provider, asked = self.provider, self.asked
         if self.is_native or self._dispatch.is_active:
@@ -207,13 +216,6 @@ class Opening:
         is_later = self._has_begun and provider.ends_with_user(asked)
         is_asking = is_later and asks_for_something(provider.last_words(asked))
         return can_show and is_asking and not self._keeps_tools
-
-    def show_fitting(self, names: Sequence[str]) -> None:
-        """Show what fits the last message, behind the conversation wherever that can be."""
-        if self._dispatch.declares_finds and not self.is_native:
-            self.show_first(names)
-        else:
-            self._fitting = names
 
     @property
     def first(self) -> Sequence[str] | None:

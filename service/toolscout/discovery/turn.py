@@ -1,6 +1,8 @@
 """One turn of a conversation with deferred tools, without any input or output.
 
     turn = prepare(…)                  tools deferred behind a search tool
+    turn.first_query                   what to search for before anything is forwarded
+    turn.show_fitting(query, result)   shows what fits it
     forward turn.request               → response
     turn.searches(response)            the searches the model asks for; empty: the turn is over
     turn.resume(response, selections)  adds the found tools and the results: forward again
@@ -45,10 +47,27 @@ class Turn(Opening):
         self._given_up: Form | None = None
         """What the provider may just have refused."""
 
-    def show_without_answer(self) -> None:
-        """Show every tool, because nobody answers; of too many, those nearest to the message."""
-        self.shown.guess(self.user_query)
-        self._request = self.start_over() if self.shown.has_room_for_all else None
+    def show_fitting(self, query: str, selection: Selection[Any]) -> None:
+        """Show the few tools that fit what the user asks, so that no search is needed.
+
+        What fits a later message stands behind the conversation wherever that can be. Without an
+        answer every tool is shown; of too many, those nearest to the message.
+        """
+        self.searched.append((0, query, selection))
+        is_first = self.first is None
+        names: Sequence[str] = () if selection.fell_open else selection.names
+        if selection.fell_open and selection.reason is not Reason.EMPTY_SELECTION:
+            if is_first:  # nobody will answer the model's searches either
+                self.shown.guess(query)
+                self._request = self.start_over() if self.shown.has_room_for_all else None
+        elif is_first:
+            self.show_first(names)
+        else:  # what the model sees already takes a place
+            names = names[: self._config.max_search_results]
+            if self._dispatch.declares_finds and not self.is_native:
+                self.show_first(names)
+            else:
+                self._fitting = names
 
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""

@@ -210,7 +210,7 @@ def calling_through(name: str) -> Change:
     return lambda called, arguments: (name, {"name": called, "arguments": arguments})
 
 
-def called_through(name: str, judged: Change = lambda *call: call) -> Change:
+def called_through(name: str, judged: Change) -> Change:
     """Do the reverse; a call of that tool without the name of another stays as it is.
 
     What the call stands for is changed again, as it is `judged`.

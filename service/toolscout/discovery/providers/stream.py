@@ -11,7 +11,6 @@ from toolscout.common.lru import Lru
 from toolscout.discovery.providers.calls import (
     Change,
     call_in,
-    called_through,
     is_other,
     with_calls,
 )
@@ -115,7 +114,7 @@ class Stream:
     ) -> None:
         self._search_name = search_name
         self._dispatch_name = dispatch_name
-        self._change = change or called_through(dispatch_name)
+        self._change = change
         self._count = 0
         """Blocks, items or calls that went to the client."""
         self._spent: Json | None = None
@@ -240,7 +239,7 @@ class Stream:
 
     def _dispatched(self, calls: Any) -> Any:
         """Return calls through the dispatch tool as those of the tools that they name."""
-        return with_calls(calls, self._change) if self._dispatch_name else calls
+        return calls if self._change is None else with_calls(calls, self._change)
 
 
 class PartStream(Stream):
