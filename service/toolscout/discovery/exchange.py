@@ -1,7 +1,8 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -148,8 +149,8 @@ class Exchange(msgspec.Struct):
     body: Json
     scope_headers: tuple[str, ...] = ()
     """Further headers that tell callers apart, in lower case."""
-    is_large: bool = False
-    """Whether an event loop may not be held while it is prepared."""
+    in_thread: bool = False
+    """Whether it is prepared beside the event loop."""
     forwards: int = 0
     """How often it was forwarded."""
     last: httpx2.Response | None = None
@@ -206,45 +207,43 @@ def provider_of(request: httpx2.Request) -> ProviderName | None:
     return next((name for end, name in PATHS if url.path.endswith(end)), None)
 
 
-def fields_of(content: bytes) -> dict[str, Any]:
-    """Split a body into its fields, still in JSON but for tools that came before.
+class WrittenBody:
+    """A body of a request, split into its fields, which is fast whatever it holds.
 
-    It is fast whatever a body holds; empty if it is no object, or cannot be split.
+    They are still JSON, but for tools that came before. There are none if it is no object, or
+    cannot be split.
     """
-    try:
-        fields: dict[str, Any] = {key: bytes(raw) for key, raw in _FIELDS.decode(content).items()}
-    except UNREADABLE:
-        return {}
-    if (known := find(fields.get(_TOOLS, b""))) is not None:
-        fields[_TOOLS] = known
-    return fields
 
+    def __init__(self, content: bytes) -> None:
+        self._content, self._fields = content, dict[str, Any]()
+        with suppress(*UNREADABLE):
+            self._fields = {key: bytes(raw) for key, raw in _FIELDS.decode(content).items()}
+        if (known := find(self._fields.get(_TOOLS, b""))) is not None:
+            self._fields[_TOOLS] = known
+        self._written = {k: text for k, text in self._fields.items() if isinstance(text, bytes)}
 
-def unread_bytes(content: bytes, fields: dict[str, Any]) -> int:
-    """Return how many bytes of a body are still to be decoded."""
-    written = [text for text in fields.values() if isinstance(text, bytes)]
-    return sum(map(len, written)) if fields else len(content)
+    @property
+    def is_large(self) -> bool:
+        """Whether an event loop may not be held while it is decoded and prepared."""
+        return sum(map(len, self._unread)) > LARGE_BYTES
 
+    @property
+    def _unread(self) -> Collection[bytes]:
+        return self._written.values() if self._fields else (self._content,)
 
-def body_of(content: bytes, fields: dict[str, Any]) -> Json | None:
-    """Decode a body; None if it is no JSON object, or holds too much to be searched.
-
-    Args:
-        content: the body.
-        fields: what it was split into.
-    """
-    written = {key: text for key, text in fields.items() if isinstance(text, bytes)}
-    if sum(map(count_values, written.values() if fields else [content])) > MAX_SEARCHED_VALUES:
-        return None
-    if not fields:  # perhaps it has lone surrogates
-        return object_of(content)
-    try:
-        decoded = {key: decode(text) for key, text in written.items()}
-    except UNREADABLE:
-        return None
-    if isinstance(tools := decoded.get(_TOOLS), list):
-        decoded[_TOOLS] = keep(written[_TOOLS], tools)
-    return {**fields, **decoded}
+    def decoded(self) -> Json | None:
+        """Return it as a dict; None if it is no JSON object, or holds too much to be searched."""
+        if sum(map(count_values, self._unread)) > MAX_SEARCHED_VALUES:
+            return None
+        if not self._fields:  # perhaps it has lone surrogates
+            return object_of(self._content)
+        try:
+            read = {key: decode(text) for key, text in self._written.items()}
+        except UNREADABLE:
+            return None
+        if isinstance(tools := read.get(_TOOLS), list):
+            read[_TOOLS] = keep(self._written[_TOOLS], tools)
+        return {**self._fields, **read}
 
 
 def json_of(response: httpx2.Response) -> Json:

@@ -10,7 +10,6 @@ one that cannot be read.
 import asyncio
 import re
 from collections.abc import AsyncIterator, Collection
-from functools import partial
 from typing import Any
 
 import httpx2
@@ -18,22 +17,19 @@ import httpx2
 from toolscout.client.log import logger
 from toolscout.discovery.config import DiscoveryConfig
 from toolscout.discovery.exchange import (
-    LARGE_BYTES,
     MAX_SEARCHED_BYTES,
     Exchange,
     ProviderError,
     UnreadError,
     UnsentError,
-    body_of,
+    WrittenBody,
     can_decode,
     decoded,
-    fields_of,
     gateway_error,
     is_json,
     json_of,
     provider_of,
     response_with,
-    unread_bytes,
 )
 from toolscout.discovery.flow import answer_to
 from toolscout.discovery.pieces import Blocking, Body, Pieces, in_turns, joined, result_of, run
@@ -88,13 +84,12 @@ class _Exchanges:
         content = await request.aread() if waits else request.read()
         if len(content) > MAX_SEARCHED_BYTES:
             return None
-        fields = fields_of(content)
-        is_large = unread_bytes(content, fields) > LARGE_BYTES
-        read = partial(body_of, content, fields)
-        body = await asyncio.to_thread(read) if waits and is_large else read()
+        written = WrittenBody(content)
+        in_thread = waits and written.is_large
+        body = await asyncio.to_thread(written.decoded) if in_thread else written.decoded()
         if body is None:
             return None
-        return Exchange(request, provider, body, self._scope_headers, is_large)
+        return Exchange(request, provider, body, self._scope_headers, in_thread)
 
     def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
         """Yield the body of a response as it comes, decoded unless it is to be raw; close it."""
@@ -149,8 +144,8 @@ class _Exchanges:
     async def _answer(self, exchange: Exchange) -> httpx2.Response:
         """Return the response for the SDK."""
         about = exchange.body, exchange.provider, None, exchange.scope, exchange.streams
-        in_thread = exchange.is_large
-        begun = await self.discovery.prepare(*about, in_thread=in_thread, address=exchange.address)
+        address = exchange.address
+        begun = await self.discovery.prepare(*about, in_thread=exchange.in_thread, address=address)
         if not isinstance(begun, Turn):
             is_same = begun is exchange.body
             return await self._send(exchange.request if is_same else exchange.forward(begun))
