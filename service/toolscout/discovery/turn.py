@@ -20,7 +20,7 @@ from toolscout.client.selection import Reason, Selection
 from toolscout.discovery.dispatch import refusal_of
 from toolscout.discovery.opening import Opening
 from toolscout.discovery.providers import Call, Json
-from toolscout.discovery.providers.fields import summed
+from toolscout.discovery.providers.fields import add
 from toolscout.discovery.providers.native import Native
 from toolscout.discovery.providers.provider import SearchResult
 from toolscout.discovery.refusals import Form, may_refuse_call, refused_form, refuses_form
@@ -41,7 +41,8 @@ class Turn(Opening):
         """Whether the turn ended with searches and other calls in one response."""
         self._seen: list[Json] = []
         """The responses as the client sees them."""
-        self._spent: Json = {}
+        self._spent: Any = None
+        """The usage of all forwards after which another followed."""
         self._is_accepted = self._has_ended = self._restored = False
         """The last: every tool was to come back."""
         self._given_up: Form | None = None
@@ -174,7 +175,7 @@ class Turn(Opening):
                 # Only the client continues this turn, and its next request needs every tool.
                 self._settings.store.mark_expanded(self.session, self.offer.names)
             return None
-        self._spent = summed(self._spent, response, self.provider.usage_keys)
+        self._spent = add(self._spent, response.get(self.provider.usage_key))
         continued = self.provider.continued(self.request, response, results)
         if isinstance(self.provider, Native) and self.rounds >= self._settings.max_rounds:
             is_final = self.rounds > self._settings.max_rounds
@@ -207,8 +208,10 @@ class Turn(Opening):
 
     def with_usage(self, response: Json) -> Json:
         """Add the usage of the forwards before it to a response's own."""
-        spent = summed(self._spent, response, self.provider.usage_keys) if self._spent else {}
-        return {**response, **spent} if spent else response
+        if self._spent is None:
+            return response
+        key = self.provider.usage_key
+        return {**response, key: add(self._spent, response.get(key))}
 
     def _answered(self, call: Call, selection: Selection[Any]) -> SearchResult:
         """Show the tools of a selection, and say so to the model."""

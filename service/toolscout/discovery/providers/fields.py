@@ -127,12 +127,6 @@ def add(total: Any, usage: Any) -> Any:
     return usage
 
 
-def summed(spent: Json, response: Json, keys: Iterable[str]) -> Json:
-    """Return the usage under some keys of a response, with what was spent before it."""
-    added = {key: add(spent.get(key), response.get(key)) for key in keys}
-    return {key: value for key, value in added.items() if value is not None}
-
-
 def _label(entry: Any) -> Any:
     if not isinstance(entry, Mapping):
         return entry

@@ -84,7 +84,7 @@ class Gemini(Provider):
     """One tool holds many function declarations; each declaration counts as a tool here."""
 
     name: ProviderName = "gemini"
-    usage_keys: tuple[str, ...] = (_USAGE,)
+    usage_key = _USAGE
     stream: type[Stream] | None = GeminiStream
     history_key = "contents"
     parts_key = "parts"

@@ -71,7 +71,7 @@ class Provider:
     """One provider's shapes; what is defined here holds for most of them."""
 
     name: ProviderName
-    usage_keys: tuple[str, ...] = ("usage",)
+    usage_key = "usage"
     """Where a response has its usage."""
     stream: type[Stream] | None = None
     """Reads a stream; None: streams are passed on unread."""
