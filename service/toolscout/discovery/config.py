@@ -38,9 +38,6 @@ from toolscout.errors import (
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 
 STRATEGIES = ("passthrough", "relevance", "tool-search", "api", "hybrid-first")
-STRATEGY_ALIASES = {"compresr": "api"}
-"""Names of strategies in later releases of the proxy, after their vendor."""
-
 SEARCH_TOOL_NAME = "gateway_search_tools"
 _KEYS_OF_THE_PROXY = (
     *("compresr", "fallback_strategy", "token_threshold", "schema_compression"),
@@ -166,14 +163,14 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         of_api = changes.pop("api", {})
         section = {**_tool_discovery(document), **changes}
         given = {"restore_on_no_match": True, **_values(section, cls, _KEYS_OF_THE_PROXY)}
-        # Later releases of the proxy name the block after the vendor.
+        # Later releases of the proxy name the block and the strategy after the vendor.
         name = "compresr" if "compresr" in section and "api" not in section else "api"
         block = {**_section(section.get(name), name), **of_api}
         given["api"] = _values(block, ApiConfig, _API_KEYS_OF_THE_PROXY, f"{name}.")
         if (spent := _seconds(given["api"].pop("timeout", 0), f"{name}.timeout")) != 0:
             given["api"]["timeout"] = spent
-        if isinstance(strategy := given.get("strategy"), str):
-            given["strategy"] = STRATEGY_ALIASES.get(strategy, strategy)
+        if given.get("strategy") == "compresr":
+            given["strategy"] = "api"
         for key in ("rollout", "dispatch"):
             if isinstance(given.get(key), bool):  # YAML reads `on` and `off` as these
                 given[key] = "on" if given[key] else "off"

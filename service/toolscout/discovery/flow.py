@@ -137,6 +137,8 @@ class Flow:
             "rollout": parsed if self._only_asks else Rollout("on" if asks else "off"),
         }
         self.selector = self._selector(**options | selector_options)
+        self.waits = isinstance(self.selector, AsyncSelector)
+        """Whether there is an event loop, which nothing may hold up."""
         # A query that no event may hold is not reported either.
         learn = learn and selector_options.get("log_query") != "off"
         self.reporter = reporter_of(self.selector) if learn and asks else None
@@ -153,8 +155,6 @@ class Flow:
     selector: AsyncSelector | Selector
     _selector: type[AsyncSelector] | type[Selector]
     """The selector of one kind of flow."""
-    waits = False
-    """Whether there is an event loop, which nothing may hold up."""
 
     async def prepare(  # noqa: PLR0913  # what is known of a request
         self,
@@ -240,7 +240,7 @@ class Flow:
                 given = await forward(turn.start_over())
                 return in_type_of(given, turn.with_usage(body_of(given)))
             response = body_of(given)
-        return in_type_of(given, turn.finish())
+        return in_type_of(given, turn.finish(response))
 
     async def _next_request(self, turn: Turn, stream: Stream) -> Json | None:
         """Search what a stream asks for; None if nothing is to be forwarded after it."""

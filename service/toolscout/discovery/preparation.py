@@ -73,9 +73,8 @@ class Preparation:
             return request
         previous = provider.previous(request)
         if session is None:
-            session = self._store.session_of(previous, scope) or session_of(
-                request, provider, scope
-            )
+            of_response = self._store.session_of(previous, scope)
+            session = of_response or session_of(request, provider, scope)
         if not tools and strategy != "relevance" and request.keys().isdisjoint(TOOL_KEYS):
             tools = self._store.deferred_tools(session, provider.name)
         # A result that goes back into a conversation that only the provider has names no session,

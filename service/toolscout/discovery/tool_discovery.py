@@ -25,7 +25,6 @@ class AsyncToolDiscovery(Flow):
 
     selector: AsyncSelector
     _selector = AsyncSelector
-    waits = True
 
     async def complete(
         self,

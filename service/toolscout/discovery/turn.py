@@ -6,7 +6,7 @@
     forward turn.request               → response
     turn.searches(response)            the searches the model asks for; empty: the turn is over
     turn.resume(response, selections)  adds the found tools and the results: forward again
-    turn.finish()                      the response for the client, without the search tool
+    turn.finish(response)              the response for the client, without the search tool
     turn.end()                         report the turn to the observers
 
 After five rounds of searches the model has every tool and no search; natively it is told instead.
@@ -39,8 +39,7 @@ class Turn(Opening):
         """Those of the last response, without searches."""
         self.was_mixed = False
         """Whether the turn ended with searches and other calls in one response."""
-        self._seen: list[Json] = []
-        """The responses as the client sees them."""
+        self._responses: list[Json] = []
         self._spent: Any = None
         """The usage of all forwards after which another followed."""
         self._is_accepted = self._has_ended = self._restored = False
@@ -152,7 +151,7 @@ class Turn(Opening):
         self.accept()
         if self.session and (stored := self.provider.stored_as(response)):
             self._settings.store.keep_response(stored, self.session, self.scope)
-        self._seen.append(self.provider.without_calls(response, self.search_name))
+        self._responses.append(response)
         calls = self.provider.calls(response)
         found = [call for call in calls if call.name == self.search_name]
         self.calls = [call for call in calls if call.name != self.search_name]
@@ -189,9 +188,9 @@ class Turn(Opening):
         self._history.forget()
         return self.original
 
-    def finish(self) -> Json:
-        """Return the last response as the client sees it: no call of ours, the whole usage."""
-        return self.with_usage(self._seen[-1])
+    def finish(self, response: Json) -> Json:
+        """Return the response as the client sees it: no call of ours, and the whole usage."""
+        return self.with_usage(self.provider.without_calls(response, self.search_name))
 
     def end(self) -> None:
         """Report the end of the turn once, with its last response or with an error."""
@@ -200,8 +199,9 @@ class Turn(Opening):
             if self._is_accepted and self._new_first is not None:
                 self._settings.store.mark_visible(self.session, self._catalog, self._new_first)
             try:  # store what the turn has added to its conversation
+                seen = [self.provider.without_calls(r, self.search_name) for r in self._responses]
                 names = self.shown.lasting(with_all=self.was_mixed)
-                self._history.keep(self.provider.history(self.request), names, self._seen)
+                self._history.keep(self.provider.history(self.request), names, seen)
             except Exception:  # the response is for the client all the same
                 logger.exception("a turn could not be stored; its searches will not be put back")
             self._settings.on_end(self)

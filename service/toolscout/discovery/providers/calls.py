@@ -44,9 +44,6 @@ _ROLES = ("assistant", "model")
 _TEXTS = ("text", "output_text")
 
 
-NATIVE = "tool_search"
-"""Name of the search tool that stands for OpenAI's own (`{"type": "tool_search"}`)."""
-
 UNNAMED = "part-"
 """How the id of a call begins to which the model gives none."""
 
@@ -101,8 +98,6 @@ def call_in(part: Json) -> Call | None:
 
     None if it is something else.
     """
-    if part.get("type") == "tool_search_call" and part.get("execution") == "client":
-        return Call(str(part.get("call_id") or ""), NATIVE, part.get("arguments"))
     found = _place_of(part)
     if found is None:
         given = part.get("call_id") or part.get("id") or ""

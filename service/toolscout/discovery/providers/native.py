@@ -22,10 +22,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from toolscout.client.offer import Offer
 from toolscout.discovery.providers.anthropic import Anthropic
-from toolscout.discovery.providers.calls import NATIVE, Call
+from toolscout.discovery.providers.calls import Call
 from toolscout.discovery.providers.fields import Json, changed_at, mapping, mappings
 from toolscout.discovery.providers.provider import Provider, Results, SearchResult, Tools
-from toolscout.discovery.providers.responses import OpenAIResponses, grouped
+from toolscout.discovery.providers.responses import NATIVE, OpenAIResponses, grouped, is_search
 from toolscout.tools.shapes import name_of
 
 _VERSIONS = {
@@ -140,6 +140,15 @@ class NativeResponses(Native, OpenAIResponses):
         """Return the search tool, which has no name."""
         execution = {"type": NATIVE, "execution": "client"}
         return {**execution, "description": description, "parameters": schema}
+
+    def calls(self, response: Json) -> list[Call]:
+        """Return the calls of functions, and the searches that are the caller's to answer."""
+        searches = [
+            Call(str(item.get("call_id") or ""), NATIVE, item.get("arguments"))
+            for item in mappings(response.get("output"))
+            if is_search(item, NATIVE)
+        ]
+        return [*super().calls(response), *searches]
 
     def with_words(self, request: Json, text: str) -> Json:
         """Return the request with an item of the developer at its end."""

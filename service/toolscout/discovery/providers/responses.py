@@ -9,13 +9,16 @@ searched, and goes back into its namespace before the request is sent.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolscout.discovery.providers.calls import NATIVE, Call, without_dispatch
+from toolscout.discovery.providers.calls import Call, without_dispatch
 from toolscout.discovery.providers.chat import MAX_TOOLS
 from toolscout.discovery.providers.fields import Json, encode, mapping, mappings
 from toolscout.discovery.providers.provider import Provider, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import LAST_IDS, Event, PartStream, Stream
 
 _SPACE = "namespace_description"
+
+NATIVE = "tool_search"
+"""Name of the search tool that stands for the API's own (`{"type": "tool_search"}`)."""
 
 _OPENING = ("response.created", "response.queued", "response.in_progress")
 _FINAL = ("response.completed", "response.incomplete", "response.failed")
@@ -87,6 +90,9 @@ class ResponsesStream(PartStream):
 
     def _is_thinking(self, part: Json) -> bool:
         return part.get("type") == "reasoning"
+
+    def _name(self, part: Json) -> str | None:
+        return NATIVE if is_search(part, NATIVE) else super()._name(part)
 
     def _named(self, key: Key, events: list[Event]) -> list[Event]:
         data = events[-1].data or {}
