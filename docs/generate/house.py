@@ -112,7 +112,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_980,
+        4_968,
     ),
     "gateways": Product(
         "hosts and servers",
