@@ -193,7 +193,7 @@ def test_events_of_aws_are_read():
 
 def test_what_is_written_is_what_came():
     (event,) = FrameSplitter().feed(frame("messageStart", {"role": "assistant"}))
-    assert event.kind == "messageStart"
+    assert event.kind == "message_start"
     assert unframed(write_frame(event.headers, {"role": "x"}))[0][1] == {"role": "x"}
 
 

@@ -145,9 +145,8 @@ class Flow:
         """Reports to the service; None if nothing is to be reported."""
         self.store = SessionStore() if store is None else store
         self._observers = TurnObservers(config.strategy, observers, self.reporter)
-        settings = TurnSettings(
-            config, self.store, max_rounds, native, remember_tools, self._observers.finished
-        )
+        on_end = partial(self._observers.tell_of, "finished")
+        settings = TurnSettings(config, self.store, max_rounds, native, remember_tools, on_end)
         everyone = Rollout("on") if self._only_asks else parsed
         self._preparation = Preparation(settings, everyone, self._observers)
         self._places = Places(SEARCHED_AT_ONCE)
@@ -185,7 +184,7 @@ class Flow:
                     begun.show_fitting(query, await self._find(begun, query, loop=0))
                 if (unsearched := begun.unsearched) is not None:
                     return unsearched
-                self._observers.deferred(begun)
+                self._observers.tell_of("deferred", begun)
         return begun
 
     async def _search(self, turn: Turn, calls: list[Call]) -> list[Found]:

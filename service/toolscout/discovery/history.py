@@ -83,9 +83,8 @@ class History:
         if not self._key:
             return
         answers = [message for response in responses for message in messages_of(response)]
-        marks = {mark for message in answers if (mark := mark_of(message))}
         # The client of a stream gets the texts of all responses as one.
-        marks.add("".join(map(words_of, answers)))
+        marks = {*map(mark_of, answers), "".join(map(words_of, answers))}
         new = [name for name in names if name not in self.names]
         added = Added(list(messages[self._own :]), new)
         for mark in marks - {""}:

@@ -34,13 +34,9 @@ class TurnObservers:
         if self._is_observed:
             _safely(self._notify, "filtered", (provider, session), offer, shown)
 
-    def deferred(self, turn: Turn) -> None:
-        """Tell of a turn before its first forward."""
-        _safely(self._tell_of, "deferred", turn)
-
-    def finished(self, turn: Turn) -> None:
-        """Tell of a turn that is over."""
-        _safely(self._tell_of, "finished", turn)
+    def tell_of(self, stage: events.Stage, turn: Turn) -> None:
+        """Tell of a turn before its first forward, or once it is over."""
+        _safely(self._tell_of, stage, turn)
 
     def _tell_of(self, stage: events.Stage, turn: Turn) -> None:
         called, is_over = [call.name for call in turn.calls], stage == "finished"

@@ -10,6 +10,9 @@ from toolscout.discovery.providers.fields import Json, add, arguments_of, mappin
 from toolscout.discovery.providers.provider import Provider, ProviderName, Results, SearchResult
 from toolscout.discovery.providers.stream import LAST_IDS, Event, PartStream, Stream, write
 
+_OF_BLOCKS = ("content_block_start", "content_block_delta", "content_block_stop")
+"""Kinds of the events of one block."""
+
 
 class Blocks(Provider):
     """Base of providers whose turns are lists of blocks."""
@@ -32,18 +35,11 @@ class Blocks(Provider):
 
 
 class BlockStream(PartStream):
-    """Removes blocks of searches and renumbers the others.
+    """Removes blocks of searches and renumbers the others; the kinds of events are Anthropic's.
 
     The signature of a thought before a search would not fit into the client's turn.
     """
 
-    message_start: str
-    """What the provider calls the events, as the next five."""
-    block_start: str
-    block_delta: str
-    block_stop: str
-    message_ends: tuple[str, str]
-    error: str
     index_key: str
     """Where an event has the position of its block."""
     block_key: str
@@ -73,21 +69,21 @@ class BlockStream(PartStream):
 
     def _handle(self, event: Event) -> bytes:
         data = event.data or {}
-        if event.kind in (self.block_start, self.block_delta, self.block_stop):
+        if event.kind in _OF_BLOCKS:
             index = data.get(self.index_key)
             block = self._parts.setdefault(index, {})
             block |= mapping(data.get(self.block_key))
             self._add(block, mapping(data.get("delta")), index)
-            return self._pass(index, event, is_end=event.kind == self.block_stop)
-        if event.kind == self.message_start:
+            return self._pass(index, event, is_end=event.kind == "content_block_stop")
+        if event.kind == "message_start":
             self._count_usage(mapping(data.get("message")))
             started, self._started = self._started, True
             return b"" if started else event.raw
-        if event.kind in self.message_ends:
+        if event.kind in ("message_delta", "message_stop"):
             self._count_usage(data)
             self._held.append(event)
             return b""
-        if event.kind == self.error:
+        if event.kind == "error":
             # After an error no block ends properly, not even a search that has begun.
             self._waiting, self._held, self._calls = [], [], 0
             self._parts, self._inputs, self._places = {}, {}, {}
@@ -97,7 +93,7 @@ class BlockStream(PartStream):
         """Renumber an event of a block for the client."""
         data, key = event.data or {}, self.index_key
         index = data.get(key)
-        if event.kind == self.block_start and self._name(self._parts[index]):
+        if event.kind == "content_block_start" and self._name(self._parts[index]):
             self._calls += 1
         return self._with_data(event, {**data, key: self._place(index)})
 
@@ -140,12 +136,6 @@ class AnthropicStream(BlockStream):
         dispatch_name: name of the tool through which others are called; empty without one.
     """
 
-    message_start = "message_start"
-    block_start = "content_block_start"
-    block_delta = "content_block_delta"
-    block_stop = "content_block_stop"
-    message_ends = ("message_delta", "message_stop")
-    error = "error"
     index_key = "index"
     block_key = "content_block"
     reason_key = "stop_reason"
@@ -175,13 +165,13 @@ class AnthropicStream(BlockStream):
     def _show(self, event: Event) -> bytes:
         shown = super()._show(event)
         index = (event.data or {}).get(self.index_key)
-        if shown is event.raw and event.kind == self.block_delta and isinstance(index, int):
+        if shown is event.raw and event.kind == "content_block_delta" and isinstance(index, int):
             self._same_index = re.compile(rb'"index":\s*%d\b' % index)
         return shown
 
     def _handle(self, event: Event) -> bytes:
         self._same_index = None
-        if event.kind == self.message_start:
+        if event.kind == "message_start":
             self._id = str(mapping((event.data or {}).get("message")).get("id") or "")
             self._first_id = self._first_id or self._id
             if self._id != self._first_id:
@@ -214,7 +204,7 @@ class AnthropicStream(BlockStream):
     def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
         kind, data = opened[0].kind, opened[0].data or {}
         piece = {"type": "input_json_delta", "partial_json": call["input"]}
-        delta = {"type": self.block_delta, "index": data.get("index"), "delta": piece}
+        delta = {"type": "content_block_delta", "index": data.get("index"), "delta": piece}
         block = {**call, "input": {}}
         return [Event(b"", {**data, "content_block": block}, kind), Event(b"", delta)]
 

@@ -32,6 +32,16 @@ _EXCEPTIONS = {429: "throttlingException", 503: "serviceUnavailableException"}
 _EXCEPTIONS |= {400: "validationException", 424: "modelStreamErrorException"}
 _MESSAGE = {":message-type": "exception"}
 
+_KINDS = {
+    "messageStart": "message_start",
+    "contentBlockStart": "content_block_start",
+    "contentBlockDelta": "content_block_delta",
+    "contentBlockStop": "content_block_stop",
+    "messageStop": "message_delta",
+    "metadata": "message_stop",
+}
+"""Kinds of events, as those of Anthropic that mean the same."""
+
 _TEXT = 7
 _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of the values of each type; those of types 6 and 7 have their length in 2 bytes."""
@@ -70,9 +80,10 @@ class FrameSplitter(Splitter):
             whole, end = raw[: -_CRC.size], _HEAD_BYTES + size
             if total == len(raw) and check == crc32(whole) and end <= len(whole):
                 headers = whole[_HEAD_BYTES:end]
-                kind, data = _texts(headers).get(":event-type", ""), decode(whole[end:])
-                return Event(raw, data if isinstance(data, dict) else None, kind, headers)
-        return Event(raw, headers=headers)
+                kind, data = _texts(headers).get(":event-type", "error"), decode(whole[end:])
+                data = data if isinstance(data, dict) else None
+                return Event(raw, data, _KINDS.get(kind, kind), headers)
+        return Event(raw, kind="error", headers=headers)
 
 
 def write_frame(headers: bytes, data: dict[str, Any]) -> bytes:
@@ -111,12 +122,6 @@ class BedrockStream(BlockStream):
     """The stream of `ConverseStream`."""
 
     splitter = FrameSplitter
-    message_start = "messageStart"
-    block_start = "contentBlockStart"
-    block_delta = "contentBlockDelta"
-    block_stop = "contentBlockStop"
-    message_ends = ("messageStop", "metadata")
-    error = ""
     index_key = "contentBlockIndex"
     block_key = "start"
     reason_key = "stopReason"

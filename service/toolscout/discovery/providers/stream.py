@@ -37,7 +37,8 @@ class Event(msgspec.Struct, frozen=True):
     raw: bytes
     data: dict[str, Any] | None = None
     kind: str = ""
-    """`type` or, of Bedrock, `:event-type`; empty for an exception and for bytes that are none."""
+    """`type`, or what Anthropic calls an event of Bedrock: `error` for exceptions and for bytes
+    that are none."""
     headers: bytes = b""
     """Of Bedrock."""
 
