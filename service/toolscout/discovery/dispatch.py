@@ -16,13 +16,8 @@ from typing import Any
 from toolscout.client.offer import Offer
 from toolscout.discovery.config import Dispatching
 from toolscout.discovery.providers import Call, Json, Provider
-from toolscout.discovery.providers.calls import (
-    called_through,
-    calling_through,
-    with_calls,
-    without_dispatch,
-)
-from toolscout.discovery.providers.fields import encode, mapping, object_of, text_at
+from toolscout.discovery.providers.calls import calling_through, with_calls, without_dispatch
+from toolscout.discovery.providers.fields import arguments_of, encode, mapping, object_of, text_at
 from toolscout.discovery.providers.provider import SearchResult, Tools
 from toolscout.discovery.shown import free_name
 from toolscout.metatools.finds import without_titles
@@ -75,11 +70,10 @@ class Dispatch:
         Where it is empty no call is judged.
         """
         self._wrong: dict[tuple[str, bytes], str] = {}
-        self._change = called_through(name, self._judged)
         self.is_active = mode == "on"
         """Whether the constant tool is there; without it found tools are declared."""
         opens = provider.stream
-        self.stream = opens and partial(opens, dispatch_name=name, change=self._change)
+        self.stream = opens and partial(opens, dispatch_name=name, change=self._meant)
 
     @property
     def declares_finds(self) -> bool:
@@ -135,7 +129,18 @@ class Dispatch:
     def _named(self, response: Json) -> Json:
         """Return the response with calls that name their tools."""
         is_called = any(call.name == self._name for call in self._provider.calls(response))
-        return without_dispatch(response, self._name, self._change if is_called else None)
+        return without_dispatch(response, self._name, self._meant if is_called else None)
+
+    def _meant(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """Return what a call of the constant tool stands for, if it names a tool, and is right."""
+        if name != self._name:
+            return name, arguments
+        called = text_at(arguments, "name")
+        if not called:
+            return self._judged(name, arguments)
+        # Some models write the arguments beside the name.
+        beside = {k: v for k, v in arguments.items() if k not in ("name", "arguments")}
+        return self._judged(called, {**beside, **arguments_of(arguments.get("arguments"))})
 
     def _judged(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return a call that can be made, and of any other a search that has the reason."""

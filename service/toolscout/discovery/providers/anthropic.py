@@ -186,9 +186,6 @@ class AnthropicStream(BlockStream):
             data["usage"] = add(self._spent, self._usage)
         return self._with_data(event, data)
 
-    def _is_thinking(self, part: Json) -> bool:
-        return part.get("type") in ("thinking", "redacted_thinking")
-
     def _add(self, block: Json, delta: Json, index: Any) -> None:
         for key in ("text", "thinking", "signature"):
             if isinstance(piece := delta.get(key), str):

@@ -147,9 +147,6 @@ class BedrockStream(BlockStream):
     def _write(self, event: Event, data: Json) -> bytes:
         return write_frame(event.headers, data)
 
-    def _is_thinking(self, part: Json) -> bool:
-        return "reasoningContent" in part
-
     def _add(self, block: Json, delta: Json, index: Any) -> None:
         _append(block, "text", delta)
         if "toolUse" in block:

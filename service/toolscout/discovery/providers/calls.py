@@ -205,32 +205,13 @@ def calling_through(name: str) -> Change:
     return lambda called, arguments: (name, {"name": called, "arguments": arguments})
 
 
-def called_through(name: str, judged: Change) -> Change:
-    """Do the reverse; a call of that tool without the name of another stays as it is.
-
-    What the call stands for is changed again, as it is `judged`.
-    """
-
-    def change(called: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        wanted = arguments.get("name")
-        if called != name:
-            return called, arguments
-        if not isinstance(wanted, str) or not wanted:
-            return judged(called, arguments)
-        # Some models write the arguments beside the name.
-        beside = {k: v for k, v in arguments.items() if k not in ("name", "arguments")}
-        return judged(wanted, {**beside, **arguments_of(arguments.get("arguments"))})
-
-    return change
-
-
 def without_dispatch(response: Json, name: str, change: Change | None) -> Json:
     """Return a response whose calls name their tools, without the tool through which they went.
 
     Args:
         response: as the model wrote it.
         name: of that tool.
-        change: as by `called_through`; None where the response has no call of it.
+        change: of its calls; None where the response has no call of it.
     """
     seen: Json = response if change is None else with_calls(response, change)
     tools = mappings(response.get("tools"))

@@ -88,9 +88,6 @@ class ResponsesStream(PartStream):
             return b""
         return b"" if event.kind in _OPENING else self._show(event)
 
-    def _is_thinking(self, part: Json) -> bool:
-        return part.get("type") == "reasoning"
-
     def _name(self, part: Json) -> str | None:
         return NATIVE if is_search(part, NATIVE) else super()._name(part)
 

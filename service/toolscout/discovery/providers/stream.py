@@ -27,6 +27,9 @@ MOST_TEXTS = 256
 DONE = "[DONE]"
 """The last event of OpenAI's chat completions, which is no JSON."""
 
+_THINKING = ("thinking", "redacted_thinking", "reasoning")
+"""Values of `type` of parts that belong to what follows them; Bedrock's have none."""
+
 LAST_IDS: Lru[str, str] = Lru(10_000)
 """Ids of the responses behind those that a stream showed, by the id that the client got."""
 
@@ -265,7 +268,8 @@ class PartStream(Stream):
         name = self._name(part)
         if name == self._search_name:
             return b""
-        if not self._is_open(name) and not self._is_thinking(part):
+        is_thought = part.get("type") in _THINKING or "reasoningContent" in part
+        if not self._is_open(name) and not is_thought:
             return self._release() + self._show(event)
         self._waiting.append((key, event))
         if not is_end or not name:
@@ -300,10 +304,6 @@ class PartStream(Stream):
         """Return the name of the function that a part calls, empty while it is unknown."""
         call = call_in(part)
         return None if call is None or is_other(part) else call.name
-
-    @abstractmethod
-    def _is_thinking(self, part: Json) -> bool:
-        """Return whether a part belongs to what follows it."""
 
     @abstractmethod
     def _named(self, key: Any, events: list[Event]) -> list[Event]:
