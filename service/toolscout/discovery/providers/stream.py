@@ -8,12 +8,7 @@ import msgspec
 
 from toolscout.client.log import logger
 from toolscout.common.lru import Lru
-from toolscout.discovery.providers.calls import (
-    Change,
-    call_in,
-    is_other,
-    with_calls,
-)
+from toolscout.discovery.providers.calls import Change, call_in, is_other, with_calls
 from toolscout.discovery.providers.fields import UNREADABLE, Json, add, encode, mapping, object_of
 
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
