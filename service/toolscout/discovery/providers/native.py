@@ -18,7 +18,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from toolscout.client.offer import Offer
 from toolscout.discovery.providers.anthropic import Anthropic
@@ -85,9 +85,6 @@ MAX_DECLARED = 10_000
 class Native(Provider):
     """Base of both: which models load tools, and how tools are declared to them."""
 
-    no_calls: ClassVar[Any]
-    """The `tool_choice` that forbids calls."""
-
     @abstractmethod
     def can_defer(self, tool: Json) -> bool:
         """Return whether a tool can be deferred; built-ins cannot."""
@@ -110,13 +107,11 @@ class Native(Provider):
         return loads_tools(self.name, str(request.get("model")))
 
     @abstractmethod
-    def with_words(self, request: Json, text: str) -> Json:
-        """Return a request that ends with results, with words to the model after them."""
-
     def told(self, request: Json, text: str, is_final: bool) -> Json:
-        """Return the same; if it `is_final`, the model may call nothing any more."""
-        words = self.with_words(request, text)
-        return {**words, "tool_choice": self.no_calls} if is_final else words
+        """Return a request that ends with results, with words to the model after them.
+
+        If it `is_final`, the model may call nothing any more.
+        """
 
     def offered(self, request: Json, search: Any, tools: Tools) -> Json:
         """Declare every tool where it was, deferred unless visible; the history has those found."""
@@ -130,7 +125,6 @@ class NativeResponses(Native, OpenAIResponses):
 
     search_name: str | None = NATIVE
     max_tools: int | None = None
-    no_calls: ClassVar[Any] = "none"
 
     def can_defer(self, tool: Json) -> bool:
         """Return whether it is a function."""
@@ -150,10 +144,11 @@ class NativeResponses(Native, OpenAIResponses):
         ]
         return [*super().calls(response), *searches]
 
-    def with_words(self, request: Json, text: str) -> Json:
+    def told(self, request: Json, text: str, is_final: bool) -> Json:
         """Return the request with an item of the developer at its end."""
-        said = {"role": "developer", "content": text}
-        return self.with_history(request, [*self.history(request), said])
+        words = {"role": "developer", "content": text}
+        longer = self.with_history(request, [*self.history(request), words])
+        return {**longer, "tool_choice": "none"} if is_final else longer
 
     def searching(self, call: Call) -> Json:
         """Return a response of one item."""
@@ -187,8 +182,6 @@ class NativeResponses(Native, OpenAIResponses):
 class NativeAnthropic(Native, Anthropic):
     """`POST /v1/messages` with `defer_loading`."""
 
-    no_calls: ClassVar[Any] = {"type": "none"}
-
     def can_defer(self, tool: Json) -> bool:
         """Return whether it has a schema, and a name that a reference may have."""
         return "input_schema" in tool and len(str(tool.get("name"))) <= MAX_REFERENCE_CHARS
@@ -197,11 +190,12 @@ class NativeAnthropic(Native, Anthropic):
         """Return whether no more tools are there than may be declared, too."""
         return super().defers(request) and len(self.tools(request)) < MAX_DECLARED
 
-    def with_words(self, request: Json, text: str) -> Json:
+    def told(self, request: Json, text: str, is_final: bool) -> Json:
         """Return the request with a text after the results in its last message."""
         *before, last = self.history(request)
         content = [*last["content"], {"type": "text", "text": text}]
-        return self.with_history(request, [*before, {**last, "content": content}])
+        longer = self.with_history(request, [*before, {**last, "content": content}])
+        return {**longer, "tool_choice": {"type": "none"}} if is_final else longer
 
     def result(self, answered: SearchResult) -> Json:
         """Return a result that refers to the tools it loads; only declared ones may be."""
