@@ -112,7 +112,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_937,
+        4_933,
     ),
     "gateways": Product(
         "hosts and servers",
