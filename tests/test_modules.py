@@ -16,7 +16,7 @@ PARTS_OF_TESTS = {
         "forked",
         *(
             f"servers.{server}"
-            for server in ("guarded", "hostile", "library", "notes", "odd", "sums")
+            for server in ("guarded", "hostile", "library", "long", "notes", "odd", "sums")
         ),
     )
 }

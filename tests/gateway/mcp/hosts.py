@@ -28,7 +28,7 @@ from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.requests import Requests
 
 SERVERS = Path(__file__).with_name("servers")
-BY_FASTMCP = ("library", "notes", "sums")
+BY_FASTMCP = ("library", "long", "notes", "sums")
 ROOT = Path(__file__).parents[3]
 
 

@@ -52,6 +52,14 @@ HTTP: dict[str, Any] = {"url": "http://a/mcp"}
             "toolscout.max_risk: expected one of read_only, write_local, write_remote, destructive",
         ),
         (
+            '{"mcpServers": {"a": {"command": "x", "max_result_chars": -1}}}',
+            "mcpServers.a.max_result_chars: expected at least 0",
+        ),
+        (
+            '{"mcpServers": {"a": {"command": "x"}}, "toolscout": {"max_result_chars": 1.5}}',
+            "toolscout.max_result_chars: ",
+        ),
+        (
             '{"mcpServers":{"a":{"url":"http://b","auth":"oauth","headers":{"authorization":"x"}}}}',
             "mcpServers.a: either auth or the header Authorization: give one",
         ),
@@ -248,7 +256,7 @@ def test_every_configuration_in_the_documentation_is_one(tmp_path: Path):
     whole, *hosts = map(json.loads, blocks)
     (tmp_path / "mcp.json").write_text(json.dumps(whole), "utf-8")
     assert len(read_config(tmp_path / "mcp.json", {"DOCS_KEY": "k"}).servers) == 3
-    assert len(hosts) == 4
+    assert len(hosts) == 2
     for content in hosts:
         (server,) = (content.get("mcpServers") or content["servers"]).values()
         assert server["command"].endswith("toolscout")

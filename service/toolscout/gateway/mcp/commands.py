@@ -16,7 +16,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.servers import Config, HttpServer, prefix_of
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
-from toolscout.terminal import YELLOW, complain
+from toolscout.terminal import YELLOW, complain, whole_number
 
 KEY = "TOOLSCOUT_MCP_KEY"
 """The variable with the key that hosts send over HTTP."""
@@ -32,6 +32,8 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
     add("--pin", nargs="+", default=(), metavar="TOOL", help="tools to list as themselves")
+    about = "characters of text of a result to pass on; the rest can be read as a resource"
+    add("--max-result-chars", type=whole_number, default=0, metavar="COUNT", help=about)
     rare = "list the rarely used tools, too: pages of all tools, single definitions, keys"
     add("--all-meta-tools", action="store_true", help=rare)
     pins = "file of accepted definitions, others are refused; written if new"
@@ -166,6 +168,7 @@ class _Followed:
             max_risk=flags.max_risk or config.options.max_risk,
             pinned=tuple(dict.fromkeys((*config.options.pinned, *flags.pin))),
             all_meta_tools=flags.all_meta_tools or config.options.all_meta_tools,
+            max_result_chars=flags.max_result_chars or config.options.max_result_chars,
         )
         return msgspec.structs.replace(config, options=options)
 

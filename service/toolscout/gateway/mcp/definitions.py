@@ -9,7 +9,6 @@ from fastmcp.prompts import Prompt
 from fastmcp.prompts.base import PromptArgument
 from fastmcp.tools import Tool
 
-from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.tools import CALL, CALL_WRITE, CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import Session, View
@@ -96,20 +95,24 @@ def own_tools(config: Config) -> list[Tool]:
     ]
 
 
-def pinned_tools(offered: Iterable[Offered]) -> list[Tool]:
-    """Return tools of servers as themselves, under their whole names."""
+def pinned_tools(view: View) -> list[Tool]:
+    """Return tools of servers as themselves, under their whole names.
+
+    A host refuses a result without the structured content that an output schema promises, so where
+    results may be cut there is no such schema.
+    """
     return [
         Listed(
             name=one.shown["name"],
             title=one.tool.title,
             description=one.tool.description,
             parameters=one.tool.input_schema,
-            output_schema=one.tool.output_schema,
+            output_schema=None if view.may_cut(one) else one.tool.output_schema,
             annotations=one.tool.annotations,
             icons=one.tool.icons,
             meta={**(one.tool.meta or {}), **ALWAYS},
         )
-        for one in offered
+        for one in view.pinned
     ]
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import json_file
+from toolscout.gateway.mcp.servers import Count
 
 AMP = "amp.mcpServers"
 
@@ -138,6 +139,7 @@ KEYS = {key: Key(key, kind) for kind, keys in _OURS for key in keys} | {
     "headers": Key("headers", _Texts, _by_name),
     "idle_timeout": Key("idle_timeout_s", _Seconds, _limit),
     "startup_timeout_sec": Key("start_s", _Seconds, _limit),  # Codex
+    "max_result_chars": Key("max_result_chars", Count),
     "timeout_ms": Key("timeout_s", _Seconds, lambda amount: _limit(amount / 1_000)),
     "timeout": Key("timeout_s", _Seconds, lambda amount: _limit(amount, SHORT_TIMEOUT)),
     "tool_timeout_sec": Key("timeout_s", _Seconds, _limit),  # Codex

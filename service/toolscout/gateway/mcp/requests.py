@@ -52,10 +52,9 @@ class Requests(Middleware):
         if self._view.config.options.pinned:
             await self._view.ready.wait()
         self._session(context.fastmcp_context)  # to tell it of changes
-        pinned = self._view.pinned
-        for one in pinned:
+        for one in self._view.pinned:
             self._view.gate.note_read(one.shown)  # hosts have its schema
-        return [*own_tools(self._view.config), *pinned_tools(pinned)]
+        return [*own_tools(self._view.config), *pinned_tools(self._view)]
 
     async def on_list_resources(self, context: Context, call_next: Any) -> Any:
         """List the gateway's own resources and those of all servers."""
@@ -72,7 +71,8 @@ class Requests(Middleware):
 
     async def on_read_resource(self, context: Context, call_next: Any) -> Any:
         """Read a resource of the gateway or of a server."""
-        return await self._asked(self._view.read(context.message.uri), "resource")
+        session = self._session(context.fastmcp_context)
+        return await self._asked(self._view.read(session, context.message.uri), "resource")
 
     async def on_get_prompt(self, context: Context, call_next: Any) -> Any:
         """Get a prompt of the gateway or of a server."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -13,6 +13,8 @@ from toolscout.contract.fields import Risk
 SEPARATOR = "__"
 """Between a server and its tool. No prefix contains it, so no two tools have one name."""
 
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
 
 _ESCAPED = re.compile(r"\[([*?[])\]")
 """A character that is none of a pattern, as `glob.escape` writes it."""
@@ -36,6 +38,8 @@ class _Server(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that a call may take; without limit by default, for the host can cancel."""
     idle_timeout_s: float | None = None
     """Seconds without a call after which it is stopped; by default never: it may hold a state."""
+    max_result_chars: Count | None = None
+    """Characters of text of a result that are passed on; None as for all servers, 0 for all."""
     start_s: float = 60.0
     """Seconds to start and to agree on a protocol; `npx` may download the server first."""
 
@@ -100,6 +104,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Tools to list as themselves: names as `server__tool`, patterns, or `server:NAME`."""
     all_meta_tools: bool = False
     """Whether to list the meta-tools that are rarely used, too."""
+    max_result_chars: Count = 0
+    """Characters of text of a result that are passed on; 0 for all."""
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -109,6 +115,11 @@ class Config(msgspec.Struct, frozen=True):
     options: Options
     warnings: tuple[str, ...] = ()
     """What was ignored, or read otherwise than some host would, a line each."""
+
+    def max_result_chars(self, server: Server) -> int:
+        """Return how many characters of text of a server's result are passed on; 0 for all."""
+        own = server.max_result_chars
+        return self.options.max_result_chars if own is None else own
 
 
 def permits(name: str, allow: Iterable[str] | None, deny: Iterable[str]) -> bool:

@@ -66,10 +66,11 @@ OWN_RESOURCES = (
 """The gateway's own resources, as they are listed."""
 
 
-def plain_text(uri: str, text: str) -> Passed:
-    """Return the result of reading a text of the gateway's own."""
-    content = mcp_types.TextResourceContents(uri=uri, text=text, mime_type="text/plain")
-    return Passed(mcp_types.ReadResourceResult(contents=[content]))
+def plain_text(uri: str, *parts: str) -> Passed:
+    """Return the result of reading a text that the gateway has, in one part or several."""
+    named: dict[str, Any] = {"uri": uri, "mime_type": "text/plain"}
+    contents = [mcp_types.TextResourceContents(text=text, **named) for text in parts]
+    return Passed(mcp_types.ReadResourceResult(contents=list(contents)))
 
 
 def may_read(name: str, deny: Sequence[str]) -> bool:

@@ -14,7 +14,8 @@ from toolscout.common.spelling import key, matching, prefix
 from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.connection import Connection, Progress
 from toolscout.gateway.mcp.finder import Finder
-from toolscout.gateway.mcp.listing import Listing
+from toolscout.gateway.mcp.listing import Listing, Offered
+from toolscout.gateway.mcp.results import RESULT, Results
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, Passed, plain_text, renamed
 from toolscout.index import pages
@@ -82,6 +83,7 @@ class View:
         """Set as soon as every server was tried, or the start has taken too long."""
         self.gate = RiskGate()
         self.finder = Finder(store)
+        self.results = Results()
         self.listeners: list[Any] = []
         """Called when what hosts list has changed: whether tools have, and whether texts have."""
         self.log_listeners: list[Any] = []
@@ -98,6 +100,10 @@ class View:
 
         One that every provider refuses is not listed: the host's whole request would fail.
         """
+
+    def may_cut(self, offered: Offered) -> bool:
+        """Return whether results of a tool may be cut."""
+        return self.config.max_result_chars(offered.connection.server) > 0
 
     async def settle(self, server: str = "", *, is_called: bool = False) -> None:
         """Wait a while for servers that start: one, or all.
@@ -158,15 +164,18 @@ class View:
         finding = (one for one in reversed(session.searches) if name in one.names)
         if (search := next(finding, None)) is not None:
             await self.finder.learn(search.query, name, not result.is_error, search.id)
-        return renamed(connection.name, result)
+        limit = self.config.max_result_chars(connection.server)
+        return self.results.cut(session, renamed(connection.name, result), limit)
 
-    async def read(self, uri: str) -> Passed | None:
+    async def read(self, session: Session, uri: str) -> Passed | None:
         """Read a resource, of a server or the gateway's own; None if there is none to read.
 
         Raises:
             CallFailed: its server cannot be reached.
-            MCPError: its server refused.
+            MCPError: its server refused, or a result is not kept for this session.
         """
+        if uri.startswith(RESULT):
+            return self.results.read(session, uri)
         if uri not in (OVERVIEW, INDEX):
             return await texts.read(self.connections, uri)
         await self.ready.wait()
@@ -188,7 +197,7 @@ class View:
     def _listed(self) -> tuple[object, object]:
         """Return what hosts list, of tools, and of resources and prompts."""
         servers, options = list(self.config.servers), self.config.options
-        pinned = [one.shown for one in self.pinned]
+        pinned = [(one.shown, self.may_cut(one)) for one in self.pinned]
         tools = servers, options.max_risk, options.all_meta_tools, pinned
         return tools, texts.listed(self.connections)
 
