@@ -5,6 +5,7 @@ conversation again, the last one with the result of the task.
 """
 
 import json
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -82,20 +83,25 @@ async def by_transform(talk: Conversation) -> Outcome:
 
 
 async def by_gateway(talk: Conversation) -> Outcome:
-    """Search, read the definition if the search has it in a line only, then call it."""
+    """Search, read the definition unless the answer has what the call needs, then call it."""
     task = talk.task
     text, _ = await talk.call("search_tools", {"query": task.query})
     answer = json.loads(text)
-    found = {tool["name"]: tool for tool in answer["tools"]}
-    if task.tool not in found and any(task.tool in line for line in answer.get("more", ())):
-        text, _ = await talk.call("search_tools", {"names": [task.tool]})
-        found = {tool["name"]: tool for tool in json.loads(text)["tools"]}
-    if task.tool in found:
+    callers = {tool["name"]: tool["call"] for tool in answer["tools"]}
+    for line in answer.get("more", ()):
+        caller, name, parameters = re.split(r"[ (]", line.partition(")")[0], maxsplit=2)
+        typed = {one.partition(":")[0] for one in parameters.split(", ") if ":" in one}
+        if name == task.tool and task.arguments.keys() <= typed:
+            callers[name] = caller
+        elif name == task.tool:
+            text, _ = await talk.call("search_tools", {"names": [name]})
+            callers |= {tool["name"]: tool["call"] for tool in json.loads(text)["tools"]}
+    if task.tool in callers:
         call = {"name": task.tool, "arguments": task.arguments}
-        text, is_refused = await talk.call(found[task.tool]["call"], call)
+        text, is_refused = await talk.call(callers[task.tool], call)
         if is_refused and '"token"' in text:
             call["token"] = json.loads(text)["token"]
-            text, _ = await talk.call(found[task.tool]["call"], call)
+            text, _ = await talk.call(callers[task.tool], call)
     return talk.ended(text)
 
 

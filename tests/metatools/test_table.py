@@ -172,6 +172,18 @@ def test_a_signature_is_a_line_with_the_required_parameters_first():
     assert finds.signature(tool) == "push(): Push commits."
     some = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b", "z"]}
     assert finds.signature({"name": "push", "input_schema": some}) == "push(b, a?)"
+    types: dict[str, Any] = {
+        "a": {"type": "string"},
+        "b": {"type": "integer", "default": 1},
+        "c": {"type": "string", "enum": ["x"]},
+        "d": {"type": ["string", "null"]},
+        "e": {"type": "array"},
+        "f": True,
+        "g": {"type": "number"},
+    }
+    typed = {"properties": types, "required": list("abcdef")}
+    line = finds.signature({"name": "push", "input_schema": typed})
+    assert line == "push(a: string, b: integer, c, d, e, f, g?)"
     many = {"type": "object", "properties": properties}
     line = finds.signature({"name": "push", "description": "x" * 500, "input_schema": many})
     assert line.startswith("push(a?, b?, c?, d?, e?, f?, g?, h?, …): xxx")

@@ -1,7 +1,8 @@
 """A search whose answer a model can call from: the best schema, others as far as they fit.
 
-What does not fit is a line with the name and the parameters of a tool, so a second search, by
-`names`, is only needed where the best hit is not the right one.
+What does not fit is a line with the name and the parameters of a tool, with their types where a
+call needs no more. So a second search, by `names`, is only needed where the right tool is none of
+the best and takes more than texts and numbers.
 """
 
 import asyncio
@@ -21,13 +22,7 @@ from toolscout.metatools.answers import (
     parameters_of,
     schema_errors,
 )
-from toolscout.metatools.arguments import (
-    MAX_SCHEMAS,
-    Arguments,
-    SearchTools,
-    Text,
-    TopK,
-)
+from toolscout.metatools.arguments import MAX_SCHEMAS, Arguments, SearchTools, Text, TopK
 from toolscout.tools.shapes import schema_of, texts
 from toolscout.tools.summary import first_sentence, text_tokens
 
@@ -41,6 +36,9 @@ LINE_CHARS = 80
 """Characters of the sentence in a line."""
 
 MAX_QUERIES = 5
+
+PLAIN_TYPES = ("string", "integer", "number", "boolean")
+"""Types of JSON Schema that a line has."""
 
 MAX_PARAMETERS = 8
 """Parameters in a line, the required ones first."""
@@ -127,6 +125,12 @@ async def search_tools(source: Schemas, wanted: FindTools) -> ToolsRead:
     return ToolsRead(**said | {"tools": await source.show(whole, "full")}, more=more or None)
 
 
+def _type_of(schema: Any) -> str:
+    """Return what a line says of a parameter's type; nothing where its schema says more."""
+    kind = schema.get("type") if isinstance(schema, Mapping) and "enum" not in schema else None
+    return f": {kind}" if kind in PLAIN_TYPES else ""
+
+
 def _whole(names: Sequence[str], source: Schemas) -> list[str]:
     """Return the best name, and others whose definitions fit beside it."""
     left = SCHEMA_TOKENS
@@ -155,10 +159,16 @@ def without_titles(schema: Any) -> Any:
 
 
 def signature(tool: Any) -> str:
-    """Return a tool in a line: its name, its parameters, the first sentence about it."""
+    """Return a tool in a line: its name, its parameters, the first sentence about it.
+
+    Required parameters have their types, so that a tool which takes only texts and numbers can be
+    called by its line.
+    """
     name, description = texts(tool)
     listed, needed = parameters_of(tool)
-    parameters = [*needed, *(f"{one}?" for one in listed if one not in needed)]
+    schemas = schema_of(tool).get("properties") or {}
+    parameters = [f"{one}{_type_of(schemas.get(one))}" for one in needed]
+    parameters += [f"{one}?" for one in listed if one not in needed]
     if len(parameters) > MAX_PARAMETERS:
         parameters[MAX_PARAMETERS:] = ["…"]
     sentence = first_sentence(description, LINE_CHARS)

@@ -46,7 +46,7 @@ def test_what_a_search_has_named_in_a_line_is_not_read(
     monkeypatch.setattr(finds, "SCHEMA_TOKENS", 0)
     answer = office.ask("search_tools", query="list the notes of a folder", top_k=8)
     (line,) = (one for one in answer["more"] if "erase_notebook" in one)
-    assert line == "call_tool_write notes__erase_notebook(name): Erase a whole notebook."
+    assert line == "call_tool_write notes__erase_notebook(name: string): Erase a whole notebook."
     refused = office.change("notes__erase_notebook", name="diary")
     assert refused.is_error
     shown = office.ask("search_tools", names=["erase_notebook"])["tools"]

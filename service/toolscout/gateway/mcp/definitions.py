@@ -31,8 +31,8 @@ HOW_TO_CALL = "Call it with call_tool if it only reads, else with call_tool_writ
 DISCOVER = (
     "1. Call search_tools with the task in a few words. The best tool is shown whole, with its "
     "input schema, others in a line each.\n"
-    "2. If another than the best one fits, call search_tools with its name in names to see it "
-    "whole.\n"
+    "2. If another than the best one fits, and its line lacks the type of what you send, call "
+    "search_tools with its name in names to see it whole.\n"
     f"3. {HOW_TO_CALL} If the tool has a token, repeat it in the call.\n"
     "4. If nothing fits, search in other words; toolscout://overview says what there is."
 )
