@@ -118,7 +118,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_590,
+        3_566,
     ),
     "commands": Product(
         "questions, logs, flags",

@@ -5,17 +5,8 @@ from collections.abc import AsyncIterator, Callable
 
 import httpx2
 
+from toolscout.gateway.callers import Refused
 from toolscout.serving.limited import Receive
-
-
-class Refused(Exception):  # noqa: N818 - an answer, not a failure
-    """A request that is not forwarded, or an answer that cannot be."""
-
-    def __init__(self, status: int, code: str, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.code = code
-        self.detail = detail
 
 
 class Body(httpx2.AsyncByteStream):

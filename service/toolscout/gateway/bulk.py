@@ -20,6 +20,9 @@ from toolscout.searching import service_at
 AT_A_TIME = 1_000
 """Tools of one request, and of one page of the catalog that is there already."""
 
+USAGE = ("uses", "success_rate", "typical_duration_ms")
+"""Keys that say how a tool was used, not what it is."""
+
 Tools = Mapping[str, Mapping[str, Any]]
 """What a catalog has of each tool, by name, as far as it is compared."""
 
@@ -103,16 +106,11 @@ def _registered(client: httpx2.Client, catalog: str) -> Tools | None:
         if response.status_code == httpx2.codes.NOT_FOUND:
             return None
         page = response.raise_for_status().json()
-        tools.update((tool["name"], _content(tool)) for tool in page["tools"])
+        for tool in page["tools"]:
+            tools[tool["name"]] = {key: one for key, one in tool.items() if key not in USAGE}
         if "next_cursor" not in page:
             return tools
         query["cursor"] = page["next_cursor"]
-
-
-def _content(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what belongs to a tool itself, not to how it was used."""
-    used = ("uses", "success_rate", "typical_duration_ms")
-    return {key: value for key, value in tool.items() if key not in used}
 
 
 def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable[str]:

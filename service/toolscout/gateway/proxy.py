@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from hmac import compare_digest
 from time import monotonic
 from typing import cast
 from urllib.parse import unquote_to_bytes
@@ -26,8 +25,9 @@ from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, provider_of
 from toolscout.discovery.flow import ASKING
 from toolscout.discovery.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.bodies import Body, Refused
-from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
+from toolscout.gateway.bodies import Body
+from toolscout.gateway.callers import Refused, check_caller
+from toolscout.serving.callers import CallerGuard
 from toolscout.serving.limited import Receive, Scope, Send, error_body
 
 _HOP_BY_HOP = frozenset(
@@ -180,16 +180,10 @@ class Proxy:
         """
         if scope["method"] in REFUSED_METHODS:
             raise Refused(405, "method_not_allowed", f"{scope['method']} is not passed on")
-        headers = dict(scope["headers"])
-        foreign = self.guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=not self.key
-        )
-        if foreign is not None:
-            code, detail = foreign
-            raise Refused(FOREIGN_STATUS[code], code, detail)
-        if self.key and not compare_digest(headers.get(KEY_HEADER, b""), self.key.encode()):
-            raise Refused(401, "unauthorized", "send the key of this proxy in X-Toolscout-Key")
-        if NEVER_DROPPED & _named_by_connection(scope["headers"]):
+        headers = scope["headers"]
+        shown = dict(headers).get(KEY_HEADER, b"")
+        check_caller(self.guard, headers, self.key, shown, "proxy in X-Toolscout-Key")
+        if NEVER_DROPPED & _named_by_connection(headers):
             raise Refused(400, "bad_request", "Connection names a header that cannot be dropped")
 
     @asynccontextmanager

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +12,7 @@ import msgspec
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.servers import Config, HttpServer, prefix_of
+from toolscout.gateway.mcp.servers import Config, HttpServer, Options, prefix_of
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import YELLOW, complain, whole_number
@@ -31,7 +30,8 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
-    add("--pin", nargs="+", default=(), metavar="TOOL", help="tools to list as themselves")
+    about = "tools to list as themselves"
+    add("--pin", dest="pinned", nargs="+", default=(), metavar="TOOL", help=about)
     about = "characters of text of a result to pass on; the rest can be read as a resource"
     add("--max-result-chars", type=whole_number, default=0, metavar="COUNT", help=about)
     rare = "list the rarely used tools, too: pages of all tools, single definitions, keys"
@@ -68,8 +68,7 @@ def gateway(parsed: argparse.Namespace) -> int:
     """
     file = _Followed(parsed)
     config = file.read()
-    _warn(parsed.config, config.warnings)
-    _check_installed()
+    _check(parsed.config, config)
     from toolscout.gateway.mcp import importing, serving, web
     from toolscout.gateway.mcp.cache import ListCache, user_folder
     from toolscout.gateway.mcp.gateway import Gateway
@@ -137,8 +136,7 @@ def import_servers(parsed: argparse.Namespace) -> int:
         print(report)  # noqa: T201  # a command prints
         return 0
     config = read_config(parsed.mcp, os.environ)
-    _warn(parsed.mcp, config.warnings)
-    _check_installed()
+    _check(parsed.mcp, config)
     from toolscout.gateway.mcp import importing
 
     print(importing.run(config, parsed.catalog, parsed.url))  # noqa: T201  # a command prints
@@ -161,16 +159,12 @@ class _Followed:
         """
         from toolscout.gateway.mcp.config import read_config
 
-        flags, self.seen = self.flags, self._state()
-        config = read_config(flags.config, os.environ)
-        options = msgspec.structs.replace(
-            config.options,
-            max_risk=flags.max_risk or config.options.max_risk,
-            pinned=tuple(dict.fromkeys((*config.options.pinned, *flags.pin))),
-            all_meta_tools=flags.all_meta_tools or config.options.all_meta_tools,
-            max_result_chars=flags.max_result_chars or config.options.max_result_chars,
-        )
-        return msgspec.structs.replace(config, options=options)
+        self.seen, flags = self._state(), vars(self.flags)
+        config = read_config(self.flags.config, os.environ)
+        options = {key: flags[key] for key in Options.__struct_fields__ if flags[key]}
+        options["pinned"] = tuple(dict.fromkeys((*config.options.pinned, *self.flags.pinned)))
+        replace = msgspec.structs.replace
+        return replace(config, options=replace(config.options, **options))
 
     def changed(self) -> Config | None:
         """Return the configuration if the file is another than when it was read.
@@ -193,12 +187,10 @@ def _add_file(parser: argparse.ArgumentParser, flag: str, *, is_required: bool =
     parser.add_argument(flag, type=Path, metavar="FILE", required=is_required, help=text)
 
 
-def _warn(path: Path | str, warnings: Iterable[str]) -> None:
-    for warning in warnings:
+def _check(path: Path, config: Config) -> None:
+    """Print what was ignored in a file, and check that what serves it is installed."""
+    for warning in config.warnings:
         complain(f"{path}: {warning}", YELLOW)
-
-
-def _check_installed() -> None:
     for name in PACKAGES:
         if find_spec(name) is None:
             raise ConfigurationError(f"{name} is not installed: pip install 'toolscout[mcp]'")

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import mcp_types
 from mcp import MCPError
@@ -114,44 +114,38 @@ class Connection:
 
     async def run(self) -> None:
         """Keep the server connected until cancelled."""
+        pause = PAUSE_S
         try:
-            await self._run()
+            while True:
+                if self.is_asleep:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(MAX_AGE_S - self._age_s):
+                            await self._wanted.wait()
+                try:
+                    clients = _clients()
+                    with clients.transport_to(self.name, self.server) as transport:
+                        async with asyncio.timeout(self.server.start_s):
+                            client = await clients.connect(transport, self._note_change, self._log)
+                        try:
+                            await self._list(client)
+                            pause = PAUSE_S
+                            await self._follow(client)
+                        finally:
+                            self._client = None
+                            await client.close()
+                    logger.info("%s: stopped until it is called", self.name)
+                    continue
+                except Exception as error:
+                    self.reason = explained(error, self.server)
+                self.is_asleep = False
+                logger.warning("%s: unavailable: %s", self.name, self.reason)
+                await self._changed()
+                self._note_tried()
+                self._is_current.set()  # nothing newer is to come
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, MAX_PAUSE_S)
         finally:
             self._note_tried()  # calls that wait for its start are answered
-
-    async def _run(self) -> None:
-        pause = PAUSE_S
-        while True:
-            was_listed = False
-            if self.is_asleep:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(MAX_AGE_S - self._age_s):
-                        await self._wanted.wait()
-            try:
-                clients = _clients()
-                with clients.transport_to(self.name, self.server) as transport:
-                    async with asyncio.timeout(self.server.start_s):
-                        client = await clients.connect(transport, self._note_change, self._log)
-                    try:
-                        await self._list(client)
-                        was_listed = True
-                        await self._follow(client)
-                    finally:
-                        self._client = None
-                        await client.close()
-                logger.info("%s: stopped until it is called", self.name)
-                continue
-            except Exception as error:
-                self.reason = explained(error, self.server)
-            self.is_asleep = False
-            if was_listed:
-                pause = PAUSE_S
-            logger.warning("%s: unavailable: %s", self.name, self.reason)
-            await self._changed()
-            self._note_tried()
-            self._is_current.set()  # nothing newer is to come
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, MAX_PAUSE_S)
 
     async def wake(self) -> None:
         """Start the server if it is asleep; return when it is listed, or could not be started."""
@@ -168,20 +162,8 @@ class Connection:
         if self._client is not None:
             await self._is_current.wait()
 
-    async def call(
-        self, tool: str, arguments: dict[str, Any], progress: Progress
-    ) -> mcp_types.CallToolResult:
-        """Call a tool; cancelling this cancels the call at the server.
-
-        Raises:
-            CallFailed, MCPError: as of any request.
-        """
-        return await self.request(
-            lambda client: client.call_tool_mcp(tool, arguments, progress_handler=progress)
-        )
-
     async def request(self, ask: "Callable[[ProxyClient], Awaitable[T]]") -> T:
-        """Send a request.
+        """Send a request; cancelling this cancels it at the server.
 
         Raises:
             CallFailed: the server cannot be reached, was lost during the call or talks nonsense.
@@ -190,13 +172,13 @@ class Connection:
         client = self._client
         if client is None:
             raise CallFailed(f"{self.name} is unavailable: {self.reason}")
-        limit = self.server.timeout_s
         self._calls += 1
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(self.server.timeout_s):
                 return await ask(client)
         except TimeoutError:
-            raise CallFailed(f"{self.name} did not answer within {limit:g} s") from None
+            limit = f"{self.server.timeout_s:g} s"
+            raise CallFailed(f"{self.name} did not answer within {limit}") from None
         except Exception as error:
             if is_unreadable(error):
                 raise CallFailed(f"{self.name} gave an answer that cannot be read") from None

@@ -162,16 +162,12 @@ def prompts(view: View) -> list[Prompt]:
     how = "How to find and call tools step by step"
     one = "Search a tool for a task, and show how to call the best one"
     state = "Which servers answer, and how many tools of each are offered"
-    return [
-        _prompt("discover", "How to find tools", how, discover),
-        _prompt("find_tool", "Find a tool", one, best, task),
-        _prompt("backend_status", "Status of the servers", state, status),
-    ]
-
-
-def _prompt(
-    name: str, title: str, about: str, write: Writing, *arguments: PromptArgument
-) -> Prompt:
-    return Written(
-        name=name, title=title, description=about, arguments=list(arguments), write=write
+    rows: tuple[tuple[str, str, str, Writing, list[PromptArgument]], ...] = (
+        ("discover", "How to find tools", how, discover, []),
+        ("find_tool", "Find a tool", one, best, [task]),
+        ("backend_status", "Status of the servers", state, status, []),
     )
+    return [
+        Written(name=name, title=title, description=about, write=write, arguments=arguments)
+        for name, title, about, write, arguments in rows
+    ]

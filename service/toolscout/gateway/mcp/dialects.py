@@ -173,26 +173,23 @@ def entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str, dict[st
         ConfigurationError: something there is no server; says where.
     """
     if is_unwrapped(content):
-        for name, value in content.items():
-            if name not in BESIDE:
-                yield "", name, name, value
-    for section in SECTIONS:
-        if section in content:
-            place, servers = section, content[section]
-            if section == MCP:
-                place, servers, _ = _split(servers)
-            for name, where, value in _named(place, servers):
-                yield section, where, name, value
+        yield from (("", name, name, one) for name, one in content.items() if name not in BESIDE)
+    for section in filter(content.__contains__, SECTIONS):
+        place, servers = section, content[section]
+        if section == MCP:
+            place, servers, _ = _split(servers)
+        yield from ((section, *entry) for entry in _named(place, servers))
 
 
 def is_unwrapped(content: Mapping[str, Any]) -> bool:
     """Return whether a file has its servers at its top, each with a command or an address."""
     values = [value for key, value in content.items() if key not in BESIDE]
-    return (
-        bool(values)
-        and not any(section in content for section in SECTIONS)
-        and all(isinstance(one, dict) and any(map(one.__contains__, _STARTING)) for one in values)
-    )
+    is_wrapped = not values or not content.keys().isdisjoint(SECTIONS)
+    return not is_wrapped and all(isinstance(one, dict) and _starts(one) for one in values)
+
+
+def _starts(value: Mapping[str, Any]) -> bool:
+    return not value.keys().isdisjoint(_STARTING)
 
 
 def _split(section: Any) -> tuple[str, Any, dict[str, Any]]:
@@ -200,7 +197,7 @@ def _split(section: Any) -> tuple[str, Any, dict[str, Any]]:
     if not isinstance(section, dict):
         return MCP, section, {}
     inner = section.get("servers")  # VS Code's settings, opencode from 2 on
-    if isinstance(inner, dict) and not any(map(inner.__contains__, _STARTING)):
+    if isinstance(inner, dict) and not _starts(inner):
         return f"{MCP}.servers", inner, {key: section[key] for key in section if key != "servers"}
     servers = {key: one for key, one in section.items() if isinstance(one, dict)}
     return MCP, servers, {key: section[key] for key in section if key not in servers}
@@ -224,15 +221,11 @@ def left_out(content: Mapping[str, Any]) -> Callable[[str], bool]:
         for key in (*ALLOWED, *EXCLUDED)
         if written.get(key) is not None
     }
-
-    def is_left_out(name: str) -> bool:
-        return any((name in names) == (key in EXCLUDED) for key, names in lists.items())
-
-    return is_left_out
+    return lambda name: any((name in names) == (key in EXCLUDED) for key, names in lists.items())
 
 
 def _named(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield of each server its name, its place, and what is said of it."""
+    """Yield of each server its place, its name, and what is said of it."""
     is_list = isinstance(servers, list)  # Continue
     if not is_list and not isinstance(servers, dict):
         raise ConfigurationError(f"{place}: expected an object with at least one server")
@@ -243,7 +236,7 @@ def _named(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str, Any]]
         name = value.get("name") if is_list else key
         if not isinstance(name, str):
             raise ConfigurationError(f"{where}: expected a name")
-        yield name, where, value
+        yield where, name, value
 
 
 def in_our_words(section: str, value: dict[str, Any], place: str) -> dict[str, Any]:

@@ -52,9 +52,9 @@ class LoginNeeded(Exception):  # noqa: N818 - named for what is missing
         return f"needs login: toolscout mcp --login {self.args[0]}"
 
 
-def is_lost(error: MCPError) -> bool:
-    """Whether an error tells of the connection, not of the request."""
-    return error.error.message in LOST
+def is_lost(error: BaseException) -> bool:
+    """Whether an error of the protocol tells of the connection, not of the request."""
+    return isinstance(error, MCPError) and error.error.message in LOST
 
 
 def is_unreadable(error: BaseException) -> bool:
@@ -73,7 +73,7 @@ def explained(error: BaseException, server: Server) -> str:
     if reason is not None:
         return reason
     is_process = isinstance(server, StdioServer)
-    if any(map(_is_gone, every)):
+    if any(isinstance(one, _GONE) or is_lost(one) for one in every):
         return "its process has ended" if is_process else _unreachable(server)
     telling = next((one for one in every if not isinstance(one, _WRAPPERS)), error)
     what = "it could not be started" if is_process else _unreachable(server)
@@ -82,10 +82,6 @@ def explained(error: BaseException, server: Server) -> str:
 
 def _unreachable(server: Server) -> str:
     return f"it cannot be reached at {without_secrets(getattr(server, 'url', ''))}"
-
-
-def _is_gone(error: BaseException) -> bool:
-    return isinstance(error, _GONE) or (isinstance(error, MCPError) and is_lost(error))
 
 
 def printable(text: str) -> str:

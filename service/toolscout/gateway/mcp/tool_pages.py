@@ -5,6 +5,7 @@ again, and those entries are taken out of the answer before the library looks at
 """
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -130,30 +131,29 @@ async def read_pages(client: ProxyClient) -> ToolPages:
     transport.unreadable = ()
     unreadable: list[tuple[str, str]] = []
     tools: list[mcp_types.Tool] = []
-    cursors: set[str | None] = set()
-    cursor: str | None = None
-    ttl_s: float | None = None
-    size = 0
-    while cursor not in cursors and len(tools) <= MAX_TOOLS:
-        cursors.add(cursor)
+    ttls: list[float] = []
+
+    async def ask(cursor: str | None) -> mcp_types.ListToolsResult:
         transport.offset = len(tools) + len(unreadable)
         try:
-            page = await client.list_tools_mcp(cursor=cursor)
+            return await client.list_tools_mcp(cursor=cursor)
         except ValidationError:
             if transport.is_lenient:
                 raise
             transport.is_lenient = True
-            page = await client.list_tools_mcp(cursor=cursor)
+            return await client.list_tools_mcp(cursor=cursor)
+
+    is_cut = False
+    async for page in _pages(ask):
         tools += page.tools
         unreadable += transport.unreadable
-        if transport.ttl_s is not None:
-            ttl_s = min(transport.ttl_s, ttl_s or MAX_AGE_S)
-        size += await asyncio.to_thread(_size, page)
-        cursor = page.next_cursor
-        if cursor is None or size > MAX_LIST_BYTES or len(cursors) > MAX_PAGES:
+        ttls += [] if transport.ttl_s is None else [min(transport.ttl_s, MAX_AGE_S)]
+        is_cut = page.next_cursor is not None
+        if len(tools) > MAX_TOOLS:
+            is_cut = True
             break
-    is_cut = cursor is not None or len(tools) > MAX_TOOLS
-    return ToolPages(tuple(tools[:MAX_TOOLS]), is_cut, tuple(unreadable), ttl_s=ttl_s)
+    kept = tuple(tools[:MAX_TOOLS])
+    return ToolPages(kept, is_cut, tuple(unreadable), ttl_s=min(ttls, default=None))
 
 
 async def read_texts(client: ProxyClient) -> dict[str, tuple[Any, ...]]:
@@ -173,24 +173,28 @@ async def read_texts(client: ProxyClient) -> dict[str, tuple[Any, ...]]:
 async def _texts(ask: Any, field: str, key: str) -> tuple[Any, ...]:
     """Return the entries of a list, the first of each name, until one page cannot be read."""
     entries: dict[str, Any] = {}
-    cursor, size = None, 0
-    for _ in range(MAX_PAGES):
-        try:
-            page = await ask(cursor=cursor)
-        except (ValidationError, MCPError) as error:
-            if isinstance(error, MCPError) and is_lost(error):
-                raise
-            break
-        for entry in getattr(page, field):
-            name = getattr(entry, key)
-            if name.strip() and name.isprintable() and len(name) <= MAX_NAME_CHARS:
-                entries.setdefault(name, entry)
-        size += await asyncio.to_thread(_size, page)
-        if page.next_cursor in (None, cursor) or size > MAX_LIST_BYTES or len(entries) > MAX_TEXTS:
-            break
-        cursor = page.next_cursor
+    try:
+        async for page in _pages(ask):
+            for entry in getattr(page, field):
+                name = getattr(entry, key)
+                if name.strip() and name.isprintable() and len(name) <= MAX_NAME_CHARS:
+                    entries.setdefault(name, entry)
+            if len(entries) > MAX_TEXTS:
+                break
+    except (ValidationError, MCPError) as error:
+        if is_lost(error):
+            raise
     return tuple(entries.values())[:MAX_TEXTS]
 
 
-def _size(page: mcp_types.PaginatedResult) -> int:
-    return len(page.model_dump_json())
+async def _pages(ask: Callable[..., Awaitable[Any]]) -> AsyncIterator[Any]:
+    """Yield the pages of a list, until they are too large, too many or begin again."""
+    cursors: set[str | None] = set()
+    cursor, size = None, 0
+    while cursor not in cursors and len(cursors) <= MAX_PAGES and size <= MAX_LIST_BYTES:
+        cursors.add(cursor)
+        page = await ask(cursor=cursor)
+        yield page
+        size += len(await asyncio.to_thread(page.model_dump_json))
+        if (cursor := page.next_cursor) is None:
+            return

@@ -158,9 +158,10 @@ class View:
             CallFailed: its server cannot be reached.
             MCPError: its server refused the call.
         """
-        offered = self.tools[name]
-        connection = offered.connection
-        result = await connection.call(offered.tool.name, arguments, progress)
+        connection, tool, *_ = self.tools[name]
+        result = await connection.request(
+            lambda client: client.call_tool_mcp(tool.name, arguments, progress_handler=progress)
+        )
         finding = (one for one in reversed(session.searches) if name in one.names)
         if (search := next(finding, None)) is not None:
             await self.finder.learn(search.query, name, not result.is_error, search.id)

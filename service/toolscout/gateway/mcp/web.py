@@ -4,7 +4,6 @@ import asyncio
 import logging
 import socket
 from dataclasses import dataclass
-from hmac import compare_digest
 from http import HTTPStatus
 from typing import Any
 
@@ -12,8 +11,9 @@ from fastmcp import FastMCP
 from starlette.responses import JSONResponse
 
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.callers import check_caller
 from toolscout.serving.bodies import Bodies, BodyRefused, replay
-from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
+from toolscout.serving.callers import CallerGuard
 from toolscout.serving.limited import Application, LimitedServer
 from toolscout.settings import Settings
 
@@ -44,30 +44,23 @@ class Callers:
     """Reads what callers send."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Handle one request of ASGI."""
-        headers = dict(scope["headers"])
-        foreign = self.guard.refusal(
-            headers.get(b"host", b""), headers.get(b"origin", b""), is_keyless=not self.key
-        )
-        if foreign is not None:
-            code, detail = foreign
-            await _refuse(FOREIGN_STATUS[code], detail)(scope, receive, send)
-        elif self.key and not compare_digest(_key(scope["headers"]), self.key.encode()):
-            detail = "send the key of this gateway, as Authorization: Bearer or X-API-Key"
-            refusal = _refuse(HTTPStatus.UNAUTHORIZED, detail, {"WWW-Authenticate": "Bearer"})
-            await refusal(scope, receive, send)
-        elif scope["method"] != "POST":
-            await self.application(scope, receive, send)
-        else:
-            await self._read(scope, receive, send)
-
-    async def _read(self, scope: Any, receive: Any, send: Any) -> None:
-        """Read the body of a request within its limits, and pass it on."""
+        """Handle one request of ASGI; a body is read within its limits first."""
+        body, headers = None, {}
         try:
-            body = await self.bodies.read(receive)
+            shown = _key(scope["headers"])
+            how = "gateway, as Authorization: Bearer or X-API-Key"
+            check_caller(self.guard, scope["headers"], self.key, shown, how)
+            if scope["method"] == "POST":
+                headers = {"Connection": "close"}
+                body = await self.bodies.read(receive)
         except BodyRefused as refused:
-            answer = _refuse(refused.status, refused.detail, {"Connection": "close"})
+            if refused.status == HTTPStatus.UNAUTHORIZED:
+                headers = {"WWW-Authenticate": "Bearer"}
+            answer = JSONResponse({"error": refused.detail}, refused.status, headers)
             await answer(scope, receive, send)
+            return
+        if body is None:
+            await self.application(scope, receive, send)
             return
         try:
             await self.application(scope, replay(body, receive), send)
@@ -82,10 +75,6 @@ def _key(headers: list[tuple[bytes, bytes]]) -> bytes:
         if name == b"authorization" and value[:7].lower() == b"bearer ":
             shown.add(value[7:].strip())
     return shown.pop() if len(shown) == 1 else b""
-
-
-def _refuse(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"error": detail}, status, headers)
 
 
 class Sessions:
