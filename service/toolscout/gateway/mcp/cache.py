@@ -106,6 +106,9 @@ class ListCache:
         return folder / f"{digest[:32]}.json"
 
 
+NO_CACHE = ListCache(None)
+
+
 def _is_ours(folder: Path) -> bool:
     """Whether a folder is this user's; another's lists could have tools of any text in them."""
     is_ours = not hasattr(os, "geteuid") or folder.stat().st_uid == os.geteuid()

@@ -15,6 +15,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from math import inf
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
@@ -23,7 +24,7 @@ import mcp_types
 from mcp import MCPError
 from pydantic import ValidationError
 
-from toolscout.gateway.mcp.cache import MAX_AGE_S, ListCache, ToolPages
+from toolscout.gateway.mcp.cache import MAX_AGE_S, NO_CACHE, ListCache, ToolPages
 from toolscout.gateway.mcp.failures import CallFailed, explained, is_lost, is_unreadable, redacted
 from toolscout.gateway.mcp.servers import Server
 
@@ -61,26 +62,22 @@ T = TypeVar("T")
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
+@dataclass(eq=False)
 class Connection:
-    """The connection to one server, alive while `run` is running.
+    """The connection to one server, alive while `run` is running."""
 
-    Args:
-        name: the prefix of its tools.
-        changed: called when the list or the availability has changed.
-        cache: where lists are kept between processes.
-        log: called with what the server logs.
-    """
+    name: str
+    """The prefix of its tools."""
+    server: Server
+    changed: Callable[[], Awaitable[None]]
+    """Called when the list or the availability has changed."""
+    cache: ListCache = NO_CACHE
+    """Where lists are kept between processes."""
+    pass_on: "Log | None" = None
+    """Called with what the server logs."""
 
-    def __init__(
-        self,
-        name: str,
-        server: Server,
-        changed: Callable[[], Awaitable[None]],
-        cache: ListCache | None = None,
-        log: "Log | None" = None,
-    ) -> None:
-        self.name = name
-        self.server = server
+    def __post_init__(self) -> None:
+        """Begin with the last list of the server, if there is one."""
         self.listed = ToolPages()
         """The latest list that could be read."""
         self.is_asleep = False
@@ -89,27 +86,23 @@ class Connection:
         """Why the server is unavailable; None if it is available."""
         self.tried = asyncio.Event()
         """Set when the first attempt is over."""
-        self._changed = changed
-        self._pass_on = log
         self._client: ProxyClient | None = None
         self._calls = 0
         self._wake = asyncio.Event()
         self._is_stale = False
         self._is_current = asyncio.Event()
         """Set while its list was read since it last said that it has changed."""
-        self._cache = cache or ListCache(None)
         self._wanted = asyncio.Event()
         """Set by a call for as long as the server runs."""
         self._is_started = asyncio.Event()
         """Set when the attempt to start that a call waits for is over."""
-        self._used_at = 0.0
-        self._age_s = 0.0
-        kept = self._cache.load(server)
+        self._used_at = self._age_s = 0.0
+        kept = self.cache.load(self.server)
         if kept is not None:
             self.listed, self._age_s = kept
             self.is_asleep, self.reason = True, None
             self.tried.set()
-            if server.start == "eager":
+            if self.server.start == "eager":
                 self._wanted.set()
 
     async def run(self) -> None:
@@ -139,7 +132,7 @@ class Connection:
                     self.reason = explained(error, self.server)
                 self.is_asleep = False
                 logger.warning("%s: unavailable: %s", self.name, self.reason)
-                await self._changed()
+                await self.changed()
                 self._note_tried()
                 self._is_current.set()  # nothing newer is to come
                 await asyncio.sleep(pause)
@@ -211,10 +204,10 @@ class Connection:
         is_new = listed != self.listed or self.reason is not None
         self.listed, self.reason, self._client = listed, None, client
         self.is_asleep = False
-        await asyncio.to_thread(self._cache.save, self.server, listed)
+        await asyncio.to_thread(self.cache.save, self.server, listed)
         if is_new:
             logger.info("%s: %d tools", self.name, len(listed.tools))
-            await self._changed()
+            await self.changed()
         self._note_tried()
         if not self._is_stale:
             self._is_current.set()
@@ -277,11 +270,11 @@ class Connection:
         self._is_started.set()
 
     async def _log(self, message: "mcp_types.LoggingMessageNotificationParams") -> None:
-        if self._pass_on is not None:
+        if self.pass_on is not None:
             secrets = self.server.secrets
             data = redacted(message.data, secrets)
             logger = redacted(".".join(filter(None, (self.name, message.logger))), secrets)
-            await self._pass_on(message.model_copy(update={"data": data, "logger": logger}))
+            await self.pass_on(message.model_copy(update={"data": data, "logger": logger}))
 
     async def _note_change(self) -> None:
         self._is_stale = True

@@ -1,15 +1,15 @@
 """What the gateway offers of its own: tools, prompts and instructions, as hosts list them."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import mcp_types
 from fastmcp.exceptions import PromptError
 from fastmcp.prompts import Prompt
 from fastmcp.prompts.base import PromptArgument
-from fastmcp.tools import Tool
 
 from toolscout.gateway.mcp.servers import Config
+from toolscout.gateway.mcp.texts import Passed
 from toolscout.gateway.mcp.tools import CALL, CALL_WRITE, CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import Session, View
 from toolscout.metatools.answers import find_tool
@@ -41,14 +41,6 @@ DISCOVER = (
 Writing = Callable[[Mapping[str, Any]], Awaitable[str]]
 
 
-class Listed(Tool):
-    """A tool of a list; calls are answered elsewhere."""
-
-    def to_mcp_tool(self, **overrides: Any) -> mcp_types.Tool:
-        """Return the protocol's tool, without what the library would add to its `_meta`."""
-        return super().to_mcp_tool(**{"_meta": self.meta, **overrides})
-
-
 class Written(Prompt):
     """A prompt of one text."""
 
@@ -59,7 +51,7 @@ class Written(Prompt):
         return await self.write(arguments or {})
 
 
-def own_tools(config: Config) -> list[Tool]:
+def own_tools(config: Config) -> list[Passed]:
     """Return the gateway's own tools.
 
     `search_tools` names the servers, for models do not call a search of nothing in particular;
@@ -84,36 +76,30 @@ def own_tools(config: Config) -> list[Tool]:
     rare = [META_TOOLS[name] for name in RARE if options.all_meta_tools]
     rows += [(one.name, one.description, one.arguments, harmless) for one in rare]
     return [
-        Listed(
-            name=name,
-            description=description,
-            parameters=schema_of(arguments),
-            annotations=hints,
-            meta=ALWAYS,
+        Passed(
+            mcp_types.Tool(
+                name=name,
+                title=name.replace("_", " ").title(),
+                description=description,
+                input_schema=schema_of(arguments),
+                annotations=hints,
+                _meta=ALWAYS,
+            )
         )
         for name, description, arguments, hints in rows
     ]
 
 
-def pinned_tools(view: View) -> list[Tool]:
-    """Return tools of servers as themselves, under their whole names.
+def pinned_tools(view: View) -> Iterator[Passed]:
+    """Yield tools of servers as themselves, under their whole names.
 
     A host refuses a result without the structured content that an output schema promises, so where
     results may be cut there is no such schema.
     """
-    return [
-        Listed(
-            name=one.shown["name"],
-            title=one.tool.title,
-            description=one.tool.description,
-            parameters=one.tool.input_schema,
-            output_schema=None if view.may_cut(one) else one.tool.output_schema,
-            annotations=one.tool.annotations,
-            icons=one.tool.icons,
-            meta={**(one.tool.meta or {}), **ALWAYS},
-        )
-        for one in view.pinned
-    ]
+    for one in view.pinned:
+        changes = {"name": one.shown["name"], "meta": {**(one.tool.meta or {}), **ALWAYS}}
+        changes |= {"execution": None} | ({"output_schema": None} if view.may_cut(one) else {})
+        yield Passed(one.tool.model_copy(update=changes))
 
 
 def _of_servers(description: str, names: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import InitVar, dataclass
 import mcp_types
 
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.cache import ListCache
+from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing, missing_pins, refused_pins
 from toolscout.gateway.mcp.pins import Pins, SeenTools
@@ -39,7 +39,7 @@ class Gateway:
     """Where what was learned is kept: `memory`, or `sqlite:PATH`."""
     pins: Pins | None = None
     """The definitions that are accepted; None accepts all."""
-    cache: ListCache | None = None
+    cache: ListCache = NO_CACHE
     """The lists of servers that do not run."""
     changed: Callable[[], Config | None] = lambda: None
     """Returns the configuration if its file has changed since the last time."""

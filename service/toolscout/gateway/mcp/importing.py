@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from toolscout.common.spelling import matching
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.bulk import register
-from toolscout.gateway.mcp.cache import ListCache
+from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing, missing_pins, named, refused_pins
 from toolscout.gateway.mcp.pins import Pins, SeenTools
@@ -61,7 +61,7 @@ def _left_out(listing: Listing) -> list[str]:
 
 
 async def _listed(
-    config: Config, seen: SeenTools | None = None, cache: ListCache | None = None
+    config: Config, seen: SeenTools | None = None, cache: ListCache = NO_CACHE
 ) -> Listing:
     """Return the tools of all servers, connected side by side.
 
@@ -78,6 +78,5 @@ async def _listed(
         for connection in connections:
             if connection.reason is not None:
                 raise ConfigurationError(f"{connection.name} is unavailable: {connection.reason}")
-            if cache is not None:
-                cache.save(connection.server, connection.listed)
+            cache.save(connection.server, connection.listed)
     return Listing(connections, config.options.max_risk, seen)

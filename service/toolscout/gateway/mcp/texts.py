@@ -47,6 +47,10 @@ class Passed:
 
     to_mcp_resource = to_mcp_template = to_mcp_prompt = sent
 
+    def to_mcp_tool(self, *, outputSchema: Any, **_: Any) -> Any:  # noqa: N803  # the library's name
+        """Return a tool with the output schema that the library makes for older hosts."""
+        return self.entry.model_copy(update={"output_schema": outputSchema})
+
     def to_mcp_result(self, _: str) -> Any:
         """Return the result of reading a resource."""
         return self.entry
