@@ -1,4 +1,4 @@
-"""The tool sets and catalogs that the model learns from and is chosen on.
+"""The tool sets and catalogs that the model learns from.
 
 The data stay outside the repository; see `data_root` for how they are found.
 """
@@ -22,13 +22,6 @@ TRAIN_SETS = (
     "toolbench-rapidapi",
     "asked-mcp",
 )
-DEV_SETS = ("azure-mcp-2026", "bfcl-live", "nestful", "apibank", "asked-mcp")
-"""The sets that choices are made on; their average is the number that counts. The requests of the
-last are in other words than the tools' own.
-"""
-
-WATCHED_SETS = ("functionchat-ko",)
-"""Reported, never chosen on: the vocabulary is English and this set is Korean."""
 
 CATALOG = "10000.json"
 

@@ -1,7 +1,6 @@
 """Plain distillation: every token of the vocabulary runs through the teacher on its own.
 
-This is model2vec's method. Its result is a usable model (`plain`), and the token vectors before
-reduction are where training starts (`token_vectors`).
+This is model2vec's method. Its token vectors before reduction are where training starts.
 """
 
 import numpy as np
@@ -13,11 +12,6 @@ from evals.train.teacher import teacher_path
 
 DIMENSIONS = 256
 """384 dimensions gained 0.004 nDCG@5 and would not fit 10 MB with the whole vocabulary."""
-
-
-def plain() -> StaticModel:
-    """Return the distilled model without any training: principal components, frequency weights."""
-    return distill(str(teacher_path()), pca_dims=DIMENSIONS, quantize_to="float32", device="cpu")
 
 
 def token_vectors() -> StaticModel:

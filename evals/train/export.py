@@ -47,8 +47,8 @@ def build(rows: NDArray[np.float32], tokenizer: Tokenizer) -> StaticModel:
     )
 
 
-def save(model: StaticModel, card: str, out: Path) -> int:
-    """Write the model and its card to `out`, replacing what is there; returns its size in bytes.
+def save(model: StaticModel, out: Path) -> int:
+    """Write the model to `out` beside its card; return its size in bytes.
 
     Raises:
         ValueError: the folder would be larger than SIZE_LIMIT; `out` is left as it was.
@@ -57,7 +57,7 @@ def save(model: StaticModel, card: str, out: Path) -> int:
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".model-") as scratch:
         new, old = Path(scratch) / "new", Path(scratch) / "old"
         model.save_pretrained(new)
-        (new / "README.md").write_text(card, encoding="utf-8")
+        (new / "README.md").unlink(missing_ok=True)  # the library's card
         for path in new.iterdir():
             path.chmod(0o644)
         size = sum(path.stat().st_size for path in new.iterdir())
@@ -67,6 +67,8 @@ def save(model: StaticModel, card: str, out: Path) -> int:
         if out.exists():
             for folder in filter(Path.is_dir, out.iterdir()):  # the dictionary of other languages
                 shutil.copytree(folder, new / folder.name)
+            if (out / "README.md").exists():
+                shutil.copy(out / "README.md", new)
             shutil.move(out, old)
         shutil.move(new, out)
     return size

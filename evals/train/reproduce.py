@@ -6,22 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from model2vec import StaticModel
 
-from evals.train.card import card, results_table
 from evals.train.corpus import Corpus
-from evals.train.data import (
-    DEV_SETS,
-    TRAIN_SETS,
-    WATCHED_SETS,
-    ToolSet,
-    data_root,
-    load_catalog,
-    load_set,
-)
-from evals.train.distil import DIMENSIONS, plain, projection, token_vectors
+from evals.train.data import TRAIN_SETS, ToolSet, data_root, load_catalog, load_set
+from evals.train.distil import projection, token_vectors
 from evals.train.export import build, save
-from evals.train.measure import Bench, Encode, Matrix, Scores, composed_cosines
 from evals.train.pairs import DescriptionPairs, QuestionPairs
 from evals.train.student import Student
 from evals.train.teacher import Teacher
@@ -55,7 +44,7 @@ DESCRIPTION_SHARES = {
 
 
 def reproduce(options: argparse.Namespace) -> str:
-    """Train, write the model and return the table of its development results.
+    """Train, write the model and say how large it is.
 
     Raises:
         FileNotFoundError: there is no data.
@@ -63,12 +52,13 @@ def reproduce(options: argparse.Namespace) -> str:
     root = data_root(options.data)
     torch.set_num_threads(options.threads)
     started = time.monotonic()
-    table = train(root, options.out)
-    return f"{table}\n{options.out}: done in {(time.monotonic() - started) / 60:.1f} minutes"
+    size = train(root, options.out)
+    minutes = (time.monotonic() - started) / 60
+    return f"{options.out}: {size:,} bytes in {minutes:.1f} minutes"
 
 
-def train(root: Path, out: Path) -> str:
-    """Train on role train and the catalog, write the model, return the table of dev results."""
+def train(root: Path, out: Path) -> int:
+    """Train on role train and the catalog, write the model and return its size in bytes."""
     rng = np.random.default_rng(SEEDS[0])
     tool_sets = [load_set(root, "train", name) for name in TRAIN_SETS] + [load_catalog(root)]
     corpus = Corpus()
@@ -91,18 +81,7 @@ def train(root: Path, out: Path) -> str:
         learn_from_tools(student, corpus, lessons, sources, rng)
         tables.append(student.table())
 
-    model = build(np.mean(tables, axis=0), start.tokenizer)
-    rows = _results(root, model, teacher)
-    text = card(
-        rows,
-        runs=len(SEEDS),
-        dimensions=DIMENSIONS,
-        tokens=len(model.tokens),
-        texts=len(numbers),
-        megabytes=model.embedding.nbytes / 1e6,
-    )
-    save(model, text, out)
-    return results_table(rows)
+    return save(build(np.mean(tables, axis=0), start.tokenizer), out)
 
 
 def _teacher_texts(
@@ -129,33 +108,3 @@ def _sources(corpus: Corpus, tool_sets: list[ToolSet]) -> list[tuple[Pairs, floa
         if tool_set.name in DESCRIPTION_SHARES:
             found.append((DescriptionPairs(corpus, tool_set), DESCRIPTION_SHARES[tool_set.name]))
     return found
-
-
-def _results(root: Path, model: StaticModel, teacher: Teacher) -> list[tuple[str, Scores]]:
-    """Development scores of the model and of what it is compared with, one row each."""
-    bench = Bench([load_set(root, "dev", name) for name in DEV_SETS])
-    watched = Bench([load_set(root, "dev", name) for name in WATCHED_SETS])
-    known: dict[str, Matrix] = {}
-
-    def by_teacher(texts: list[str]) -> Matrix:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        if new:
-            known.update(zip(new, teacher.encode(new, "teacher on dev"), strict=True))
-        return np.stack([known[text] for text in texts])
-
-    rows = [("BM25", bench.bm25())]
-    before = plain()
-    encoders: list[tuple[str, Encode]] = [
-        ("plain distillation", before.encode),
-        ("all-MiniLM-L6-v2", by_teacher),
-        ("**this model**", model.encode),
-    ]
-    for title, encode in encoders:
-        rows.append((title, bench.semantic(encode)))
-        rows.append((f"{title}, composed", bench.semantic(encode, composed_cosines)))
-        scores, share = bench.hybrid(encode)
-        rows.append((f"{title} + BM25 at {share}", scores))
-        scores, share = bench.hybrid(encode, composed_cosines)
-        rows.append((f"{title}, composed + BM25 at {share}", scores))
-    print("watched, this model:", watched.semantic(model.encode))
-    return rows

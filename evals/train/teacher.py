@@ -1,7 +1,6 @@
 """The teacher: all-MiniLM-L6-v2 as a transformer, read from its PyPI package.
 
-Used twice: its vectors of training texts are what the static model learns to imitate, and its
-own ranking is the line that the static model is compared with. No network is used.
+Its vectors of training texts are what the static model learns to imitate. No network is used.
 """
 
 from collections.abc import Sequence

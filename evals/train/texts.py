@@ -2,8 +2,7 @@
 
 A tool is embedded as its name written as words, then the start of its description; a query as it
 is, without placeholders. Identifiers are split in both, so that `createPullRequest` and "create
-pull request" meet. The texts of a tool's properties, and the sentences of a query, are vectors of
-their own: see `measure.composed_cosines` for how they count.
+pull request" meet. The texts of a tool's properties are a vector of their own.
 """
 
 import re
@@ -15,14 +14,10 @@ DESCRIPTION_CHARS = 250
 PROPERTY_CHARS = 100
 """Characters of one property's description that are embedded."""
 
-SENTENCE_CHARS = 13
-"""Shorter sentences of a query ("Thanks!", "Hi there.") ask for nothing by themselves."""
-
 _CAMEL_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\W_]+")
 _SPACES = re.compile(r"\s+")
 _PLACEHOLDERS = re.compile(r"<[^<>]*>")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def split_identifiers(text: str) -> str:
@@ -65,9 +60,3 @@ def properties_text(properties: Iterable[tuple[str, str]]) -> str:
 def query_text(query: str) -> str:
     """Return what is embedded for a query: `<placeholders>` dropped, identifiers split."""
     return split_identifiers(_PLACEHOLDERS.sub(" ", query))
-
-
-def query_sentences(query: str) -> list[str]:
-    """Return the sentences of a query that say something; the whole query when none does."""
-    found = [query_text(part) for part in _SENTENCE_END.split(query)]
-    return [part for part in found if len(part) >= SENTENCE_CHARS] or [query_text(query)]
