@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 from evals import docs
-from evals.board import agent, data, page, selectors, tables
+from evals.board import data, page, selectors, tables
 from evals.sets import data_folder
 
 PATIENCE_S = 240
@@ -38,12 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sets = parsed.set or (data.NAMES if folder else (data.OWN,))
     if folder is None and not parsed.set:
         print("no tool sets (--data or TOOLSCOUT_DATA): the project's own questions alone")
-    if parsed.agent:
-        asked = (data.load(name, folder) for name in sets)
-        chosen = (parsed.selector or selectors.NAMES)[0]
-        turns = agent.measure(parsed.agent, parsed.model, asked, parsed.questions, chosen)
-        print(agent.as_table(list(turns), markdown=False))
-        return 0
     earlier = json.loads(parsed.keep.read_text("utf-8"))["rows"] if parsed.keep else []
     began = monotonic()
     rows = measure(parsed.selector or selectors.NAMES, sets, folder, earlier)
@@ -123,9 +117,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--page", type=Path, metavar="FILE", help="also write a page with pictures here")
     add("--docs", type=Path, metavar="FILE", help="also write the tables into this document")
     add("--keep", type=Path, metavar="FILE", help="measure only what these figures lack")
-    add("--agent", metavar="URL", help="end to end: an OpenAI-compatible endpoint's base URL")
-    add("--model", default="gpt-5-mini", help="its model; the key is in OPENAI_API_KEY")
-    add("--questions", type=int, default=30, help="questions of each set that an agent answers")
     return parser
 
 

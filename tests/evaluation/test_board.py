@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evals.board import agent, data, measure, page, peers, selectors, tables
+from evals.board import data, measure, page, peers, selectors, tables
 from evals.board.__main__ import main
-from tests.client.upstream import Exchange, peer
 from tests.support import TOOLS
 
 SELECTOR = """
@@ -115,39 +114,6 @@ def test_the_page_escapes_what_others_wrote():
     shown = page.as_page({"rows": [row]})
     assert "<script" not in shown
     assert "&lt;script&gt;" in shown
-
-
-def calls_the_first(exchange: Exchange) -> None:
-    """Answer as a model that calls the first tool it sees, and refuses more than five."""
-    names = [tool["function"]["name"] for tool in exchange.json["tools"]]
-    if len(names) > 5:
-        exchange.answer(b"{}", status=400)
-        return
-    message = {"tool_calls": [{"function": {"name": names[0], "arguments": "{}"}}]}
-    usage = {"prompt_tokens": 10 * len(names)}
-    answer = {"choices": [{"message": message}], "usage": usage}
-    exchange.answer(json.dumps(answer).encode())
-
-
-def test_an_agent_sees_all_tools_the_selected_and_the_wanted():
-    asked = data.load(data.OWN, None)
-    with peer(calls_the_first) as upstream:
-        turns = list(agent.measure(f"{upstream.url}/v1", "scripted", [asked], 6))
-    arms = {arm: [turn for turn in turns if turn.arm == arm] for arm in ("all tools", "oracle")}
-    assert {turn.error for turn in arms["all tools"]} == {"status 400"}
-    assert not any(turn.right for turn in arms["all tools"])
-    assert all(turn.right and turn.tokens == 10 * turn.shown for turn in arms["oracle"])
-    selected = [turn for turn in turns if turn.arm == "selected"]
-    assert len(selected) == 6
-    assert sum(turn.called for turn in selected) >= 5
-    assert all(turn.shown <= 5 or turn.error for turn in selected)
-    assert "own, oracle" in agent.as_table(turns, markdown=True)
-
-
-def test_an_endpoint_that_is_gone_is_a_failure_of_each_turn():
-    asked = data.load(data.OWN, None)
-    turns = list(agent.measure("http://127.0.0.1:9", "none", [asked], 1))
-    assert {turn.error for turn in turns} == {"ConnectError"}
 
 
 def test_of_graded_tools_those_above_nought_are_wanted(tmp_path: Path):
