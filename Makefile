@@ -24,10 +24,6 @@ $(VENV)/.tested: $(STAMP)
 	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,site]'
 	@touch $@
 
-$(VENV)/.benched: $(STAMP)
-	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,bench]'
-	@touch $@
-
 serve: $(STAMP) ## run the service on http://127.0.0.1:8080
 	$(BIN)/toolscout serve
 
@@ -172,7 +168,7 @@ audit: $(VENV)/.shipped ## ask PyPI for known vulnerabilities of a server instal
 	  echo 'the advisory service at https://pypi.org does not answer'; test -n "$(AUDIT_MAY_SKIP)"; \
 	fi
 
-bench: $(VENV)/.benched ## the speed table (TOOLSCOUT_DATA names the folder with catalogs/)
+bench: $(STAMP) ## the speed table (TOOLSCOUT_DATA names the folder with catalogs/)
 	$(BIN)/python -m evals.speed
 
 $(VENV)/.evaluated: $(STAMP)
@@ -183,10 +179,7 @@ evals: $(VENV)/.evaluated ## the accuracy tables in docs/ranking.md (TOOLSCOUT_D
 	$(BIN)/python -m evals --docs docs/ranking.md
 	$(BIN)/python -m evals --stages --docs docs/ranking.md
 	$(BIN)/python -m evals --outcomes --docs docs/ranking.md
-	$(BIN)/python -m evals.reliability --out docs/images/reliability.png --docs docs/ranking.md
-	$(BIN)/python -m evals --cases --docs docs/ranking.md
 	$(BIN)/python -m evals --learning --docs docs/learning.md
-	$(BIN)/python -m evals --turns --docs docs/learning.md
 
 eval: evals ## the same
 

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from os import cpu_count
 from pathlib import Path
 
-from evals.speed import callers, external, large, learning, many, mcp, report, scenarios, traffic
+from evals.speed import callers, large, report, scenarios, traffic
 from evals.speed.plan import Plan
 
 
@@ -24,33 +24,18 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
     parser.add_argument("--questions", action="store_true", help="new questions and old, only")
     parser.add_argument("--callers", action="store_true", help="what asking costs callers, only")
-    parser.add_argument("--learning", action="store_true", help="what learning costs, only")
-    parser.add_argument("--mcp", action="store_true", help="what mcp = on costs, only")
-    parser.add_argument("--compiles", action="store_true", help="what new lists cost, only")
     parser.add_argument("--large", action="store_true", help="50,000 and 100,000 tools, only")
-    parser.add_argument("--many", action="store_true", help="1,000 lists of 300, only")
-    parser.add_argument("--database", metavar="URL", help="held and in this PostgreSQL, only")
-    parser.add_argument("--tools", type=int, nargs="+", default=[10_000, 100_000], help="how many")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parsed = parser.parse_args()
     folder = traffic.catalogs(parsed.data)
     if folder is None:
         print("skipped: no catalogs; name their folder with --data or TOOLSCOUT_DATA")
         return 0
-    if parsed.learning or parsed.mcp:
-        measured = learning.report if parsed.learning else mcp.report
-        for line in measured(folder, 100 if parsed.quick else 600):
-            print(line, flush=True)
-        return 0
     plan = Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
-    if parsed.database:
-        rows = list(external.measure(plan, parsed.database, parsed.tools))
-    elif parsed.callers:
-        rows = list(callers.measure(plan))
-    elif parsed.large or parsed.many:
-        rows = list((large if parsed.large else many).measure(plan))
-    elif parsed.questions or parsed.compiles:
-        rows = (scenarios.of_questions if parsed.questions else scenarios.of_compiles)(plan)
+    if parsed.callers or parsed.large:
+        rows = list((callers if parsed.callers else large).measure(plan))
+    elif parsed.questions:
+        rows = scenarios.of_questions(plan)
     else:
         rows = scenarios.measure(plan)
     print(f"\n{cpu_count()} cores, Python {platform.python_version()}\n")

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from urllib.parse import quote
 
-from evals.rankers import MissingPackage
 from evals.speed import client, compiles, large, servers, traffic
-from evals.speed.peers import PEERS, median_ms
 from evals.speed.plan import BUSY, CROWDS, Plan, alone, in_turn, learn, pool, pooled, row
 from evals.speed.questions import LENGTHS
 from evals.speed.report import Row
@@ -27,7 +25,6 @@ def measure(plan: Plan) -> list[Row]:
         rows += map(_said, compiles.measure(plan, ours))
         rows.append(_memory(ours))
     rows += map(_said, () if plan.quick else large.measure(plan))
-    rows += map(_said, _peers(plan))
     return rows
 
 
@@ -35,15 +32,6 @@ def of_questions(plan: Plan) -> list[Row]:
     """Return what questions cost over 300 tools, and nothing else."""
     with servers.floor() as floor, servers.toolscout() as ours:
         return list(map(_said, _questions(plan, floor, ours)))
-
-
-def of_compiles(plan: Plan) -> list[Row]:
-    """Return what new lists cost, and nothing else."""
-    with servers.toolscout() as ours:
-        rows = [_started(ours)]
-        rows += map(_said, _cold(plan, ours, ours))
-        rows += map(_said, compiles.measure(plan, ours))
-        return [*rows, _memory(ours)]
 
 
 def _memory(ours: servers.Running) -> Row:
@@ -206,20 +194,6 @@ def _degraded(ours: servers.Running, tools: list[dict[str, object]]) -> str:
 
 def _digest_of(plan: Plan, ours: servers.Running) -> str:
     return learn(ours, json.dumps(traffic.load(plan.folder, 300)), 300)
-
-
-def _peers(plan: Plan) -> Iterator[Row]:
-    """Others in process, without HTTP."""
-    for size in plan.sizes:
-        tools = traffic.load(plan.folder, size)
-        for name, build in PEERS.items():
-            try:
-                search = build(tools)
-            except MissingPackage as missing:
-                yield Row(f"{name}, {size:,}", note=f"skipped: {missing} is not installed")
-                continue
-            patterns = traffic.PROSE[: 5 if size > 1_000 else 20]
-            yield Row(f"{name}, {size:,}", p50=median_ms(search, patterns), note="in process")
 
 
 def _said(found: Row) -> Row:
