@@ -5,48 +5,27 @@
     python -m evals --rankers hybrid --against BEFORE.json     what a change changes
     python -m evals --stages                      each stage of the ranking switched off
     python -m evals --outcomes                    good queries against hopeless ones
-    python -m evals --cases                       documented behaviour of other systems
     python -m evals --learning                    before and after feedback
-    python -m evals --turns                       feedback turn by turn, and its curve
-    python -m evals --messages                    conversations against their last turn
     python -m evals --languages                   our own questions in other languages
 
-FOLDER (or TOOLSCOUT_DATA) holds `toolsets/` and `cases/`. Baselines whose package is not
+FOLDER (or TOOLSCOUT_DATA) holds `toolsets/` and `catalogs/`. Baselines whose package is not
 installed are skipped with a message.
 """
 
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evals import (
-    cases,
-    docs,
-    learning,
-    messages,
-    outcomes,
-    registry,
-    report,
-    run,
-    stages,
-    turns,
-)
+from evals import docs, learning, outcomes, registry, report, run, stages
 from evals.languages import report as languages
 from evals.sets import DEV, data_folder, load_requests, load_set
 from toolscout.index.static_model import BUNDLED_MODEL
 
 MORE_SETS = ("functionchat-ko", "requests-bfcl", "requests-bfcl-irrelevance", "pooled-dev")
 """Sets that are reported beside those of the bars, the slowest last."""
-
-
-DIALOGUES = "apibank"
-"""The set whose queries are dialogues."""
-
-
-Found = tuple[str, str, Any, str]
-"""What was asked for: its kind, its text, its figures, and another text for the documentation."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,13 +37,8 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument("--data", type=Path, help="folder with toolsets/ (or TOOLSCOUT_DATA)")
     found.add_argument("--sets", nargs="+", help="sets as ROLE/NAME; default: the role dev")
-    found.add_argument("--rankers", help=f"comma separated, of: {', '.join(registry.NAMES)}, "
-                       "model2vec:PATH; default: all")  # fmt: skip
-    found.add_argument(
-        "--model",
-        default=str(BUNDLED_MODEL),
-        help="model2vec folder",
-    )
+    found.add_argument("--rankers", help=f"comma separated, of: {', '.join(registry.NAMES)}")
+    found.add_argument("--model", default=str(BUNDLED_MODEL), help="model2vec folder")
     found.add_argument("--limit", type=int, help="questions per set at most")
     found.add_argument("--json", type=Path, help="also write everything here")
     found.add_argument("--markdown", action="store_true", help="print Markdown tables")
@@ -80,11 +54,8 @@ def parser() -> argparse.ArgumentParser:
     kind = found.add_mutually_exclusive_group()
     kind.add_argument("--stages", action="store_true", help="each stage switched off")
     kind.add_argument("--outcomes", action="store_true", help="match, weak, no_match")
-    kind.add_argument("--cases", action="store_true", help="cases of other systems")
-    kind.add_argument("--messages", action="store_true", help="conversations")
     kind.add_argument("--languages", action="store_true", help="questions in other languages")
     kind.add_argument("--learning", action="store_true", help="before and after feedback")
-    kind.add_argument("--turns", action="store_true", help="feedback turn by turn")
     return found
 
 
@@ -95,71 +66,40 @@ def main() -> int:
     if folder is None:
         print("skipped: no tool sets; name their folder with --data or TOOLSCOUT_DATA")
         return 0
-    found = _about_learning(folder, parsed) or _about_rankers(folder, parsed)
-    kind, text, data, block = found
+    kind, text, data, block = _report(folder, parsed)
     print(text)
     if parsed.docs:
-        docs.write(parsed.docs, kind, block or text)
+        docs.write(parsed.docs, kind, block)
     if parsed.json:
         parsed.json.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return 0
 
 
-def _about_learning(folder: Path, parsed: argparse.Namespace) -> Found | None:
-    if parsed.learning:
-        text, data = learning.report(folder, parsed.model, parsed.limit)
-        return "learning", text, data, learning.overview(text)
-    if parsed.turns:
-        text, data = turns.report(folder, parsed.model, parsed.sets)
-        return "turns", text, data, turns.overview(text)
-    return None
-
-
-def _about_rankers(folder: Path, parsed: argparse.Namespace) -> Found:
-    data: Any
-    block = ""
-    if parsed.stages:
-        kind = "stages"
-        text, data = stages.report_of(folder, parsed.model, parsed.limit)
-        block = stages.overview(text)
-    elif parsed.outcomes:
-        kind = "outcomes"
-        text, data = outcomes.report(folder, parsed.model, parsed.limit)
-        block = outcomes.overview(text)
-    elif parsed.cases:
-        kind = "cases"
-        text, data = cases.report(folder / "cases", parsed.model)
-        block = text.partition("\n\n")[0]
-    elif parsed.messages:
-        kind = "messages"
-        sets = folder / "toolsets" / "dev"
-        text, data = messages.table(load_set(sets / DIALOGUES), parsed.model)
-        shown, more = messages.shown_table(sets, parsed.model)
-        block = text
-        text, data = f"{text}\n\n{shown}", [*data, *more]
-    elif parsed.languages:
-        kind = "languages"
-        text, data = languages.report(folder, parsed.model)
-        block = languages.overview(data)
-    else:
-        kind = "rankers"
-        figures = _ranked(folder, parsed)
-        if parsed.known:
-            figures = run.joined(figures, json.loads(parsed.known.read_text("utf-8")))
-        text = report.tables(figures, markdown=parsed.markdown)
-        if parsed.against:
-            earlier = [
-                run.Figures(**each) for each in json.loads(parsed.against.read_text("utf-8"))
-            ]
-            text += "\n\n" + report.changes(earlier, figures, markdown=parsed.markdown)
-        block = report.overview(figures)
-        data = [f.as_dict() for f in figures]
-    return kind, text, data, block
+def _report(folder: Path, parsed: argparse.Namespace) -> tuple[str, str, Any, str]:
+    """Return the kind of what was asked for, its text, its figures, and what a page has of it."""
+    reports: dict[str, Callable[[], tuple[str, Any]]] = {
+        "stages": lambda: stages.report_of(folder, parsed.model, parsed.limit),
+        "outcomes": lambda: outcomes.report(folder, parsed.model, parsed.limit),
+        "learning": lambda: learning.report(folder, parsed.model, parsed.limit),
+        "languages": lambda: languages.report(folder, parsed.model),
+    }
+    for kind, report_of in reports.items():
+        if getattr(parsed, kind):
+            text, data = report_of()
+            return kind, text, data, text
+    figures = _ranked(folder, parsed)
+    if parsed.known:
+        figures = run.joined(figures, json.loads(parsed.known.read_text("utf-8")))
+    text = report.tables(figures, markdown=parsed.markdown)
+    if parsed.against:
+        earlier = [run.Figures(**each) for each in json.loads(parsed.against.read_text("utf-8"))]
+        text += "\n\n" + report.changes(earlier, figures, markdown=parsed.markdown)
+    return "rankers", text, [f.as_dict() for f in figures], report.overview(figures)
 
 
 def _ranked(folder: Path, parsed: argparse.Namespace) -> list[run.Figures]:
     names = parsed.rankers.split(",") if parsed.rankers else list(registry.NAMES)
-    unknown = [n for n in names if n not in registry.NAMES and not n.startswith("model2vec:")]
+    unknown = [n for n in names if n not in registry.NAMES]
     if unknown:
         sys.exit(f"no such ranker: {', '.join(unknown)}; there are {', '.join(registry.NAMES)}")
     rankers, skipped = registry.find_many(names, parsed.model)

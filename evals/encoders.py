@@ -1,4 +1,4 @@
-"""Embedding baselines: a sentence transformer, alone and with our BM25, and bare model2vec."""
+"""Embedding baselines: a sentence transformer, alone and with our BM25."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -89,17 +89,3 @@ def minilm_with_bm25(model: str) -> Ranker:
         return by_scores(tools, scores)
 
     return ranker
-
-
-def bare_model2vec(source: str) -> Ranker:
-    """Return a model2vec model as its own library uses it: one vector a text, cosine."""
-    from model2vec import StaticModel
-
-    model = StaticModel.from_pretrained(source, force_download=False)
-
-    def encode(texts: list[str]) -> NDArray[Any]:
-        vectors = np.asarray(model.encode(texts, use_multiprocessing=False), np.float32)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.asarray(vectors / np.maximum(lengths, 1e-9))
-
-    return Encoder(encode)

@@ -3,14 +3,12 @@
 Every wanted tool of the first half is reported as a success, in the order of the questions and
 through the learner of the service, so that it also decides whether experience helps. The second
 half is asked before and after; its questions whose own tools were never used are counted apart,
-because experience with their neighbours is all that moves them. A share of wrong reports names a
-tool at random, or says that the wanted tool failed, in equal parts. Queries that no tool fits are
+because experience with their neighbours is all that moves them. Queries that no tool fits are
 asked as well: experience must not make a match of them.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -50,39 +48,8 @@ HOPELESS = 150
 """Queries of another domain that are asked, and strings of letters, per set."""
 
 TENANT = "agent"
-MEASURES = ("nDCG@5", "P@1", "R@5")
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """One way to give feedback."""
-
-    name: str
-    uses: int | None = None
-    """Uses per tool that are told; None for all."""
-    wrong: float = 0.0
-    """Share of the reports that are wrong: of a tool at random, or of a failure, in equal parts."""
-    success: bool = True
-    """What the reports say that are not wrong."""
-
-
-REPLAYS = (
-    Replay("1 use", uses=1),
-    Replay("all uses"),
-    Replay("10 % wrong", wrong=0.1),
-    Replay("30 % wrong", wrong=0.3),
-    Replay("all failures", success=False),
-)
-
-
-def reported(
-    question: Question, names: Sequence[str], replay: Replay, random: Random
-) -> Iterator[tuple[str, bool]]:
-    """Yield the tools that are reported of a question, and whether they are said to have worked."""
-    for gold in sorted(question.gold):
-        wrong, other = random.random() < replay.wrong, random.random() < 0.5
-        tool = random.choice(names) if wrong and other else gold
-        yield tool, replay.success and (other or not wrong)
+SHOWN = ("nDCG@5", "P@1")
+"""Measures that the table has."""
 
 
 EXAMPLES = "as examples"
@@ -90,9 +57,9 @@ EXAMPLES = "as examples"
 
 
 def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
-    """Return the table as Markdown, and its figures."""
+    """Return the tables as Markdown, and the figures of the first."""
     ours = Ours("hybrid", model)
-    header = ["set", "feedback", *MEASURES, "never used", *MEASURES[:2], "hopeless that match"]
+    header = ["set", "feedback", *SHOWN, "never used: nDCG@5", "hopeless that match"]
     rows: list[dict[str, Any]] = []
     cells: list[list[str]] = []
     for name in SETS:
@@ -100,32 +67,14 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[
         if not (path / "corpus.jsonl").exists():
             cells.append([f"{name}: skipped, there is no such set", *[""] * (len(header) - 1)])
             continue
-        hopeless = hopeless_queries(folder, name.partition("/")[2])
+        hopeless = hopeless_queries(folder, path.name)
         count = min(limit or MOST_QUESTIONS, MOST_QUESTIONS)
         found = _figures(load_set(path), ours, count, hopeless)
         rows += found
         cells += [_cells(row, found[0]) for row in found]
     text = reporting.table(header, cells, markdown=True)
-    names = [name for name in SETS if name.partition("/")[2] in DEV]
-    sets = [load_set(folder / "toolsets" / name) for name in names]
+    sets = [load_set(folder / "toolsets" / "dev" / name) for name in DEV]
     return f"{text}\n\n{poisoning(sets, ours)}", rows
-
-
-SHOWN = ("none", "all uses", EXAMPLES)
-"""Rows of a set that the documentation has."""
-
-
-def overview(text: str) -> str:
-    """Return the tables of the documentation: what changes, without the smaller variations."""
-    table, poisoned = text.split("\n\n")
-    header, *rows = ([row[place] for place in (0, 1, 2, 3, 6, 8)] for row in reporting.cells(table))
-    header[4] = "never used: nDCG@5"
-    changes = [
-        [*row[:2], *(cell.partition("(")[2].rstrip(")") or cell for cell in row[2:])]
-        for row in rows
-        if row[1] in SHOWN
-    ]
-    return f"{reporting.table(header, changes, markdown=True)}\n\n{poisoned}"
 
 
 HONEST, FALSE, FRESH = (0, 50, 150), 20, 150
@@ -160,33 +109,24 @@ def _poisoned(
         for question in questions[honest : honest + FALSE]
     ]
     user = User(catalog, ours)
-    reports = [*questions[:honest], *false]
-    asyncio.run(user.tell(reports, Replay("all uses"), random))
+    asyncio.run(user.tell([*questions[:honest], *false]))
     answers = [user.ask(question.text).names for question in questions[honest + FALSE :]]
     shown = fmean(tool in names for names in answers)
     return shown, fmean(names[:1] == [tool] for names in answers)
 
 
 def _cells(row: dict[str, Any], before: dict[str, Any]) -> list[str]:
-    """One line of the table: the figures, and how they differ from those without feedback."""
+    """One line of the table: the figures without feedback, else how they differ from those."""
 
     def shown(part: str, name: str) -> str:
-        value, change = row[part].get(name), ""
-        if value is None:
-            return "–"
-        if row is not before:
-            each = part + "_each"
-            change = f" ({paired.change(before[each][name], row[each][name])})"
-        return f"{value:.3f}{change}"
+        if row is not before and row[part]:
+            each = f"{part}_each"
+            return str(paired.change(before[each][name], row[each][name]))
+        return f"{row[part][name]:.3f}" if row[part] else "–"
 
-    return [
-        row["set"],
-        row["feedback"],
-        *(shown("all", name) for name in MEASURES),
-        f"{row['never']:.0%}",
-        *(shown("never_used", name) for name in MEASURES[:2]),
-        f"{row['hopeless']:.1%}",
-    ]
+    places = (*(("all", name) for name in SHOWN), ("never_used", SHOWN[0]))
+    cells = [shown(*place) for place in places]
+    return [row["set"], row["feedback"], *cells, f"{row['hopeless']:.1%}"]
 
 
 def hopeless_queries(folder: Path, name: str) -> list[str]:
@@ -211,11 +151,9 @@ def _figures(
         questions = Random(seed).sample(asked.questions, min(limit, len(asked.questions)))
         told, tested = questions[: len(questions) // 2], questions[len(questions) // 2 :]
         used = {tool for question in told for tool in question.gold}
-        for replay in (None, *REPLAYS):
+        for name, reports in (("none", ()), ("all uses", told)):
             user = User(catalog, ours)
-            if replay is not None:
-                asyncio.run(user.tell(told, replay, Random(seed)))
-            name = "none" if replay is None else replay.name
+            asyncio.run(user.tell(reports))
             found.setdefault(name, []).append(user.figures(tested, used, hopeless))
         user = User(ours.compile(with_examples(asked.tools, told)), ours)
         found.setdefault(EXAMPLES, []).append(user.figures(tested, used, hopeless))
@@ -259,20 +197,17 @@ class User:
         )
         self._prior: Prior | None = ExamplePriors().of(catalog)
 
-    async def tell(self, told: Sequence[Question], replay: Replay, random: Random) -> None:
-        """Report the tools that each question wants."""
-        uses: dict[str, int] = {}
+    async def tell(self, told: Sequence[Question]) -> None:
+        """Report that the tools which each question wants have served it."""
         for question in told:
-            reports = []
-            for tool, success in reported(question, self._catalog.names, replay, random):
-                if replay.uses is None or uses.get(tool, 0) < replay.uses:
-                    uses[tool] = uses.get(tool, 0) + 1
-                    digest = self._catalog.digest
-                    reports.append(Observation(question.text, tool, success, catalog=digest))
+            reports = [
+                Observation(question.text, tool, True, catalog=self._catalog.digest)
+                for tool in sorted(question.gold)
+            ]
             await self._learner.record(TENANT, reports)
             while self._learner.prior(TENANT, self._catalog) is None:
                 await asyncio.sleep(0.01)  # a thread makes the index of a large catalog
-        self._prior = self._learner.prior(TENANT, self._catalog)
+            self._prior = self._learner.prior(TENANT, self._catalog)
 
     def figures(
         self, tested: Sequence[Question], used: set[str], hopeless: Sequence[str]

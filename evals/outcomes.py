@@ -9,7 +9,7 @@ nothing, and people's requests that a set of everyday tools has none for.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -41,29 +41,37 @@ GOOD, HOPELESS, BESIDE = "good", "hopeless", "beside"
 
 
 def report(folder: Path, model: str, limit: int | None) -> tuple[str, Any]:
-    """Shares of each outcome per kind of query, as Markdown tables and as data."""
+    """Return shares of each outcome as Markdown, hybrid set by set, and all of them as data."""
     sets = {name: load_set(folder / "toolsets" / "dev" / name) for name in DEV}
     embedder = Embedder(model)
-    parts: list[str] = []
+    rows: list[list[str]] = []
     data: dict[str, Any] = {}
     for kind in RANKERS:
         groups = list(_groups(Ours(kind, embedder), sets, folder, limit))
-        rows = [_row(group, title, answers) for group, title, answers in groups]
+        if kind == RANKERS[0]:
+            rows += [
+                _row(kind, title, found) for group, title, found in groups if group != HOPELESS
+            ]
         for group in (GOOD, HOPELESS):
-            found = [a for g, _, answers in groups if g == group for a in answers]
-            rows.append(_row(group, f"**all {group}**", found))
-        header = ["queries", "kind", "count", *OUTCOMES, "weak or no_match"]
-        parts.append(f"### {kind}\n\n" + reporting.table(header, rows, markdown=True))
+            found = [answer for one, _, answers in groups if one == group for answer in answers]
+            rows.append(_row(kind, f"**all {group}**", found))
         data[kind] = [
             {"group": group, "queries": title, "count": len(answers)} | shares(answers)
             for group, title, answers in groups
         ]
-    text, data["nonsense"] = _nonsense(Ours("hybrid", embedder), folder, limit)
-    return "\n\n".join([*parts, f"### nonsense, hybrid\n\n{text}"]), data
+    data["nonsense"] = list(_nonsense(Ours("hybrid", embedder), folder, limit))
+    header = ["ranker", "queries", "count", *OUTCOMES]
+    nonsense = [[row["queries"], f"{row['tools']:,}", *_shown(row)] for row in data["nonsense"]]
+    tables = (
+        reporting.table(header, rows, markdown=True),
+        "Nonsense, hybrid:",
+        reporting.table(["queries", "tools", *OUTCOMES], nonsense, markdown=True),
+    )
+    return "\n\n".join(tables), data
 
 
-def _nonsense(ranker: Ranker, folder: Path, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
-    """Return what is said of questions that nobody asks, over lists of different lengths."""
+def _nonsense(ranker: Ranker, folder: Path, limit: int | None) -> Iterator[dict[str, Any]]:
+    """Yield what is said of questions that nobody asks, over lists of different lengths."""
     path = folder / "toolsets" / "dev" / "out-of-scope" / "out-of-scope.jsonl"
     kinds = {
         "random letters": gibberish(NONSENSE, GIBBERISH_SEED),
@@ -72,33 +80,12 @@ def _nonsense(ranker: Ranker, folder: Path, limit: int | None) -> tuple[str, lis
     if path.exists():
         lines = path.read_text("utf-8").splitlines()
         kinds["requests out of scope"] = [json.loads(line)["text"] for line in lines][:limit]
-    rows, data = [], []
     for size in NONSENSE_SIZES:
         raw = (folder / "catalogs" / f"{size}.json").read_bytes()
         search = ranker(ToolList.decode(raw, size).tools)
         for kind, texts in kinds.items():
-            answers = [timed(search, text)[0] for text in texts]
-            found = shares(answers)
-            cells = [f"{found[o]:.1%}" for o in OUTCOMES]
-            rows.append([kind, f"{size:,}", f"{len(texts):,}", *cells])
-            data.append({"queries": kind, "tools": size, "count": len(texts)} | found)
-    return reporting.table(["queries", "tools", "count", *OUTCOMES], rows, markdown=True), data
-
-
-def overview(text: str) -> str:
-    """Return the tables of the documentation: hybrid set by set, the others in total."""
-    *rankers, (_, nonsense) = (
-        part.strip().split("\n\n", 1) for part in text.removeprefix("### ").split("### ")
-    )
-    rows = []
-    for kind, table in rankers:
-        for title, group, *shown in reporting.cells(table)[1:]:
-            is_total = title.startswith("**")
-            if is_total or (kind == RANKERS[0] and group != HOPELESS):
-                rows.append([kind, title, *shown[:-1]])
-    table = reporting.table(["ranker", "queries", "count", *OUTCOMES], rows, markdown=True)
-    nonsense = reporting.columns(nonsense, (0, 1, 3, 4, 5))
-    return f"{table}\n\nNonsense, hybrid:\n\n{nonsense}"
+            found = shares([timed(search, text)[0] for text in texts])
+            yield {"queries": kind, "tools": size, "count": len(texts)} | found
 
 
 def shares(answers: Sequence[Answer]) -> dict[str, float]:
@@ -136,7 +123,9 @@ def _groups(
             yield BESIDE, f"{name} ({note})", found
 
 
-def _row(group: str, title: str, answers: Sequence[Answer]) -> list[str]:
-    found = shares(answers)
-    cells = [f"{found[o]:.1%}" for o in OUTCOMES] + [f"{found['weak'] + found['no_match']:.1%}"]
-    return [title, group, f"{len(answers):,}", *cells]
+def _row(kind: str, title: str, answers: Sequence[Answer]) -> list[str]:
+    return [kind, title, f"{len(answers):,}", *_shown(shares(answers))]
+
+
+def _shown(found: Mapping[str, Any]) -> list[str]:
+    return [f"{found[outcome]:.1%}" for outcome in OUTCOMES]

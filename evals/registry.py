@@ -19,9 +19,6 @@ BASELINES: dict[str, Callable[[str], Ranker]] = {
 }
 """Made with the model that our own part of them uses, if they have one."""
 
-MODEL2VEC = "model2vec:"
-"""Before the folder or hub name of a model that ranks on its own."""
-
 NAMES = (*OURS, PINNED, *BASELINES)
 
 
@@ -37,8 +34,6 @@ def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
     for ours in OURS:
         if ours == name:
             return Ours(ours, model)
-    if name.startswith(MODEL2VEC):
-        return encoders.bare_model2vec(name.removeprefix(MODEL2VEC))
     return BASELINES[name](model)
 
 

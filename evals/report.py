@@ -12,8 +12,8 @@ TITLES = {"no_match": "no match", "p50_ms": "p50 ms"}
 _SHARES = ("no_match", "weak")
 LEFT_OUT = ("auto", "okapi", "hybrid+pins")
 """What the page leaves out: on these sets it is `hybrid` or like it, or below every other."""
-AVERAGED = (0, 1, 3, 4, 7, 8)
-"""Columns of the average that the page has: P@1, R@5, nDCG@5, no match, time."""
+AVERAGED = ("P@1", "R@5", "nDCG@5", "no_match", "p50_ms")
+"""Columns of the average that the page has."""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, markdown: bool) -> str:
@@ -32,18 +32,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, markdown: boo
     return "\n".join(lines)
 
 
-def cells(markdown: str) -> list[list[str]]:
-    """Read the rows of a Markdown table back, its header first."""
-    header, _, *lines = markdown.strip().splitlines()
-    return [line[2:-2].split(" | ") for line in (header, *lines)]
-
-
-def columns(markdown: str, places: Sequence[int]) -> str:
-    """Return some columns of a Markdown table."""
-    header, *rows = [[row[place] for place in places] for row in cells(markdown)]
-    return table(header, rows, markdown=True)
-
-
 def cell(column: str, value: float | None) -> str:
     """One number as people read it: shares in percent, times to two digits."""
     if value is None:
@@ -60,7 +48,8 @@ def tables(figures: Sequence[Figures], *, markdown: bool) -> str:
     mark = "### " if markdown else "== "
     parts = []
     if set(DEV) <= {f.set for f in figures}:
-        parts.append(f"{mark}average of {', '.join(DEV)}\n\n{averages(figures, markdown)}")
+        average_of = averages(figures, COLUMNS, markdown=markdown)
+        parts.append(f"{mark}average of {', '.join(DEV)}\n\n{average_of}")
     for name in dict.fromkeys(f.set for f in figures):
         chosen = [f for f in figures if f.set == name]
         title = f"{name} ({chosen[0].tools:,} tools, {chosen[0].questions:,} questions)"
@@ -109,7 +98,7 @@ def overview(figures: Sequence[Figures]) -> str:
         of_requests.append([ranker, *(_value(f, column) for f, column in pairs)])
     return "\n\n".join([
         f"Average of {', '.join(DEV)}:",
-        columns(averages(figures, markdown=True), AVERAGED),
+        averages(figures, AVERAGED, markdown=True),
         "Each set, nDCG@5:",
         table(["ranker", *sets], of_sets, markdown=True),
         "Requests with a few tools each:",
@@ -121,12 +110,12 @@ def _value(figures: Figures | None, column: str) -> str:
     return cell(column, figures.values.get(column) if figures else None)
 
 
-def averages(figures: Sequence[Figures], markdown: bool) -> str:
+def averages(figures: Sequence[Figures], columns: Sequence[str], *, markdown: bool) -> str:
     """Per ranker the means over the sets of the bars."""
     rankers = dict.fromkeys(f.ranker for f in figures)
     means = {r: average([f for f in figures if f.ranker == r], DEV) for r in rankers}
-    rows = [[r, *(cell(c, mean.get(c)) for c in COLUMNS)] for r, mean in means.items()]
-    return _named(COLUMNS, rows, markdown)
+    rows = [[r, *(cell(c, mean.get(c)) for c in columns)] for r, mean in means.items()]
+    return _named(columns, rows, markdown)
 
 
 def _of_set(figures: Sequence[Figures], markdown: bool) -> str:

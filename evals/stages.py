@@ -121,8 +121,7 @@ def report_of(folder: Path, model: str, limit: int | None) -> tuple[str, Any]:
         with switch.off():
             differences = [[one.difference() for one in group] for group in asked]
         rows.append(Row(switch.title, _cost(switch, asked[0][0]), *differences))
-    languages = _by_language([one.name for one in groups[1]], rows)
-    return f"{_table(asked, rows)}\n\n{languages}", [row._asdict() for row in rows]
+    return _table(asked, rows), [row._asdict() for row in rows]
 
 
 def by_language(asked: ToolSet) -> list[ToolSet]:
@@ -186,33 +185,17 @@ def _cost(switch: Switch, asked: _Asked) -> float:
 
 
 def _table(asked: Sequence[Sequence[_Asked]], rows: Sequence[Row]) -> str:
-    """Write a row for each switch, set by set of the same weight."""
-    header = ["switched off", "µs"]
-    for group, sets in zip(("English", "other languages"), asked, strict=True):
-        header.append(f"{group}: first five differ")
-        header += [f"{name} ({fmean(one.mean(name) for one in sets):.3f})" for name in MEASURES]
-    cells = [
-        [row.title, f"{row.cost:.0f}", *_of_group(row.english), *_of_group(row.others)]
-        for row in rows
+    """Write what each switch changes in nDCG@5, set by set of the same weight."""
+    means = [fmean(one.mean(MEASURES[0]) for one in sets) for sets in asked]
+    groups = zip(("English", "other languages"), means, strict=True)
+    header = [
+        "switched off",
+        "µs",
+        *(f"{group}: {MEASURES[0]} ({mean:.3f})" for group, mean in groups),
     ]
+    cells = [[row.title, f"{row.cost:.0f}", _mean(row.english), _mean(row.others)] for row in rows]
     return report.table(header, cells, markdown=True)
 
 
-def overview(text: str) -> str:
-    """Return what the documentation has: nDCG@5 in English and in other languages."""
-    header, *rows = report.cells(report.columns(text.partition("\n\n")[0], (0, 1, 3, 7)))
-    titles = [*header[:2], f"English: {header[2]}", f"other languages: {header[3]}"]
-    return report.table(titles, rows, markdown=True)
-
-
-def _by_language(names: Sequence[str], rows: Sequence[Row]) -> str:
-    """Write what each switch changes in nDCG@5, language by language."""
-    changed = [row for row in rows if any(one.changed for one in row.others)]
-    cells = [[row.title, *(str(one.measures[0]) for one in row.others)] for row in changed]
-    return report.table(["nDCG@5, by language", *names], cells, markdown=True)
-
-
-def _of_group(found: Sequence[Difference]) -> Iterator[str]:
-    yield f"{fmean(one.changed for one in found):.1%}"
-    for place in range(len(MEASURES)):
-        yield str(paired.over_sets([one.measures[place] for one in found]))
+def _mean(found: Sequence[Difference]) -> str:
+    return str(paired.over_sets([one.measures[0] for one in found]))

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 from evals import registry
 from evals.board import anthropic, peers
-from evals.learning import REPLAYS, User
+from evals.learning import User
 from evals.rankers import Answer, Ours, Ranker, Search
 from evals.sets import Question
 from toolscout.contract.fields import RankerName
@@ -86,10 +86,8 @@ def _learning(tools: Sequence[Tool], questions: Sequence[Question]) -> Search:
     catalog = ours.compile(tools)
     halves = questions[::2], questions[1::2]
     users = [User(catalog, ours), User(catalog, ours)]
-    from random import Random
-
     for user, told in zip(users, reversed(halves), strict=True):
-        asyncio.run(user.tell(told, REPLAYS[1], Random(0)))
+        asyncio.run(user.tell(told))
     second = {question.text for question in halves[1]}
 
     def search(query: str, top_k: int) -> Answer:

@@ -75,7 +75,7 @@ def everyday(language: str, name: str = "everyday.jsonl") -> list[Asked]:
 
 
 def report(folder: Path, model: str) -> tuple[str, Any]:
-    """Return the tables, and their figures."""
+    """Return the table, a row for each language, and all figures."""
     embedder = Embedder(model)
     data: dict[str, Any] = {"english tools": {}, "tools of the language": {}}
     sets = {row.tools for row in questions(ENGLISH)}
@@ -97,7 +97,7 @@ def report(folder: Path, model: str) -> tuple[str, Any]:
     folder = folder / "toolsets" / "dev" / PARAPHRASES
     if (folder / "corpus.jsonl").exists():
         data["paraphrases"] = paraphrases(folder, embedder)
-    return _tables(data), data
+    return _table(data), data
 
 
 def paraphrases(folder: Path, embedder: Embedder) -> dict[str, dict[RankerName, Any]]:
@@ -144,33 +144,7 @@ def _place(answer: Answer, asked: Asked) -> int | None:
     return next(hits, None)
 
 
-def _tables(data: Mapping[str, Any]) -> str:
-    of = data["english tools"]
-    best = of[ENGLISH]["hybrid"]["R@5"]
-    header = ["questions in", "count", "R@5", "nDCG@5", "share of English R@5", "no match"]
-    header += ["words alone: R@5", "nDCG@5"]
-    rows = [
-        [language, *_cells(found["hybrid"], best), *_cells(found["bm25"])[1:3]]
-        for language, found in of.items()
-    ]
-    parts = ["Questions over English tools:", reporting.table(header, rows, markdown=True)]
-    titles = {
-        "tools of the language": "Questions over tools of the same language:",
-        "paraphrases": f"Requests in other words than those of English tools ({PARAPHRASES}):",
-    }
-    header = ["in", "count", "R@5", "nDCG@5", "no match", "words alone: R@5", "nDCG@5"]
-    for part, title in titles.items():
-        rows = [
-            [language, *_cells(found["hybrid"]), *_cells(found["bm25"])[1:3]]
-            for language, found in data.get(part, {}).items()
-        ]
-        parts += [title, reporting.table(header, rows, markdown=True)] if rows else []
-    parts += ["Everyday requests of two to four words over English tools:", _everyday(data)]
-    return "\n\n".join(parts)
-
-
-def overview(data: Mapping[str, Any]) -> str:
-    """Return the table of the documentation: one row for each language."""
+def _table(data: Mapping[str, Any]) -> str:
     header = ["in", "questions: R@5", "by words", "own tools: R@5", "other words: R@5"]
     header += ["everyday: P@1", "written later: P@1"]
     parts = ("english tools", "tools of the language", "paraphrases")
@@ -183,27 +157,6 @@ def overview(data: Mapping[str, Any]) -> str:
         row += [reporting.cell("P@1", everyday_of[part]["P@1"]) for part in ("all", "later")]
         rows.append([language, *row])
     return reporting.table(header, rows, markdown=True)
-
-
-def _everyday(data: Mapping[str, Any]) -> str:
-    header = ["in", "count", "P@1", "R@5", "half that may choose: P@1", "R@5"]
-    header += ["half that judges: P@1", "R@5", "written later: P@1", "R@5", "no match"]
-    rows = [
-        [
-            language,
-            str(found["all"]["questions"]),
-            *(f"{half[name]:.3f}" for half in found.values() for name in ("P@1", "R@5")),
-            f"{found['all']['no_match']:.1%}",
-        ]
-        for language, found in data["everyday"].items()
-    ]
-    return reporting.table(header, rows, markdown=True)
-
-
-def _cells(found: Mapping[str, float], best: float | None = None) -> list[str]:
-    share = [] if best is None else [f"{found['R@5'] / best:.0%}"]
-    numbers = [f"{found[name]:.3f}" for name in ("R@5", "nDCG@5")]
-    return [str(found["questions"]), *numbers, *share, f"{found['no_match']:.1%}"]
 
 
 def _rows(name: str) -> Iterator[dict[str, Any]]:

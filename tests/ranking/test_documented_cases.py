@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.kinds import KINDS, check
+from tests.ranking.kinds import KINDS, check
 from toolscout import Engine
 from toolscout.contract.requests import Filters
 from toolscout.index.static_model import BUNDLED_MODEL
