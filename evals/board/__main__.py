@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from evals import docs
 from evals.board import data, page, selectors, tables
+from evals.board.tables import Row
 from evals.sets import data_folder
 
 PATIENCE_S = 240
@@ -27,8 +27,6 @@ LANES = min(2, os.cpu_count() or 1)
 """Selectors that run at a time, each on a core of its own: the slowest holds up no other."""
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-
-Row = dict[str, Any]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,19 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(tables.as_text(rows))
     print(f"\n{len(rows)} pairs in {(monotonic() - began) / 60:.0f} minutes")
     if parsed.json:
-        parsed.json.write_text(_as_json(board), "utf-8")
+        lines = ",\n".join(map(json.dumps, rows))  # a row on each
+        published = json.dumps(board["published"])
+        parsed.json.write_text(f'{{"published": {published},\n"rows": [\n{lines}\n]}}\n', "utf-8")
     if parsed.page:
         parsed.page.write_text(page.as_page(board), "utf-8")
     if parsed.docs:
         for block, text in tables.blocks(board).items():
             docs.write(parsed.docs, f"board-{block}", text)
     return 0
-
-
-def _as_json(board: dict[str, Any]) -> str:
-    """Return the board with a row on each line."""
-    rows = ",\n".join(json.dumps(row) for row in board["rows"])
-    return f'{{"published": {json.dumps(board["published"])},\n"rows": [\n{rows}\n]}}\n'
 
 
 def measure(
@@ -98,12 +92,10 @@ def _measured(selector: str, name: str, folder: Path | None, gone: Row) -> Row:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         return row | {"failed": last[:200]}
-    found: Row = json.loads(done.stdout.splitlines()[-1], parse_float=_rounded)
+    found: Row = json.loads(
+        done.stdout.splitlines()[-1], parse_float=lambda number: round(float(number), 4)
+    )
     return found
-
-
-def _rounded(number: str) -> float:
-    return round(float(number), 4)
 
 
 def _parser() -> argparse.ArgumentParser:

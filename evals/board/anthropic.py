@@ -7,12 +7,12 @@ documented are the parameters of BM25, the order of regex matches, and what patt
 writes. So these rows stand for the method, not for the product with a model in front of it.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from evals.baselines import rank_bm25, words
 from evals.board.peers import ranked, schema_of
-from evals.rankers import Answer, MissingPackage, Search, by_scores
+from evals.rankers import Search
 from toolscout.contract.tools import Tool
 
 MOST_RESULTS = 5
@@ -22,8 +22,6 @@ STOP = frozenset(
     " please show that the this to us want was we what when where which who will with you".split()
 )
 """Words that a model would leave out of a pattern."""
-
-_WORDS = re.compile(r"[^\W_]+")
 
 
 def searched(tool: Tool) -> str:
@@ -43,8 +41,7 @@ def regex(tools: Sequence[Tool]) -> Search:
     texts = [searched(tool).lower() for tool in tools]
 
     def rank(query: str, depth: int) -> list[str]:
-        words = dict.fromkeys(_WORDS.findall(query.lower()))
-        kept = [word for word in words if word not in STOP and len(word) > 1]
+        kept = [word for word in dict.fromkeys(words(query)) if word not in STOP and len(word) > 1]
         while len("|".join(kept)) + len("(?i)") > MOST_PATTERN_CHARS:
             kept.pop()
         # What each alternative finds by itself; `re` takes thirty times as long to say so.
@@ -57,15 +54,5 @@ def regex(tools: Sequence[Tool]) -> Search:
 
 def bm25(tools: Sequence[Tool]) -> Search:
     """Search in words, with rank-bm25's Okapi at its defaults."""
-    try:
-        from rank_bm25 import BM25Okapi
-    except ImportError:
-        raise MissingPackage("rank-bm25") from None
-    texts = [_WORDS.findall(searched(tool).lower().replace("_", " ")) for tool in tools]
-    index = BM25Okapi([text or [""] for text in texts])
-    search = by_scores(tools, lambda query: index.get_scores(_WORDS.findall(query.lower())))
-
-    def capped(query: str, top_k: int) -> Answer:
-        return search(query, min(top_k, MOST_RESULTS))
-
-    return capped
+    search = rank_bm25(tools, searched)
+    return lambda query, top_k: search(query, min(top_k, MOST_RESULTS))

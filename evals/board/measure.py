@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from statistics import fmean, median, quantiles
@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any
 
 from evals.board.data import Asked, load
-from evals.board.selectors import LEARNING, OURS, find
+from evals.board.selectors import LEARNING, OURS, Made, find
 from evals.metrics import LONG, SHORT
 from evals.rankers import MissingPackage, Search
 from evals.run import SAMPLE_SEED, limited
@@ -46,8 +46,6 @@ before, began = own_mib(os.getpid()), time.perf_counter()
 import evals.rankers
 print(time.perf_counter() - began, own_mib(os.getpid()) - before)
 """
-
-Make = Callable[[Sequence[Any], Sequence[Question]], Search]
 
 
 def measured(selector: str, name: str, folder: Path | None) -> dict[str, Any]:
@@ -96,7 +94,7 @@ def _unique(questions: Sequence[Question]) -> list[Question]:
     return [Question(text, text, gold) for text, gold in wanted.items()]
 
 
-def _searching(make: Make, asked: Asked, questions: Sequence[Question]) -> Search:
+def _searching(make: Made, asked: Asked, questions: Sequence[Question]) -> Search:
     """Return one search over the set, or of requests one that indexes what each brings."""
     if not asked.own_tools:
         return make(asked.set.tools, questions)
@@ -143,7 +141,7 @@ def _judged(
     )
     values: dict[str, float | None] = {"refused": fmean(refused) if refused else None}
     if answered:
-        deep = (_recall(answers[q.text, LONG], q.gold) for q in answered)
+        deep = (len(q.gold.intersection(answers[q.text, LONG])) / len(q.gold) for q in answered)
         values |= {f"R@{k}": found.recall[k] for k in DEPTHS}
         values |= {f"R@{LONG}": fmean(deep), f"nDCG@{SHORT}": found.ndcg}
         values |= {f"R@5 {part.overlap.split()[0]}": part.recall for part in found.overlap}
@@ -157,10 +155,6 @@ def _judged(
         "p95_ms": quantiles(spent, n=20)[-1] if len(spent) > 1 else spent[0],
         "values": values,
     }
-
-
-def _recall(names: Sequence[str], gold: frozenset[str]) -> float:
-    return sum(name in gold for name in names[:LONG]) / len(gold)
 
 
 def main() -> int:

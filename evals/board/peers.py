@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from evals.rankers import Answer, MissingPackage, Search
+from evals.rankers import Answer, Search, package
 from toolscout.contract.tools import Tool
 
 DEPTH = 20
@@ -37,12 +37,16 @@ def schema_of(tool: Tool) -> dict[str, Any]:
     return schema if usable else {"type": "object", "properties": {}}
 
 
+def fields_of(tool: Tool) -> dict[str, Any]:
+    """Return a tool as functions are described."""
+    about = tool.description or ""
+    return {"name": tool.name, "description": about, "parameters": schema_of(tool)}
+
+
 def ratel(tools: Sequence[Tool]) -> Search:
     """Search ratel's catalog with its default, BM25."""
-    try:
+    with package("ratel-ai"):
         import ratel_ai
-    except ImportError:
-        raise MissingPackage("ratel-ai") from None
     registry = ratel_ai.ToolRegistry()
     made = [
         ratel_ai.Tool(tool.name, tool.name, tool.description or "", schema_of(tool))
@@ -58,24 +62,12 @@ def ratel(tools: Sequence[Tool]) -> Search:
 
 def callbus(tools: Sequence[Tool]) -> Search:
     """Search with callbus's BM25, what it has without its embedding server; hits above zero."""
-    try:
+    with package("callbus"):
         from callbus.adapters.bm25 import BM25Scorer
         from callbus.domain import Query
         from callbus.domain import Tool as Entry
-    except ImportError:
-        raise MissingPackage("callbus") from None
     scorer = BM25Scorer()
-    scorer.index(
-        Entry(
-            tool.name,
-            {
-                "name": tool.name,
-                "description": tool.description or "",
-                "parameters": schema_of(tool),
-            },
-        )
-        for tool in tools
-    )
+    scorer.index(Entry(tool.name, fields_of(tool)) for tool in tools)
 
     def rank(query: str, depth: int) -> list[str]:
         (found,) = scorer.rank([Query("q", query, {})], depth)
@@ -87,16 +79,11 @@ def callbus(tools: Sequence[Tool]) -> Search:
 
 def fastmcp(tools: Sequence[Tool]) -> Search:
     """Search with fastmcp's BM25SearchTransform over its own tools."""
-    try:
+    with package("fastmcp"):
         from fastmcp.server.transforms.search import BM25SearchTransform
         from fastmcp.tools.base import Tool as Entry
-    except ImportError:
-        raise MissingPackage("fastmcp") from None
     transform = BM25SearchTransform(max_results=DEPTH)
-    made = [
-        Entry(name=tool.name, description=tool.description, parameters=schema_of(tool))
-        for tool in tools
-    ]
+    made = [Entry(**fields_of(tool)) for tool in tools]
     search = transform._search
 
     def rank(query: str, _: int) -> list[str]:

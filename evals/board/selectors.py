@@ -15,7 +15,6 @@ from evals.board import anthropic, peers
 from evals.learning import User
 from evals.rankers import Answer, Ours, Ranker, Search
 from evals.sets import Question
-from toolscout.contract.fields import RankerName
 from toolscout.contract.tools import Tool
 from toolscout.index.static_model import BUNDLED_MODEL
 
@@ -81,8 +80,7 @@ def _from_file(path: Path) -> Ranker:
 
 def _learning(tools: Sequence[Tool], questions: Sequence[Question]) -> Search:
     """Tell one half of the questions and ask the other, both ways; no question is told itself."""
-    ranker: RankerName = "hybrid"
-    ours = Ours(ranker, str(BUNDLED_MODEL))
+    ours = Ours("hybrid", str(BUNDLED_MODEL))
     catalog = ours.compile(tools)
     halves = questions[::2], questions[1::2]
     users = [User(catalog, ours), User(catalog, ours)]

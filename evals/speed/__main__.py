@@ -12,7 +12,7 @@ from dataclasses import asdict
 from os import cpu_count
 from pathlib import Path
 
-from evals.speed import callers, large, report, scenarios, traffic
+from evals.speed import callers, report, scale, scenarios, traffic
 from evals.speed.plan import Plan
 
 
@@ -22,9 +22,15 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder with catalogs/ (or TOOLSCOUT_DATA)")
     parser.add_argument("--repeats", type=int, default=5, help="repeats per row")
     parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
-    parser.add_argument("--questions", action="store_true", help="new questions and old, only")
-    parser.add_argument("--callers", action="store_true", help="what asking costs callers, only")
-    parser.add_argument("--large", action="store_true", help="50,000 and 100,000 tools, only")
+    for flag, measure, about in (
+        ("--questions", scenarios.of_questions, "new questions and old, only"),
+        ("--callers", callers.measure, "what asking costs callers, only"),
+        ("--large", scale.large, "50,000 and 100,000 tools, only"),
+        ("--many", scale.many, "what a tool takes in memory, only"),
+    ):
+        parser.add_argument(flag, dest="measure", action="store_const", const=measure, help=about)
+    parser.add_argument("--database", metavar="URL", help="held and in this PostgreSQL, only")
+    parser.add_argument("--tools", type=int, nargs="+", default=[10_000, 100_000], help="how many")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parsed = parser.parse_args()
     folder = traffic.catalogs(parsed.data)
@@ -32,12 +38,14 @@ def main() -> int:
         print("skipped: no catalogs; name their folder with --data or TOOLSCOUT_DATA")
         return 0
     plan = Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
-    if parsed.callers or parsed.large:
-        rows = list((callers if parsed.callers else large).measure(plan))
-    elif parsed.questions:
-        rows = scenarios.of_questions(plan)
+    if parsed.database:
+        measured = scale.external(plan, parsed.database, parsed.tools)
     else:
-        rows = scenarios.measure(plan)
+        measured = (parsed.measure or scenarios.measure)(plan)
+    rows = []
+    for row in measured:
+        rows.append(row)
+        print(f"{row.what}: p50 {row.p50 or 0:.2f} ms {row.note}", file=sys.stderr)
     print(f"\n{cpu_count()} cores, Python {platform.python_version()}\n")
     print(report.table(rows))
     if parsed.json:

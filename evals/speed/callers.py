@@ -8,8 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from statistics import fmean
 from typing import Any
@@ -17,9 +16,10 @@ from typing import Any
 import httpx2
 
 from evals.programs import free_port
-from evals.speed import questions, servers, traffic
+from evals.speed import servers, traffic
 from evals.speed.floor import read_body
 from evals.speed.plan import Plan
+from evals.speed.questions import Questions
 from evals.speed.report import Row
 from toolscout.client import Selector
 from toolscout.discovery import Transport
@@ -52,48 +52,38 @@ async def model(_scope: dict[str, Any], receive: Callable[..., Any], send: Any) 
     await send({"type": "http.response.body", "body": last})
 
 
-class Relay:
-    """Passes every request on, to the address in the first part of its path."""
-
-    def __init__(self) -> None:
-        self._client: httpx2.AsyncClient | None = None
-
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """Send a request on, and its answer back."""
-        self._client = self._client or httpx2.AsyncClient(timeout=None)
-        _, port, path = scope["path"].split("/", 2)
-        content = await read_body(receive)
-        url = f"http://127.0.0.1:{port}/{path}"
-        async with self._client.stream("POST", url, content=content, headers=HEADERS) as answer:
-            kind = answer.headers["content-type"].encode()
-            head = {"status": answer.status_code, "headers": [(b"content-type", kind)]}
-            await send({"type": "http.response.start", **head})
-            async for piece in answer.aiter_raw():
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
+@cache
+def _client() -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(timeout=None)
 
 
-relay = Relay()
+async def relay(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Send a request on, to the address in the first part of its path, and its answer back."""
+    _, port, path = scope["path"].split("/", 2)
+    content = await read_body(receive)
+    url = f"http://127.0.0.1:{port}/{path}"
+    async with _client().stream("POST", url, content=content, headers=HEADERS) as answer:
+        kind = answer.headers["content-type"].encode()
+        head = {"status": answer.status_code, "headers": [(b"content-type", kind)]}
+        await send({"type": "http.response.start", **head})
+        async for piece in answer.aiter_raw():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
 
 
 def measure(plan: Plan) -> Iterator[Row]:
     """Yield what each way of asking costs."""
-    asked = questions.Questions(questions.sentences(plan.folder.parent)[0], 15)
+    questions = Questions(plan.sentences, 15)
     tools = [*map(_as_function, traffic.load(plan.folder, 300))]
 
     def bodies(count: int, earlier: int = 0, streams: bool = False) -> list[bytes]:
-        return [
-            json.dumps(
-                {
-                    "model": "m",
-                    "messages": [*_EARLIER * (earlier // 2), {"role": "user", "content": question}],
-                    "tools": tools[:count],
-                    "stream": streams,
-                },
-                separators=(",", ":"),
-            ).encode()
-            for question in islice(asked, WARM + CALLS)
+        before, offered = _EARLIER * (earlier // 2), tools[:count]
+        asked = [{"role": "user", "content": q} for q in islice(questions, WARM + CALLS)]
+        sent = [
+            {"model": "m", "messages": [*before, one], "tools": offered, "stream": streams}
+            for one in asked
         ]
+        return [json.dumps(each, separators=(",", ":")).encode() for each in sent]
 
     with servers.toolscout() as service, servers.application(f"{__name__}:model") as api:
         selector_url, url = f"http://127.0.0.1:{service.port}", f"http://127.0.0.1:{api.port}{PATH}"
@@ -104,10 +94,13 @@ def measure(plan: Plan) -> Iterator[Row]:
                 name = f"through the transport, {count} tools, {earlier} messages before"
                 yield _of_caller(name, client, url, bodies(count, earlier))
         with Selector(selector_url) as selector:
-            spent = [_spent(partial(selector.select, q, tools)) for q in islice(asked, CALLS)]
+            spent = [_spent(partial(selector.select, q, tools)) for q in islice(questions, CALLS)]
             yield Row("`Selector.select`, 300 known tools", cpu=fmean(spent[WARM:]))
+        upstream, port = f"http://127.0.0.1:{api.port}/v1", free_port()
+        proxy = ["toolscout", "proxy", "--upstream", upstream, "--selector", selector_url]
+        command = [sys.executable, "-m", *proxy, "--port", str(port)]
         with (
-            _proxy(selector_url, api.port) as ours,
+            servers.listening(command, port) as ours,
             servers.application(f"{__name__}:relay") as bare,
         ):
             through = f"http://127.0.0.1:{bare.port}/{api.port}{PATH}"
@@ -152,12 +145,3 @@ def _spent(work: Callable[[], object]) -> float:
     before = time.process_time()
     work()
     return (time.process_time() - before) * 1_000
-
-
-@contextmanager
-def _proxy(selector: str, upstream: int) -> Iterator[servers.Running]:
-    port = free_port()
-    command = ["-m", "toolscout", "proxy", "--upstream", f"http://127.0.0.1:{upstream}/v1"]
-    command += ["--selector", selector, "--port", str(port)]
-    with servers.listening([sys.executable, *command], port) as running:
-        yield running

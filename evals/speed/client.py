@@ -4,9 +4,11 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from http.client import HTTPResponse
 from itertools import takewhile
 from math import inf
 from time import perf_counter
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -49,29 +51,26 @@ def call(port: int, payload: bytes) -> tuple[int, dict[str, str], bytes]:
     """One call on a connection of its own: status, headers, body."""
     with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
         connection.sendall(payload)
-        answer = connection.makefile("rb")
-        status = int(answer.readline().split()[1])
-        headers: dict[str, str] = {}
-        while (line := answer.readline().strip()) != b"":
-            name, _, value = line.decode().partition(":")
-            headers[name.lower()] = value.strip()
-        return status, headers, answer.read(int(headers.get("content-length", 0)))
+        with HTTPResponse(connection) as answer:
+            answer.begin()
+            headers = {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, headers, answer.read()
 
 
-def run(port: int, payloads: Sequence[bytes], connections: int, calls: int) -> Timings:
-    """Send `calls` requests, each with the next payload, over some connections at once."""
-    return asyncio.run(arun(port, payloads, connections, calls))
+def run(port: int, payloads: Sequence[bytes], connections: int, *how: Any, **more: Any) -> Timings:
+    """Send requests, each with the next payload, over some connections at once, as `arun` does."""
+    return asyncio.run(arun(port, payloads, connections, *how, **more))
 
 
 async def arun(
     port: int,
     payloads: Sequence[bytes],
     connections: int,
-    calls: int,
+    calls: int = 10**9,
     clock: Callable[[], float] = perf_counter,
     seconds: float = inf,
 ) -> Timings:
-    """Like `run`, from within a loop; by another clock, such as a process's, or for some time."""
+    """Send so many requests, or for some time; by another clock, such as a process's."""
     timings = Timings(clock=clock)
     began = perf_counter()
     turn = takewhile(lambda _: perf_counter() - began < seconds, range(calls))

@@ -1,13 +1,11 @@
 """What lists cost that nobody sent before: those who send them, and everybody else."""
 
-import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import median
 
 from evals.speed import client, servers, traffic
-from evals.speed.client import Timings
-from evals.speed.plan import BUSY, Plan, alone, learn, pooled, row, settle
+from evals.speed.plan import BUSY, Plan, alone, beside, learn, pooled, row, settle
 from evals.speed.report import Row
 
 FLOOD_S = 5.0
@@ -30,14 +28,12 @@ def measure(plan: Plan, ours: servers.Running) -> Iterator[Row]:
 def _first(plan: Plan) -> Iterator[Row]:
     """Yield the first list of a process, and later ones with words that it has never read."""
     tools = traffic.load(plan.folder, 300)
-    pattern, fields = traffic.PROSE[:1], {"latency_budget_ms": 60_000}
     first, later = [], []
     for _ in range(plan.repeats):
         with servers.toolscout() as fresh:
-            first.append(alone(fresh, traffic.inline(json.dumps(tools), pattern, **fields)))
-            for _ in range(4):
-                new = traffic.inline(traffic.with_new_words(tools), pattern, **fields)
-                later.append(alone(fresh, new))
+            first.append(alone(fresh, [traffic.patient(json.dumps(tools))]))
+            lists = [traffic.with_new_words(tools) for _ in range(4)]
+            later += [alone(fresh, [traffic.patient(each)]) for each in lists]
     yield pooled("cold hybrid, 300, the first of a process", first)
     yield pooled("cold hybrid, 300, two new words in each tool", later)
 
@@ -52,30 +48,13 @@ def _beside(plan: Plan, ours: servers.Running, size: int) -> Iterator[Row]:
     idle, busy = [], []
     for _ in range(plan.repeats):
         settle(ours)
-        idle.append(asyncio.run(client.arun(ours.port, warm, 1, calls, ours.cpu_s)))
-        fields = {"latency_budget_ms": 60_000}
-        cold = [
-            traffic.inline(traffic.unseen(others), traffic.PROSE[:1], **fields)[0]
-            for _ in range(4_000 // size)
-        ]
-        busy.append(asyncio.run(_while_compiling(ours, warm, cold)))
+        idle.append(client.run(ours.port, warm, 1, calls, clock=ours.cpu_s))
+        cold = [traffic.patient(traffic.unseen(others)) for _ in range(4_000 // size)]
+        busy.append(beside(ours, warm, cold, len(cold), ours.cpu_s))
     ratio = median(b.quantile(0.99) / a.quantile(0.99) for a, b in zip(idle, busy, strict=True))
     yield row("CPU of a warm answer, 300 inline, nothing else", idle)
     note = f"p99 × {ratio:.2f}"
     yield row(f"CPU of a warm answer, while lists of {size:,} are compiled", busy, note)
-
-
-async def _while_compiling(
-    ours: servers.Running, warm: Sequence[bytes], cold: Sequence[bytes]
-) -> Timings:
-    compiling = asyncio.create_task(client.arun(ours.port, cold, 1, len(cold)))
-    timings = Timings()
-    while not compiling.done():
-        part = await client.arun(ours.port, warm, 1, 10, ours.cpu_s)
-        timings.latencies += part.latencies
-        timings.wall += part.wall
-    await compiling
-    return timings
 
 
 def _flood(plan: Plan, ours: servers.Running) -> Iterator[Row]:
@@ -85,21 +64,14 @@ def _flood(plan: Plan, ours: servers.Running) -> Iterator[Row]:
     learn(ours, json.dumps(tools), 300)
     settle(ours)
     what = f"warm hybrid, 300 inline, {BUSY} connections"
-    before = _for(SLICE_S, ours, known, BUSY)
+    before = client.run(ours.port, known, BUSY, seconds=SLICE_S)
     yield row(f"{what}, before a flood", [before])
-    flood = _for(FLOOD_S, ours, traffic.ever_new(tools), FLOODERS)
+    flood = client.run(ours.port, traffic.ever_new(tools), FLOODERS, seconds=FLOOD_S)
     refused = 1 - flood.statuses.get(200, 0) / len(flood.latencies)
     yield row(
         f"flood of new lists of 300, {FLOODERS} connections", [flood], f"{refused:.0%} refused"
     )
     for number in range(SLICES):
-        after = _for(SLICE_S, ours, known, BUSY)
+        after = client.run(ours.port, known, BUSY, seconds=SLICE_S)
         since = f"{number * SLICE_S:.0f} to {(number + 1) * SLICE_S:.0f} s after it"
         yield row(f"{what}, {since}", [after], f"{after.rate / before.rate:.0%} of before")
-
-
-def _for(
-    seconds: float, ours: servers.Running, payloads: Sequence[bytes], connections: int
-) -> Timings:
-    """Send requests for some time."""
-    return asyncio.run(client.arun(ours.port, payloads, connections, 10**9, seconds=seconds))

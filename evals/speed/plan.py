@@ -1,5 +1,6 @@
 """How much is measured, and what all rows share."""
 
+import asyncio
 import json
 import sys
 import time
@@ -8,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import median
+from time import perf_counter
 
 from evals.speed import client, questions, servers, traffic
 from evals.speed.client import Timings
@@ -20,6 +22,9 @@ BUSY = 16
 
 CROWDS = (64, 256)
 """Callers who connect simultaneously, as a proxy's pool does after a restart."""
+
+Asked = tuple[servers.Running, Sequence[bytes]]
+"""A service, and the requests that it gets."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +74,33 @@ def timed(
 
 
 def in_turn(
-    plan: Plan,
-    asked: Sequence[tuple[servers.Running, Sequence[bytes]]],
-    connections: int,
-    calls: int,
+    plan: Plan, asked: Sequence[Asked], connections: int, calls: int
 ) -> list[list[Timings]]:
     """Send each service its requests, one service after the other, and all of it again."""
     rounds = [[timed(*each, connections, calls) for each in asked] for _ in range(plan.repeats)]
     return [list(runs) for runs in zip(*rounds, strict=True)]
+
+
+def beside(
+    ours: servers.Running,
+    payloads: Sequence[bytes],
+    others: Sequence[bytes],
+    calls: int,
+    clock: Callable[[], float] = perf_counter,
+) -> Timings:
+    """Send requests one after the other while `calls` of others are answered."""
+
+    async def both() -> Timings:
+        answering = asyncio.create_task(client.arun(ours.port, others, 1, calls))
+        timings = Timings()
+        while not answering.done():
+            part = await client.arun(ours.port, payloads, 1, 10, clock)
+            timings.latencies += part.latencies
+            timings.wall += part.wall
+        await answering
+        return timings
+
+    return asyncio.run(both())
 
 
 def alone(ours: servers.Running, payloads: Sequence[bytes]) -> Timings:
@@ -90,8 +114,7 @@ def learn(ours: servers.Running, tools: str, size: int) -> str:
 
     Whoever uses the client reports, so nothing is measured of a service that has learned nothing.
     """
-    payload = traffic.inline(tools, ["warm up"], latency_budget_ms=60_000)[0]
-    digest = client.call(ours.port, payload)[1]["x-catalog-digest"]
+    digest = client.call(ours.port, traffic.patient(tools, "warm up"))[1]["x-catalog-digest"]
     tool = json.loads(tools)[0]["name"]
     event = {"pattern": "warm up", "tool": tool, "success": True, "catalog": digest}
     client.call(ours.port, client.request(traffic.FEEDBACK, json.dumps(event).encode()))
@@ -118,8 +141,7 @@ def row(what: str, runs: Sequence[Timings], note: str = "") -> Row:
 
 def settle(ours: servers.Running) -> None:
     """Wait until nothing is compiled any more, so that no row pays for another."""
-    ask = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    while b"toolscout_compiles_in_progress 0.0" not in client.call(ours.port, ask)[2]:
+    while servers.metric(ours, "toolscout_compiles_in_progress"):
         time.sleep(0.05)
 
 

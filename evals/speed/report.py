@@ -25,8 +25,8 @@ def table(rows: Sequence[Row]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        cells = [_number(row.p50), _number(row.p95), _number(row.p99), _rate(row.rate)]
-        cells += [_number(row.cpu), row.note]
+        times = map(_number, (row.p50, row.p95, row.p99))
+        cells = [*times, _rate(row.rate), _number(row.cpu), row.note]
         lines.append(f"| {row.what} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -1,13 +1,12 @@
 """What is measured, row by row."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from statistics import median
 from urllib.parse import quote
 
-from evals.speed import client, compiles, large, servers, traffic
-from evals.speed.plan import BUSY, CROWDS, Plan, alone, in_turn, learn, pool, pooled, row
+from evals.speed import client, compiles, scale, servers, traffic
+from evals.speed.plan import BUSY, CROWDS, Asked, Plan, alone, in_turn, learn, pool, pooled, row
 from evals.speed.questions import LENGTHS
 from evals.speed.report import Row
 
@@ -15,35 +14,22 @@ ASKED_BEFORE = 120
 """Questions that come in turn where all of them were asked before."""
 
 
-def measure(plan: Plan) -> list[Row]:
+def measure(plan: Plan) -> Iterator[Row]:
     """Run every scenario."""
-    rows: list[Row] = []
     with servers.floor() as floor, servers.toolscout() as ours:
-        rows.append(_started(ours))
+        yield Row("start to ready", note=f"{ours.ready_s:.2f} s, {ours.memory()}")
         for scenario in (_warm, _questions, _crowds, _digest, _rankers, _agents, _classes, _cold):
-            rows += map(_said, scenario(plan, floor, ours))
-        rows += map(_said, compiles.measure(plan, ours))
-        rows.append(_memory(ours))
-    rows += map(_said, () if plan.quick else large.measure(plan))
-    return rows
+            yield from scenario(plan, floor, ours)
+        yield from compiles.measure(plan, ours)
+        yield Row("memory after all this", note=ours.memory())
+    if not plan.quick:
+        yield from scale.large(plan)
 
 
-def of_questions(plan: Plan) -> list[Row]:
-    """Return what questions cost over 300 tools, and nothing else."""
+def of_questions(plan: Plan) -> Iterator[Row]:
+    """Yield what questions cost over 300 tools, and nothing else."""
     with servers.floor() as floor, servers.toolscout() as ours:
-        return list(map(_said, _questions(plan, floor, ours)))
-
-
-def _memory(ours: servers.Running) -> Row:
-    resident, peak = ours.memory_mib()
-    note = f"{resident:.0f} MiB, peak {peak:.0f}; with its worker {ours.proportional_mib():.0f}"
-    return Row("memory after all this", note=note)
-
-
-def _started(ours: servers.Running) -> Row:
-    resident, _ = ours.memory_mib()
-    note = f"{ours.ready_s:.2f} s, {resident:.0f} MiB resident with the model; "
-    return Row("start to ready", note=note + f"with its worker {ours.proportional_mib():.0f}")
+        yield from _questions(plan, floor, ours)
 
 
 def _warm(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
@@ -63,26 +49,21 @@ def _questions(plan: Plan, floor: servers.Running, ours: servers.Running) -> Ite
     """300 tools, inline and by digest, in turn with the floor, at every length and concurrency."""
     tools = json.dumps(traffic.load(plan.folder, 300))
     inline = traffic.inline(tools, [traffic.MARK])
-    digest = traffic.by_digest(learn(ours, tools, 300), [traffic.MARK])
+    digest = learn(ours, tools, 300)
+    by_digest = traffic.by_digest(digest, [traffic.MARK])
+    three = (floor, ours, ours)
     for words in LENGTHS:
-        new = [plan.never_asked(payloads, words) for payloads in (inline, inline, digest)]
-        yield from _against_floor(plan, floor, ours, new, f"{words} words")
+        new = [plan.never_asked(payloads, words) for payloads in (inline, inline, by_digest)]
+        yield from _against_floor(plan, list(zip(three, new, strict=True)), f"{words} words")
     asked = traffic.PROSE[:ASKED_BEFORE]
-    again = [traffic.inline(tools, asked), traffic.by_digest(_digest_of(plan, ours), asked)]
-    yield from _against_floor(plan, floor, ours, [again[0], *again], "asked before")
+    again = [traffic.inline(tools, asked)] * 2 + [traffic.by_digest(digest, asked)]
+    yield from _against_floor(plan, list(zip(three, again, strict=True)), "asked before")
 
 
-def _against_floor(
-    plan: Plan,
-    floor: servers.Running,
-    ours: servers.Running,
-    payloads: Sequence[Sequence[bytes]],
-    what: str,
-) -> Iterator[Row]:
+def _against_floor(plan: Plan, asked: Sequence[Asked], what: str) -> Iterator[Row]:
     """Yield the floor, inline and by digest, in turn, at every number of connections."""
     names = ("floor", "inline", "by digest")
     for connections in plan.connections:
-        asked = list(zip((floor, ours, ours), payloads, strict=True))
         runs = in_turn(plan, asked, connections, plan.calls(300))
         for name, found in zip(names, runs, strict=True):
             pairs = zip(found, runs[0], strict=True)
@@ -117,7 +98,7 @@ def _digest(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterat
 
 def _rankers(plan: Plan, floor: servers.Running, ours: servers.Running) -> Iterator[Row]:
     """Every ranker on 300 tools, warm, by digest."""
-    digest = _digest_of(plan, ours)
+    digest = learn(ours, json.dumps(traffic.load(plan.folder, 300)), 300)
     for ranker in ("bm25", "semantic", "hybrid", "rrf", "regex"):
         patterns = traffic.REGEX if ranker == "regex" else [traffic.MARK]
         payloads = plan.never_asked(traffic.by_digest(digest, patterns, ranker=ranker))
@@ -190,12 +171,3 @@ def _changed(plan: Plan, ours: servers.Running, size: int) -> Iterator[Row]:
 def _degraded(ours: servers.Running, tools: list[dict[str, object]]) -> str:
     payload = traffic.inline(traffic.unseen(tools), traffic.PROSE[:1])[0]
     return client.call(ours.port, payload)[1]["x-tool-selection"].rpartition("; ")[2]
-
-
-def _digest_of(plan: Plan, ours: servers.Running) -> str:
-    return learn(ours, json.dumps(traffic.load(plan.folder, 300)), 300)
-
-
-def _said(found: Row) -> Row:
-    sys.stderr.write(f"{found.what}: p50 {found.p50 or 0:.2f} ms {found.note}\n")
-    return found

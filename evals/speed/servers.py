@@ -1,10 +1,9 @@
 """Starting, watching and stopping the servers under test."""
 
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from urllib.request import urlopen
@@ -34,25 +33,26 @@ class Running:
         """Resident and peak memory."""
         return figure(self.pid, "status", "VmRSS"), figure(self.pid, "status", "VmHWM")
 
+    def memory(self) -> str:
+        """Return all of it, for a note."""
+        note = "{:.0f} MiB, peak {:.0f}; with its worker {:.0f}"
+        return note.format(*self.memory_mib(), self.proportional_mib())
 
-@contextmanager
-def toolscout(*flags: str) -> Iterator[Running]:
+
+def toolscout(*flags: str) -> AbstractContextManager[Running]:
     """Yield the service as a user would start it, without its log."""
     port = free_port()
     command = ["-m", "toolscout", "serve", "--port", str(port), "--log", "off", *flags]
-    with _process([sys.executable, *command], port) as running:
-        yield running
+    return listening([sys.executable, *command], port, ready)
 
 
-@contextmanager
-def application(path: str) -> Iterator[Running]:
+def application(path: str) -> AbstractContextManager[Running]:
     """Yield an ASGI application, such as `evals.speed.floor:app`, on the same uvicorn."""
     port = free_port()
     command = ["-m", "uvicorn", path, "--port", str(port), "--lifespan", "off"]
     command += ["--loop", "uvloop", "--http", "httptools", "--no-access-log"]
     command += ["--no-server-header", "--no-date-header", "--log-level", "warning"]
-    with listening([sys.executable, *command], port) as running:
-        yield running
+    return listening([sys.executable, *command], port)
 
 
 def floor() -> AbstractContextManager[Running]:
@@ -60,24 +60,14 @@ def floor() -> AbstractContextManager[Running]:
     return application("evals.speed.floor:app")
 
 
-def benchmark(*flags: str) -> subprocess.CompletedProcess[str]:
-    """Return the benchmark itself, as a process of its own."""
-    command = [sys.executable, "-m", "evals.speed", *flags]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @contextmanager
-def _process(command: list[str], port: int) -> Iterator[Running]:
+def listening(
+    command: list[str], port: int, is_ready: Callable[[int], bool] = programs.answers
+) -> Iterator[Running]:
+    """Yield any program, once it listens or is ready."""
     began = time.perf_counter()
-    with programs.running(command, lambda: ready(port), end=signal.SIGINT) as process:
+    with programs.running(command, lambda: is_ready(port), end=signal.SIGINT) as process:
         yield Running(port, process.pid, time.perf_counter() - began)
-
-
-@contextmanager
-def listening(command: list[str], port: int) -> Iterator[Running]:
-    """Yield any other program, once it listens."""
-    with programs.running(command, lambda: programs.answers(port), end=signal.SIGINT) as process:
-        yield Running(port, process.pid, 0.0)
 
 
 def ready(port: int) -> bool:

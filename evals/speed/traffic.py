@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from itertools import count
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, repeat
 from pathlib import Path
 from random import Random
 from string import ascii_lowercase
@@ -49,6 +49,11 @@ def inline(tools: str, patterns: Sequence[str], **fields: Any) -> list[bytes]:
     return [request(SEARCH, _body(pattern, f'"tools":{tools}', fields)) for pattern in patterns]
 
 
+def patient(tools: str, pattern: str = PROSE[0]) -> bytes:
+    """Return a search that waits for its tools to be compiled."""
+    return inline(tools, [pattern], latency_budget_ms=60_000)[0]
+
+
 def by_digest(digest: str, patterns: Sequence[str], **fields: Any) -> list[bytes]:
     """Return searches that name a known catalog."""
     return [request(SEARCH, _body(p, f'"catalog":"{digest}"', fields)) for p in patterns]
@@ -56,27 +61,21 @@ def by_digest(digest: str, patterns: Sequence[str], **fields: Any) -> list[bytes
 
 def unseen(tools: list[dict[str, Any]], changed: int | None = None) -> str:
     """Return the same tools as JSON with new content: all of them, or only some."""
-    serial = next(_serial)
     limit = len(tools) if changed is None else changed
-    renewed = [
-        {**tool, "description": f"{tool['description']} (revision {serial})"} if i < limit else tool
-        for i, tool in enumerate(tools)
-    ]
-    return json.dumps(renewed)
+    added = repeat(f"(revision {next(_serial)})")
+    return json.dumps([*_longer(tools[:limit], added), *tools[limit:]])
 
 
 def with_new_words(tools: list[dict[str, Any]]) -> str:
     """Return the same tools as JSON, each with two words that nobody has ever written."""
     chance = Random(next(_serial))
-    renewed = [
-        {**tool, "description": f"{tool['description']} {_word(chance)} {_word(chance)}"}
-        for tool in tools
-    ]
-    return json.dumps(renewed)
+    words = ("".join(chance.choices(ascii_lowercase, k=7)) for _ in count())
+    return json.dumps(_longer(tools, (f"{word} {next(words)}" for word in words)))
 
 
-def _word(chance: Random) -> str:
-    return "".join(chance.choices(ascii_lowercase, k=7))
+def _longer(tools: Iterable[dict[str, Any]], added: Iterable[str]) -> list[dict[str, Any]]:
+    pairs = zip(tools, added, strict=False)
+    return [{**tool, "description": f"{tool['description']} {text}"} for tool, text in pairs]
 
 
 class Anew(Sequence[bytes]):
@@ -103,8 +102,8 @@ class Anew(Sequence[bytes]):
 
 def ever_new(tools: list[dict[str, Any]]) -> Anew:
     """Return searches of ever new tools: the same ones, each with another number."""
-    marked = [{**tool, "description": f"{tool['description']} (revision {MARK})"} for tool in tools]
-    return Anew(inline(json.dumps(marked), PROSE[:1]))
+    marked = json.dumps(_longer(tools, repeat(f"(revision {MARK})")))
+    return Anew(inline(marked, PROSE[:1]))
 
 
 def _body(pattern: str, catalog: str, fields: dict[str, Any]) -> bytes:
