@@ -17,6 +17,9 @@ LENGTHS = (3, 15, 150)
 
 MOST_SENTENCES = 30_000
 
+MOST_TRIES = 20
+"""Questions that are made for one that is new; then it gets a number at its end."""
+
 _OPENINGS = ("please", "before the meeting", "if nobody has done so yet", "as soon as you can")
 _ENDINGS = ("and tell me what came of it", "but leave the older ones alone", "for the whole team")
 
@@ -35,12 +38,15 @@ class Questions:
 
     def __next__(self) -> str:
         """Return the next question."""
-        while True:
+        for _ in range(MOST_TRIES):
             first, second = self._part(self._words // 2 + 1), self._part(self._words)
             question = " ".join([*first, *second][: self._words])
             if question not in self._asked:
-                self._asked.add(question)
-                return question
+                break
+        else:  # few sentences have few beginnings of a few words
+            question = f"{question} {len(self._asked)}"
+        self._asked.add(question)
+        return question
 
     def _part(self, words: int) -> list[str]:
         """Return words of consecutive sentences, beginning somewhere."""
