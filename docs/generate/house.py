@@ -96,7 +96,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_661,
+        7_673,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -105,20 +105,20 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_877,
+        8_874,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_673),
     "turns": Product(
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_933,
+        4_939,
     ),
     "gateways": Product(
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_553,
+        3_571,
     ),
     "commands": Product(
         "questions, logs, flags",

@@ -93,7 +93,7 @@ async def table(folder: Path, work: Path) -> str:
             ready_s = min([await until_ready(servers, work) for _ in range(STARTS)])
             gateway = gateway_over(servers, work)
             host = await stack.enter_async_context(Client(gateway, mode="legacy"))
-            rows.append(("`toolscout mcp`", await run(host, agent.by_gateway, todo)))
+            rows.insert(1, ("`toolscout mcp`", await run(host, agent.by_gateway, todo)))
             lines = await timed(host, direct["time"], ready_s)
     return "\n".join([*summary(rows), "", *by_task(todo, rows), "", *lines])
 

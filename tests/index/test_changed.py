@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from tests.support import ENGINE, TOOLS, compiled, crowd, select
 from toolscout.index.catalog import Catalog
-from toolscout.index.changed import MOST_CHANGED, Change, LatestLists, catalog_of, entries_of
+from toolscout.index.changed import (
+    ENTRY_BYTES,
+    MOST_CHANGED,
+    MOST_CHANGED_BYTES,
+    Change,
+    LatestLists,
+    catalog_of,
+    entries_of,
+)
 from toolscout.index.tool_list import MAX_TOOLS, ToolList
 
 WORDS = "file issue create list user_id delete weather naïve 日本語 report acmeUser zzq".split()
@@ -110,6 +118,7 @@ def test_a_few_changes_in_any_place_are_recognised(edit: Any):
     [
         lambda tools: [*tools, *crowd(MOST_CHANGED + 1, "other")],
         lambda tools: tools[MOST_CHANGED + 1 :],
+        lambda tools: [*tools, {"name": "long", "description": "x" * MOST_CHANGED_BYTES}],
         lambda tools: [*tools, tools[0]],
         lambda tools: [*tools, {**tools[0], "description": "of the same name"}],
         lambda tools: [*tools, {"name": "with", "examples": ["a request that it serves"]}],
@@ -139,6 +148,19 @@ def test_a_list_of_which_a_tool_could_not_be_compiled_is_not_compared():
     assert entries is not None
     latest.keep("acme", base, entries)
     assert latest.compare("acme", raw_of(TOOLS), {base.digest: base}.get, MAX_TOOLS) is None
+
+
+def test_lists_that_do_not_fit_together_leave_the_newest():
+    latest = LatestLists(100 * ENTRY_BYTES)
+    newest = crowd(60, "newest")
+    for tools in (crowd(60), newest):
+        entries = entries_of(raw_of(tools), ToolList.decode(raw_of(tools)))
+        assert entries is not None
+        latest.keep("acme", compiled(tools), entries)
+    for tools, is_kept in ((crowd(60), False), (newest, True)):
+        base = compiled(tools)
+        change = latest.compare("acme", raw_of(tools), {base.digest: base}.get, MAX_TOOLS)
+        assert (change is not None) == is_kept
 
 
 def test_a_list_beyond_the_limit_is_left_to_who_refuses_it():

@@ -180,10 +180,12 @@ def test_a_signature_is_a_line_with_the_required_parameters_first():
         "e": {"type": "array"},
         "f": True,
         "g": {"type": "number"},
+        "h": {"type": "string", "format": "date"},
+        "i": {"type": "integer", "minimum": 1},
     }
-    typed = {"properties": types, "required": list("abcdef")}
+    typed = {"properties": types, "required": list("abcdefhi")}
     line = finds.signature({"name": "push", "input_schema": typed})
-    assert line == "push(a: string, b: integer, c, d, e, f, g?)"
+    assert line == "push(a: string, b: integer, c, d, e, f, h, i, …)"
     many = {"type": "object", "properties": properties}
     line = finds.signature({"name": "push", "description": "x" * 500, "input_schema": many})
     assert line.startswith("push(a?, b?, c?, d?, e?, f?, g?, h?, …): xxx")

@@ -88,6 +88,13 @@ def test_only_what_reads_and_needs_nothing_of_the_kind_is_brought(other: dict[st
     assert other["name"] not in select([BILL, other, *FILLER], QUERY, top_k=3).names
 
 
+def test_a_namespace_that_is_called_like_the_noun_makes_no_finder():
+    bill = tool("close_issue", "Close an issue", "issue_id")
+    others = [{**tool(name, "Look it up"), "namespace": "issue"} for name in ("get_a", "list_b")]
+    catalog = compiled([bill, *others])
+    assert catalog.providers(catalog.rows["close_issue"]) == []
+
+
 @pytest.mark.parametrize("others", [[], [tool(f"spin_{n}", "Spin it") for n in range(90)]])
 def test_what_most_tools_of_a_server_require_is_no_prerequisite(others: list[dict[str, Any]]):
     chat = [

@@ -120,6 +120,22 @@ def test_learning_can_be_switched_off(hook, monkeypatch, value, learns):
     assert (hook.ToolscoutHook().discovery.reporter is not None) == learns
 
 
+def test_the_environment_goes_before_the_file_and_the_file_before_defaults(
+    hook, monkeypatch, tmp_path
+):
+    file = tmp_path / "gateway.yaml"
+    file.write_text("strategy: hybrid-first\nenabled: true\ndefer_above: 40\n")
+    monkeypatch.setenv("TOOLSCOUT_CONFIG", str(file))
+    config = hook.ToolscoutHook().discovery.config
+    assert (config.defer_above, config.ask_every_turn) == (40, True)
+    monkeypatch.setenv("TOOLSCOUT_DEFER_ABOVE", "7")
+    monkeypatch.setenv("TOOLSCOUT_DEFER_ABOVE_TOKENS", "900")
+    monkeypatch.setenv("TOOLSCOUT_ASK_EVERY_TURN", "off")
+    config = hook.ToolscoutHook().discovery.config
+    assert (config.defer_above, config.defer_above_tokens) == (7, 900)
+    assert config.ask_every_turn is False
+
+
 def run(hook: ModuleType, monkeypatch: pytest.MonkeyPatch, data: Json, response: Json) -> Json:
     with peer(lambda exchange: exchange.select("read_file")) as fake:
         monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)

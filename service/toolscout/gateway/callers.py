@@ -20,7 +20,7 @@ def check_caller(
     headers: Iterable[tuple[bytes, bytes]],
     key: str | None,
     shown: bytes,
-    how: str,
+    whose_key: str,
 ) -> None:
     """Check who sends a request.
 
@@ -29,7 +29,7 @@ def check_caller(
         headers: those of the request.
         key: what callers have to send; None lets all in.
         shown: what this one has sent.
-        how: whose key it is, and how it is sent, as the refusal says it.
+        whose_key: says in the refusal whose key is missing, and how it is sent.
 
     Raises:
         Refused: it comes from a foreign page, or without the key.
@@ -40,4 +40,4 @@ def check_caller(
         code, detail = foreign
         raise Refused(FOREIGN_STATUS[code], code, detail)
     if key and not compare_digest(shown, key.encode()):
-        raise Refused(401, "unauthorized", f"send the key of this {how}")
+        raise Refused(401, "unauthorized", f"send the key of this {whose_key}")

@@ -25,6 +25,9 @@ T = TypeVar("T")
 MOST_CHANGED = 20
 """New tools, or missing ones, up to which a list counts as changed: each takes some .3 ms."""
 
+MOST_CHANGED_BYTES = 16 * 1024
+"""Bytes of new tools up to which it does; beyond, the worker has them as soon."""
+
 COMPARED = 4
 """Latest lists of a caller that are compared with a new one."""
 
@@ -83,6 +86,7 @@ class LatestLists:
     """The latest lists of each caller, bounded in bytes; thread-safe."""
 
     def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._lists: Lru[str, tuple[_Known, ...]] = Lru(limit)
 
     def keep(self, space: str, catalog: Catalog, entries: Entries) -> None:
@@ -92,8 +96,10 @@ class LatestLists:
             return
         known = _Known(catalog.digest, {key: n for n, key in enumerate(keys)}, entries.digests)
         others = [each for each in self._lists.get(space) or () if each.digest != catalog.digest]
-        latest = (known, *others[: COMPARED - 1])
-        self._lists.put(space, latest, sum(ENTRY_BYTES * len(each.rows) for each in latest))
+        latest = [known, *others[: COMPARED - 1]]
+        while len(latest) > 1 and _size_of(latest) > self._limit:
+            latest.pop()
+        self._lists.put(space, tuple(latest), _size_of(latest))
 
     def compare(
         self, space: str, raw: bytes, compiled: Callable[[str], Catalog | None], limit: int
@@ -119,7 +125,9 @@ class LatestLists:
             sent = frozenset(keys)
             new = [entries[at] for at, key in enumerate(keys) if key not in known.rows]
             gone = [row for key, row in known.rows.items() if key not in sent]
-            if len(sent) == len(keys) and max(len(new), len(gone)) <= MOST_CHANGED:
+            nbytes = sum(memoryview(entry).nbytes for entry in new)
+            is_near = max(len(new), len(gone)) <= MOST_CHANGED and nbytes <= MOST_CHANGED_BYTES
+            if is_near and len(sent) == len(keys):
                 return _change(base, known, len(keys), gone, new, limit)
         return None
 
@@ -192,6 +200,10 @@ def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
     vectors = base.vectors.rows[before]
     vectors[[rows[name] for name in compiled]] = embedded.vectors.rows
     return catalog.with_vectors(Embedded(index_vectors(vectors), ()))
+
+
+def _size_of(lists: Sequence[_Known]) -> int:
+    return sum(ENTRY_BYTES * len(each.rows) for each in lists)
 
 
 def _key(entry: msgspec.Raw) -> bytes:

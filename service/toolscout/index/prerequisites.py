@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from toolscout.common.spelling import prefix
 from toolscout.index.bm25 import Postings
-from toolscout.text.tokens import split_identifier, word_terms, words
+from toolscout.text.tokens import split_identifier, word_terms, words, words_to_terms
 from toolscout.tools.risk import verb_kind
 
 _IDENTIFIERS = frozenset(("id", "ids", "uuid", "uuids", "guid", "key", "token", "tokens"))
@@ -44,7 +44,7 @@ class Prerequisites:
     def __init__(
         self, names: Sequence[str], needs: Sequence[Sequence[str]], postings: Postings
     ) -> None:
-        """Take each tool's name, the nouns whose identifiers it requires, and the terms of all."""
+        """Take each tool's name, the nouns whose identifiers it requires, and where terms are."""
         self._names, self._needs, self._postings = names, needs, postings
         self._common: set[str] | None = None
         self._finders: dict[str, list[int]] = {}
@@ -87,6 +87,7 @@ class Prerequisites:
                 row
                 for row in ([] if noun in self.prepare() else named)
                 if noun not in self._needs[row]
+                and noun in words_to_terms(words(self._names[row]))
                 and verb_kind(self._names[row]) in ("read_only", None)
             ]
         return finders

@@ -1,14 +1,18 @@
 """Read the settings of the LiteLLM callback from the environment.
 
-TOOLSCOUT_ENDPOINT     URL of the service, by default http://127.0.0.1:8080
-TOOLSCOUT_API_KEY      key for the service
-TOOLSCOUT_CONFIG       YAML file with `pipes.tool_discovery`, instead of the two above
-TOOLSCOUT_ROLLOUT      off, dark, shadow, percent:N or on; by default as in the file, else on
-TOOLSCOUT_DEFER_ABOVE  leave requests with at most this many tools alone, by default 5
-TOOLSCOUT_ALWAYS_KEEP  names of tools that every model sees, with commas between them
-TOOLSCOUT_TOP_K        most tools that a search brings, by default 5
-TOOLSCOUT_DISPATCH     auto, on or off: call found tools through one constant tool
-TOOLSCOUT_LEARN        off: do not report to the service which tools were called after a search
+TOOLSCOUT_ENDPOINT            URL of the service, by default http://127.0.0.1:8080
+TOOLSCOUT_API_KEY             key for the service
+TOOLSCOUT_CONFIG              YAML file with `pipes.tool_discovery`, instead of the two above
+TOOLSCOUT_ROLLOUT             off, dark, shadow, percent:N or on; by default on
+TOOLSCOUT_DEFER_ABOVE         leave requests with at most this many tools alone, by default 5
+TOOLSCOUT_DEFER_ABOVE_TOKENS  the same by the tokens of their definitions
+TOOLSCOUT_ALWAYS_KEEP         names of tools that every model sees, with commas between them
+TOOLSCOUT_TOP_K               most tools that a search brings, by default 5
+TOOLSCOUT_DISPATCH            auto, on or off: call found tools through one constant tool
+TOOLSCOUT_ASK_EVERY_TURN      off: ask for tools at a conversation's first message alone
+TOOLSCOUT_LEARN               off: do not report which tools were called after a search
+
+They go before the values of the file.
 """
 
 import logging
@@ -50,10 +54,18 @@ def discovery_from_environment() -> AsyncToolDiscovery:
         always_keep=list(filter(None, names)),
         top_k=_count("TOOLSCOUT_TOP_K", config.max_search_results),
         rollout=rollout,
-        defer_above=_count("TOOLSCOUT_DEFER_ABOVE", FEW_TOOLS),
+        defer_above=_count(
+            "TOOLSCOUT_DEFER_ABOVE", FEW_TOOLS if config.defer_above is None else config.defer_above
+        ),
+        defer_above_tokens=_count("TOOLSCOUT_DEFER_ABOVE_TOKENS", config.defer_above_tokens or 0),
         dispatch=cast("Dispatching | None", get("TOOLSCOUT_DISPATCH") or None),
-        learn=get("TOOLSCOUT_LEARN", "on").strip().lower() != "off",
+        ask_every_turn=config.ask_every_turn and _is_on("TOOLSCOUT_ASK_EVERY_TURN"),
+        learn=_is_on("TOOLSCOUT_LEARN"),
     )
+
+
+def _is_on(name: str) -> bool:
+    return os.environ.get(name, "on").strip().lower() not in ("off", "false")
 
 
 def _count(name: str, default: int) -> int:

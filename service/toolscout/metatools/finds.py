@@ -38,7 +38,8 @@ LINE_CHARS = 80
 MAX_QUERIES = 5
 
 PLAIN_TYPES = ("string", "integer", "number", "boolean")
-"""Types of JSON Schema that a line has."""
+SAYING_NO_MORE = frozenset(("type", "title", "description", "default", "examples"))
+"""Types of JSON Schema that a line has, and the keys of a schema that bounds values no further."""
 
 MAX_PARAMETERS = 8
 """Parameters in a line, the required ones first."""
@@ -127,7 +128,9 @@ async def search_tools(source: Schemas, wanted: FindTools) -> ToolsRead:
 
 def _type_of(schema: Any) -> str:
     """Return what a line says of a parameter's type; nothing where its schema says more."""
-    kind = schema.get("type") if isinstance(schema, Mapping) and "enum" not in schema else None
+    if not isinstance(schema, Mapping) or schema.keys() - SAYING_NO_MORE:
+        return ""
+    kind = schema.get("type")
     return f": {kind}" if kind in PLAIN_TYPES else ""
 
 

@@ -1,5 +1,6 @@
 """Results that are too long for a model: cut, with a note, and read whole by who has called."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,35 @@ def test_texts_count_together_and_all_but_texts_is_passed_on(
         noted = NOTE.fullmatch(note)
         assert noted is not None
         assert read(office, noted[2]) == ["a" * 10, "b" * 10]
+
+
+def test_the_text_of_an_embedded_resource_is_cut_too(tmp_path: Path):
+    with inside(tmp_path, long(), max_result_chars=4) as office:
+        until(lambda: "long__print_page" in office.names())
+        page, note = office.call("long__print_page").content
+        assert isinstance(page, mcp_types.EmbeddedResource)
+        assert isinstance(note, mcp_types.TextContent)
+        assert (page.resource.uri, page.resource.text) == ("toolscout://long/file:///page", "bbbb")
+        noted = NOTE.fullmatch(note.text)
+        assert noted is not None
+        assert read(office, noted[2]) == ["b" * 10]
+
+
+def test_structure_that_says_more_than_the_text_counts_and_is_kept(tmp_path: Path):
+    with inside(tmp_path, long(), max_result_chars=20) as office:
+        until(lambda: "long__count_words" in office.names())
+        counted = office.call("long__count_words")
+        text, note = texts(counted)
+        assert (text, counted.structured_content) == ("counted", None)
+        noted = NOTE.fullmatch(note)
+        assert noted is not None
+        assert read(office, noted[2]) == ["counted", json.dumps({"words": ["word"] * 100})]
+
+
+def test_a_resource_of_a_server_of_a_like_name_is_its_own(tmp_path: Path):
+    with inside(tmp_path, {"result-store": stdio_server("long")}) as office:
+        until(lambda: "result-store__print_lines" in office.names())
+        assert read(office, "toolscout://result-store/file:///lines") == [LINES]
 
 
 def test_a_result_that_has_made_room_for_newer_ones_says_so(

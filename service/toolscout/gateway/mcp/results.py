@@ -3,8 +3,11 @@
 A result that was cut is a resource for a while, under a URI that nobody can guess.
 """
 
+import json
+import re
 from secrets import token_hex
 from sys import getsizeof
+from typing import Any
 
 import mcp_types
 from mcp import MCPError
@@ -12,11 +15,16 @@ from mcp import MCPError
 from toolscout.common.lru import Lru
 from toolscout.gateway.mcp.texts import SCHEME, Passed, plain_text
 
-RESULT = f"{SCHEME}result-"
-"""What the URIs of results begin with; no server's do, for theirs have a `/` after its name."""
+_URI = re.compile(rf"{SCHEME}result-[0-9a-f]{{32}}")
+"""The URI of a result; those of servers have a `/` after the server's name."""
 
 MAX_BYTES, MAX_RESULTS = 64 * 1024 * 1024, 1_024
 """Bytes of all texts that are kept, and how many results; the ones used longest ago go first."""
+
+
+REPEATING, WRAPPING = 2, 100
+"""Structured content that is no longer than so many times the texts, and so many characters more,
+is taken to repeat them: escaped, and under a key."""
 
 
 class Results:
@@ -30,32 +38,36 @@ class Results:
     ) -> mcp_types.CallToolResult:
         """Return a result with so many characters of text, and a note if that is not all.
 
-        Structured content would be all of it once more, so it is left out. Nothing else is.
+        Texts of embedded resources count, too. Structured content is left out, for mostly it is
+        all of this once more; where it says more, it counts, and the whole has it.
 
         Args:
             session: the one that may read the whole.
             result: what a server has answered.
             limit: characters of all texts together; 0 sets no limit.
         """
-        texts = [part.text for part in result.content if isinstance(part, mcp_types.TextContent)]
-        excess = sum(map(len, texts)) - limit
+        texts = [text for part in result.content if (text := _text_of(part)) is not None]
+        length, structure = sum(map(len, texts)), _json_of(result.structured_content)
+        if len(structure) > REPEATING * length + WRAPPING:
+            length += len(structure)
+            texts.append(structure)
+        excess = length - limit
         if not limit or excess <= 0:
             return result
         content: list[mcp_types.ContentBlock] = []
         for part in result.content:
-            if not isinstance(part, mcp_types.TextContent):
+            if (text := _text_of(part)) is None:
                 content.append(part)
             elif limit:
-                shown = part.text[:limit]
-                content.append(part.model_copy(update={"text": shown}))
-                limit -= len(shown)
+                content.append(_with_text(part, text[:limit]))
+                limit -= min(limit, len(text))
         note = f"[{excess:,} more characters were left out. {self._keep(session, texts)}]"
         content.append(mcp_types.TextContent(type="text", text=note))
         return result.model_copy(update={"content": content, "structured_content": None})
 
     def _keep(self, session: object, texts: list[str]) -> str:
         """Keep texts, and return where they can be read."""
-        uri = f"{RESULT}{token_hex(16)}"
+        uri = f"{SCHEME}result-{token_hex(16)}"
         # A short one counts for its share, which bounds their number.
         size = max(sum(map(getsizeof, texts)), MAX_BYTES // MAX_RESULTS)
         self._kept.put(uri, (session, texts), size)
@@ -73,3 +85,23 @@ class Results:
             why = "this result has made room for newer ones, or another session has called the tool"
             raise MCPError(mcp_types.INVALID_PARAMS, f"{why}: call it again", {"uri": uri})
         return plain_text(uri, *texts)
+
+
+def is_result(uri: str) -> bool:
+    """Whether a URI is that of a result that was cut."""
+    return _URI.fullmatch(uri) is not None
+
+
+def _text_of(part: mcp_types.ContentBlock) -> str | None:
+    content = part.resource if isinstance(part, mcp_types.EmbeddedResource) else part
+    return getattr(content, "text", None)
+
+
+def _with_text(part: Any, text: str) -> Any:
+    if isinstance(part, mcp_types.EmbeddedResource):
+        return part.model_copy(update={"resource": _with_text(part.resource, text)})
+    return part.model_copy(update={"text": text})
+
+
+def _json_of(structure: Any) -> str:
+    return "" if structure is None else json.dumps(structure, ensure_ascii=False)

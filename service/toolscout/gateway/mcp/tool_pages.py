@@ -191,7 +191,7 @@ async def _pages(ask: Callable[..., Awaitable[Any]]) -> AsyncIterator[Any]:
     """Yield the pages of a list, until they are too large, too many or begin again."""
     cursors: set[str | None] = set()
     cursor, size = None, 0
-    while cursor not in cursors and len(cursors) <= MAX_PAGES and size <= MAX_LIST_BYTES:
+    while cursor not in cursors and len(cursors) < MAX_PAGES and size <= MAX_LIST_BYTES:
         cursors.add(cursor)
         page = await ask(cursor=cursor)
         yield page

@@ -15,7 +15,7 @@ from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.connection import Connection, Progress
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
-from toolscout.gateway.mcp.results import RESULT, Results
+from toolscout.gateway.mcp.results import Results, is_result
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, Passed, plain_text, renamed
 from toolscout.index import pages
@@ -175,7 +175,7 @@ class View:
             CallFailed: its server cannot be reached.
             MCPError: its server refused, or a result is not kept for this session.
         """
-        if uri.startswith(RESULT):
+        if is_result(uri):
             return self.results.read(session, uri)
         if uri not in (OVERVIEW, INDEX):
             return await texts.read(self.connections, uri)

@@ -48,8 +48,8 @@ class Callers:
         body, headers = None, {}
         try:
             shown = _key(scope["headers"])
-            how = "gateway, as Authorization: Bearer or X-API-Key"
-            check_caller(self.guard, scope["headers"], self.key, shown, how)
+            whose = "gateway, as Authorization: Bearer or X-API-Key"
+            check_caller(self.guard, scope["headers"], self.key, shown, whose)
             if scope["method"] == "POST":
                 headers = {"Connection": "close"}
                 body = await self.bodies.read(receive)

@@ -21,7 +21,7 @@ from toolscout.server.compiling.link import Link, WorkerProcess
 from toolscout.server.compiling.work_threads import (
     DEADLINE_S,
     MOST_WAITING,
-    run_inline_or_in_thread,
+    run_in_thread,
 )
 from toolscout.server.compiling.worker import (
     Listing,
@@ -48,10 +48,6 @@ are sent again."""
 
 LATEST_SHARE = 32
 """What part of that memory may hold the hashes of entries by which changed lists are recognised."""
-
-COMPARED_INLINE = 128 * 1024
-"""Bytes of a list up to which it is compared, and compiled if it is a changed one, on the event
-loop: some 2 ms."""
 
 TOO_LARGE_REMEMBERED = 1_024
 """Lists that are not compiled again because their catalog cannot be kept."""
@@ -208,9 +204,7 @@ class CompileQueue:
         if filters_of(sent.space) is not None:  # the worker knows which tools such a key sees
             return False
         try:
-            changed = await run_inline_or_in_thread(
-                len(sent.raw), COMPARED_INLINE, self._changed_catalog, sent
-            )
+            changed = await run_in_thread(self._changed_catalog, sent)
         except Exception:
             return False  # the worker reads the whole list, and says what is wrong with it
         if changed is None:

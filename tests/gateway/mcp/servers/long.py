@@ -24,5 +24,25 @@ def print_album(fails: bool = False) -> ToolResult:
     return ToolResult(content=content, structured_content={"pages": 2}, is_error=fails)
 
 
+@server.tool(annotations=READS)
+def print_page() -> ToolResult:
+    """Print a page, as a resource."""
+    page = mcp_types.TextResourceContents(uri="file:///page", text="b" * 10)
+    return ToolResult(content=[mcp_types.EmbeddedResource(type="resource", resource=page)])
+
+
+@server.tool(annotations=READS)
+def count_words() -> ToolResult:
+    """Count words, which are in the structure alone."""
+    text = mcp_types.TextContent(type="text", text="counted")
+    return ToolResult(content=[text], structured_content={"words": ["word"] * 100})
+
+
+@server.resource("file:///lines")
+def lines() -> str:
+    """Return all lines."""
+    return print_lines(100)
+
+
 if __name__ == "__main__":
     server.run(show_banner=False)
