@@ -84,7 +84,11 @@ def main() -> int:
         parser.error(f"expected at least {QUESTIONS} tools, got {len(tools)}")
     text = table(tools, parsed.litellm, parsed.cached_price)
     print(text)
-    if parsed.docs:
+    if parsed.docs and file is None:
+        print(
+            f"{parsed.docs} keeps its table of 300 tools: TOOLSCOUT_DATA names no folder with them"
+        )
+    elif parsed.docs:
         docs.write(parsed.docs, "prompt-cost", distinct(text))
     return 0
 

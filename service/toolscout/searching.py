@@ -34,7 +34,7 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout search`."""
     add = parser.add_argument
     add("pattern", help="what to look for")
-    about = "JSON file, any provider's shape; - for stdin; without one some sample tools"
+    about = "tools in any provider's shape, or OpenAPI; - for stdin; without it, samples"
     add("--tools", type=Path, metavar="FILE", help=about)
     add("--url", metavar="URL", help="ask the service there; its key is in TOOLSCOUT_API_KEY")
     add("--catalog", metavar="NAME", help="a catalog of that service, instead of --tools")

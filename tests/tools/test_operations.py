@@ -145,6 +145,13 @@ def test_yaml_that_is_none_says_where(tmp_path: Path):
         read_file(path)
 
 
+def test_a_file_of_servers_says_what_lists_their_tools(tmp_path: Path):
+    path = tmp_path / "mcp.json"
+    path.write_text('{"mcpServers": {"git": {"command": "git-mcp"}}}', "utf-8")
+    with pytest.raises(InvalidRequest, match=r"servers, not tools.* mcp --config .*mcp\.json"):
+        read_file(path)
+
+
 ANY = st.recursive(
     st.none() | st.booleans() | st.text(max_size=4) | st.just("#/paths"),
     lambda inner: (

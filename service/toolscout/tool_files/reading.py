@@ -17,6 +17,11 @@ from toolscout.tools.conversion import list_in, read_usable
 STDIN = Path("-")
 YAML = (".yaml", ".yml")
 
+OF_SERVERS = {"mcpServers", "servers"}
+"""Keys of files that name MCP servers."""
+
+LISTED_BY = "these are listed by toolscout mcp --config"
+
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
@@ -45,6 +50,8 @@ def read_file(path: Path) -> list[Tool]:
     except NOT_JSON as error:
         raise InvalidJson(f"{shown}{_place(data, error)}: not valid JSON: {error}") from None
     content = tools_of(content) if is_openapi(content) else list_in(content)
+    if isinstance(content, dict) and content.keys() & OF_SERVERS:
+        raise InvalidRequest(f"{shown}: names servers, not tools; {LISTED_BY} {shown} --check")
     if not isinstance(content, list):
         expected = "a list of tools, an object with `tools`, or an OpenAPI 3 document"
         raise InvalidRequest(f"{shown}: expected {expected}")
