@@ -118,7 +118,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_571,
+        3_573,
     ),
     "commands": Product(
         "questions, logs, flags",

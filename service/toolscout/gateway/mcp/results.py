@@ -21,7 +21,6 @@ _URI = re.compile(rf"{SCHEME}result-[0-9a-f]{{32}}")
 MAX_BYTES, MAX_RESULTS = 64 * 1024 * 1024, 1_024
 """Bytes of all texts that are kept, and how many results; the ones used longest ago go first."""
 
-
 REPEATING, WRAPPING = 2, 100
 """Structured content that is no longer than so many times the texts, and so many characters more,
 is taken to repeat them: escaped, and under a key."""
@@ -46,13 +45,15 @@ class Results:
             result: what a server has answered.
             limit: characters of all texts together; 0 sets no limit.
         """
+        if not limit:
+            return result
         texts = [text for part in result.content if (text := _text_of(part)) is not None]
         length, structure = sum(map(len, texts)), _json_of(result.structured_content)
         if len(structure) > REPEATING * length + WRAPPING:
             length += len(structure)
             texts.append(structure)
         excess = length - limit
-        if not limit or excess <= 0:
+        if excess <= 0:
             return result
         content: list[mcp_types.ContentBlock] = []
         for part in result.content:
