@@ -3,6 +3,8 @@
 import json
 import os
 import pty
+import select
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ZENITH
-from tests.support import TOOLS, Process, crowd, ran, toolscout
+from tests.support import PATIENCE_S, TOOLS, Process, crowd, ran, toolscout
 from toolscout.cli import main
 
 
@@ -141,11 +143,15 @@ def test_a_search_imports_nothing_that_only_others_need(offered: str):
     assert unneeded.isdisjoint(done.stdout.split())
 
 
-def test_a_terminal_is_told_what_takes_more_than_a_second(tmp_path: Path):
-    path = tmp_path / "many.json"
-    path.write_text(json.dumps(crowd(10_000)), "utf-8")
+def test_a_terminal_is_told_what_takes_more_than_a_second(offered: str):
     terminal, its_end = pty.openpty()
-    command = [sys.executable, "-m", "toolscout", "search", "gadget_17_spin", "--tools", str(path)]
-    with os.fdopen(terminal, "rb"):
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=its_end, check=True)
-        assert "reading the tools …" in os.read(terminal, 4_096).decode()
+    with socket.create_server(("127.0.0.1", 0)) as silent, os.fdopen(terminal, "rb"):
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        command = [sys.executable, "-m", "toolscout", "search", "forecast", "--tools", offered]
+        asking = subprocess.Popen(
+            [*command, "--url", address], stdout=subprocess.DEVNULL, stderr=its_end
+        )
+        assert select.select([terminal], [], [], PATIENCE_S)[0]
+        assert f"asking {address} …" in os.read(terminal, 4_096).decode()
+        asking.kill()
+        asking.wait()
