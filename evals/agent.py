@@ -158,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", required=True, help="its name at the endpoint")
     parser.add_argument("--tools", type=Path, default=OWN_TOOLS, help="default: the playground's")
     parser.add_argument("--questions", type=Path, default=OWN_QUESTIONS, help="CSV: query, tools")
-    parser.add_argument("--limit", type=positive, help="ask so many, the same each time")
+    parser.add_argument("--limit", type=positive, help="questions at most, the same ones each time")
     parsed = parser.parse_args(arguments)
     if not (key := os.environ.get("OPENAI_API_KEY")):
         parser.error("set OPENAI_API_KEY; where no key is needed, to any text")

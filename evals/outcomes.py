@@ -49,12 +49,11 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, Any]:
     for kind in RANKERS:
         groups = list(_groups(Ours(kind, embedder), sets, folder, limit))
         if kind == RANKERS[0]:
-            rows += [
-                _row(kind, title, found) for group, title, found in groups if group != HOPELESS
-            ]
+            hopeful = [one for one in groups if one[0] != HOPELESS]
+            rows += [_row(kind, title, answers) for _, title, answers in hopeful]
         for group in (GOOD, HOPELESS):
-            found = [answer for one, _, answers in groups if one == group for answer in answers]
-            rows.append(_row(kind, f"**all {group}**", found))
+            of_group = [each for one, _, answers in groups if one == group for each in answers]
+            rows.append(_row(kind, f"**all {group}**", of_group))
         data[kind] = [
             {"group": group, "queries": title, "count": len(answers)} | shares(answers)
             for group, title, answers in groups
@@ -84,8 +83,8 @@ def _nonsense(ranker: Ranker, folder: Path, limit: int | None) -> Iterator[dict[
         raw = (folder / "catalogs" / f"{size}.json").read_bytes()
         search = ranker(ToolList.decode(raw, size).tools)
         for kind, texts in kinds.items():
-            found = shares([timed(search, text)[0] for text in texts])
-            yield {"queries": kind, "tools": size, "count": len(texts)} | found
+            outcomes = shares([timed(search, text)[0] for text in texts])
+            yield {"queries": kind, "tools": size, "count": len(texts)} | outcomes
 
 
 def shares(answers: Sequence[Answer]) -> dict[str, float]:

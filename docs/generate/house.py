@@ -96,7 +96,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_673,
+        7_675,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -105,7 +105,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_874,
+        8_870,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_673),
     "turns": Product(
@@ -118,7 +118,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_573,
+        3_575,
     ),
     "commands": Product(
         "questions, logs, flags",

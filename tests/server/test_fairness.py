@@ -1,6 +1,10 @@
 """How tenants share slots, bytes and threads."""
 
+import json
 import threading
+from collections.abc import Sequence
+from hashlib import sha256
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -9,12 +13,15 @@ from hypothesis import strategies as st
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
 from tests.in_process import serving
-from tests.support import GATEWAY, Clock, Server, problem_of
+from tests.support import ENGINE, GATEWAY, PATIENCE_S, TOOLS, Clock, Server, problem_of
 from toolscout.common.fairness import ACTIVE_S, Shares, ahead
 from toolscout.common.threads import FairPool
 from toolscout.errors import TooMuchWork
 from toolscout.ranking.ladder import Costs
+from toolscout.server.compiling import worker as worker_module
+from toolscout.server.compiling.worker import Complete, Sent, Worker, compile_list
 from toolscout.server.http.admission import Admission, BytesInFlight, RateLimit, Slot
+from toolscout.settings import Settings
 
 
 def shares(capacity: int, tenants: int, clock: Clock | None = None) -> Shares:
@@ -116,32 +123,29 @@ def test_threads_take_work_from_the_tenants_in_turn():
     assert [line for line in order if line.startswith("acme")] == [f"acme {n}" for n in range(50)]
 
 
-def test_the_smallest_need_not_wait_for_the_largest_nor_the_oldest_for_ever():
+def order_of(sizes: Sequence[int], hurried: int | None = None) -> list[int]:
+    """Return the order in which one thread does calls of these sizes that wait together."""
     order: list[int] = []
     pool = FairPool(1, "test", lambda size: size)
     go, begun = threading.Event(), threading.Event()
     pool.submit("acme", lambda _: begun.set() or go.wait(), 0)
     assert begun.wait(30)
-    waiting = [pool.submit("acme", order.append, size) for size in (900, 800, 3, 2, 1)]
+    waiting = {size: pool.submit("acme", order.append, size) for size in sizes}
+    if hurried is not None:
+        pool.hurry(waiting[hurried])
     go.set()
-    for each in waiting:
+    for each in waiting.values():
         each.result(30)
-    assert order == [1, 900, 2, 800, 3]
+        pool.hurry(each)  # which waits no more
+    return order
+
+
+def test_the_smallest_need_not_wait_for_the_largest_nor_the_oldest_for_ever():
+    assert order_of((900, 800, 3, 2, 1)) == [1, 900, 2, 800, 3]
 
 
 def test_a_call_that_is_hurried_counts_as_the_smallest():
-    order: list[int] = []
-    pool = FairPool(1, "test", lambda size: size)
-    go, begun = threading.Event(), threading.Event()
-    pool.submit("acme", lambda _: begun.set() or go.wait(), 0)
-    assert begun.wait(30)
-    waiting = [pool.submit("acme", order.append, size) for size in (5, 6, 7, 8)]
-    pool.hurry(waiting[-1])
-    go.set()
-    for each in waiting:
-        each.result(30)
-    pool.hurry(waiting[-1])  # nothing waits any more
-    assert order == [8, 5, 6, 7]
+    assert order_of((5, 6, 7, 8), hurried=8) == [8, 5, 6, 7]
 
 
 def test_work_brings_its_result_or_its_error():
@@ -252,3 +256,34 @@ def test_after_the_time_it_names_a_request_is_allowed(rate: float):
         wait = limit.take("acme")
     now += wait + 1e-6
     assert limit.take("acme") == 0
+
+
+GO = threading.Event()
+
+
+def wait_for_go(_: Worker) -> None:
+    assert GO.wait(PATIENCE_S)
+
+
+def test_a_list_that_is_asked_for_again_is_compiled_before_those_asked_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    ours, theirs = Pipe()
+    monkeypatch.setattr(worker_module, "THREADS", {"call": 1, "compile": 1})
+    threading.Thread(target=Worker(theirs, ENGINE, Settings()).run, daemon=True).start()
+    ours.send((1, "compile", "acme", wait_for_go, ()))
+    lists = [json.dumps(TOOLS[:count]).encode() for count in (1, 2, 3, 4)]
+    for number, raw in enumerate(lists, 2):
+        sent = Sent("acme", sha256(raw).digest(), raw)
+        ours.send((number, "compile", "acme", compile_list, (sent,)))
+    ours.send((6, "call", "acme", Worker.hurry, ("acme", sha256(lists[3]).digest())))
+    while ours.recv()[0] != 6:
+        pass
+    GO.set()
+    order: list[int] = []
+    while len(order) < len(lists):
+        number, reply = ours.recv()
+        if isinstance(reply, Complete):
+            order.append(number)
+    assert order[0] == 5
+    ours.close()

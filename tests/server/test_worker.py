@@ -16,7 +16,7 @@ from http import HTTPStatus
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Lock
 from typing import Any
 from unittest.mock import Mock
 
@@ -341,34 +341,3 @@ def test_a_compile_that_goes_on_tells_so(monkeypatch: pytest.MonkeyPatch):
     assert heartbeats(ours) >= len(TOOLS)
     assert isinstance(next(replies), Complete)
     assert heartbeats(ours) >= len(TOOLS)
-
-
-GO = Event()
-
-
-def wait_for_go(_: Worker) -> None:
-    assert GO.wait(PATIENCE_S)
-
-
-def test_a_list_that_is_asked_for_again_is_compiled_before_those_asked_for_once(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    ours, theirs = Pipe()
-    monkeypatch.setattr(worker_module, "THREADS", {"call": 1, "compile": 1})
-    Thread(target=Worker(theirs, ENGINE, SETTINGS).run, daemon=True).start()
-    ours.send((1, "compile", "acme", wait_for_go, ()))
-    lists = [json.dumps(TOOLS[:count]).encode() for count in (1, 2, 3, 4)]
-    for number, raw in enumerate(lists, 2):
-        sent = Sent("acme", sha256(raw).digest(), raw)
-        ours.send((number, "compile", "acme", compile_list, (sent,)))
-    ours.send((6, "call", "acme", Worker.hurry, ("acme", sha256(lists[3]).digest())))
-    while ours.recv()[0] != 6:
-        pass
-    GO.set()
-    order: list[int] = []
-    while len(order) < len(lists):
-        number, reply = ours.recv()
-        if isinstance(reply, Complete):
-            order.append(number)
-    assert order[0] == 5
-    ours.close()

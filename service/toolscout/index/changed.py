@@ -5,7 +5,7 @@ that nobody has sent. Its entries are compared with those of the latest lists by
 catalog that comes of it is to the last bit the one that compiling the whole list makes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
@@ -17,7 +17,7 @@ from toolscout.errors import NOT_JSON, ToolscoutError
 from toolscout.index.catalog import Catalog, Embedded
 from toolscout.index.compile import CompiledTool, Compiler, compile_tool
 from toolscout.index.lines import TextLines
-from toolscout.index.tool_list import ToolList, catalog_digest
+from toolscout.index.tool_list import ToolList, catalog_digest, split_entries
 from toolscout.index.vector_index import QUANTISED_ABOVE, index_vectors
 
 T = TypeVar("T")
@@ -38,8 +38,6 @@ KEY_BYTES, DIGEST_BYTES = 16, 32
 
 ENTRY_BYTES = 200
 """About what is kept of an entry."""
-
-_split = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class Entries(msgspec.Struct, frozen=True):
@@ -74,10 +72,9 @@ def entries_of(raw: bytes, tools: ToolList) -> Entries | None:
     """
     if tools.offered != len(tools.tools) or len(tools.tools) > QUANTISED_ABOVE:
         return None
-    try:
-        entries = _split(raw)
-    except (msgspec.ValidationError, *NOT_JSON):
-        return None  # an object around the array
+    entries = _entries(raw)
+    if entries is None:
+        return None
     keys = b"".join([_key(entries[place]) for place in tools.places])
     return Entries(keys, b"".join(tools.digests))
 
@@ -89,10 +86,17 @@ class LatestLists:
         self._limit = limit
         self._lists: Lru[str, tuple[_Known, ...]] = Lru(limit)
 
+    def __contains__(self, space: str) -> bool:
+        """Whether any list of a caller is kept."""
+        return self._lists.get(space) is not None
+
     def keep(self, space: str, catalog: Catalog, entries: Entries) -> None:
-        """Keep a list that is compiled, each of its tools."""
+        """Keep a list that is compiled, unless a tool is missing, or some have examples.
+
+        How examples count depends on all of them.
+        """
         keys = [entries.keys[at : at + KEY_BYTES] for at in range(0, len(entries.keys), KEY_BYTES)]
-        if len(keys) > len(catalog):  # some could not be compiled
+        if len(keys) > len(catalog) or catalog.examples or catalog.vectors is None:
             return
         known = _Known(catalog.digest, {key: n for n, key in enumerate(keys)}, entries.digests)
         others = [each for each in self._lists.get(space) or () if each.digest != catalog.digest]
@@ -109,11 +113,8 @@ class LatestLists:
         None if it equals none of those that are still compiled, or has a fault.
         """
         latest = self._lists.get(space)
-        if not latest:
-            return None
-        try:
-            entries = _split(raw)
-        except (msgspec.ValidationError, *NOT_JSON):
+        entries = _entries(raw) if latest else None
+        if not latest or entries is None:
             return None
         sample = [*map(_key, entries[:: max(1, len(entries) // SAMPLED)])]
         keys: list[bytes] = []
@@ -124,7 +125,7 @@ class LatestLists:
             keys = keys or [*map(_key, entries)]
             sent = frozenset(keys)
             new = [entries[at] for at, key in enumerate(keys) if key not in known.rows]
-            gone = [row for key, row in known.rows.items() if key not in sent]
+            gone = {row for key, row in known.rows.items() if key not in sent}
             nbytes = sum(memoryview(entry).nbytes for entry in new)
             is_near = max(len(new), len(gone)) <= MOST_CHANGED and nbytes <= MOST_CHANGED_BYTES
             if is_near and len(sent) == len(keys):
@@ -136,7 +137,7 @@ def _change(
     base: Catalog,
     known: _Known,
     offered: int,
-    gone: Sequence[int],
+    gone: Collection[int],
     new: Sequence[msgspec.Raw],
     limit: int,
 ) -> Change | None:
@@ -159,7 +160,7 @@ def _change(
 
 
 def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
-    """Return the catalog of a changed list; None where all of its tools count for a part of it.
+    """Return the catalog of a changed list; None if a new tool has examples.
 
     Raises:
         Exception: a new tool cannot be compiled.
@@ -170,7 +171,7 @@ def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
         for tool, place in zip(new.tools, new.places, strict=True)
     }
     embedded = compiler.vectors([*compiled.values()])
-    if base.vectors is None or embedded is None or base.examples or embedded.examples:
+    if base.vectors is None or embedded is None or embedded.examples:
         return None
     names = tuple(sorted((base.rows.keys() - change.gone) | compiled.keys()))
     rows = {name: row for row, name in enumerate(names)}
@@ -200,6 +201,14 @@ def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
     vectors = base.vectors.rows[before]
     vectors[[rows[name] for name in compiled]] = embedded.vectors.rows
     return catalog.with_vectors(Embedded(index_vectors(vectors), ()))
+
+
+def _entries(raw: bytes) -> list[msgspec.Raw] | None:
+    """Return the entries of a list; None if it is no array, such as an object around one."""
+    try:
+        return split_entries(raw)
+    except (msgspec.ValidationError, *NOT_JSON):
+        return None
 
 
 def _size_of(lists: Sequence[_Known]) -> int:

@@ -47,7 +47,8 @@ _Answer: Any = msgspec.defstruct("Answer", [(key, msgspec.Raw, ABSENT) for key i
 
 _decode: Any = msgspec.json.Decoder(list[_PostedTool]).decode
 _decode_answer: Any = msgspec.json.Decoder(_Answer).decode
-_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
+split_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
+"""Cut a JSON array into its entries."""
 _foreign = attrgetter(*FOREIGN_KEYS)
 _NOTHING = (ABSENT,) * len(FOREIGN_KEYS)
 
@@ -90,7 +91,7 @@ def decode_list(raw: bytes | msgspec.Raw, limit: int, path: str) -> Posted:
         msgspec.ValidationError, msgspec.DecodeError: the list is no array, or no JSON.
     """
     most = max(limit, _FEW) * MAX_OFFERED
-    entries = _entries(raw)
+    entries = split_entries(raw)
     _check_offered(len(entries), most, path)
     posted = Posted(path)
     group: list[memoryview] = []

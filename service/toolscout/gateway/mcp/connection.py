@@ -97,6 +97,7 @@ class Connection:
         self._is_started = asyncio.Event()
         """Set when the attempt to start that a call waits for is over."""
         self._used_at = self._age_s = 0.0
+        self._pause_s = PAUSE_S
         kept = self.cache.load(self.server)
         if kept is not None:
             self.listed, self._age_s = kept
@@ -107,7 +108,6 @@ class Connection:
 
     async def run(self) -> None:
         """Keep the server connected until cancelled."""
-        pause = PAUSE_S
         try:
             while True:
                 if self.is_asleep:
@@ -115,30 +115,36 @@ class Connection:
                         async with asyncio.timeout(MAX_AGE_S - self._age_s):
                             await self._wanted.wait()
                 try:
-                    clients = _clients()
-                    with clients.transport_to(self.name, self.server) as transport:
-                        async with asyncio.timeout(self.server.start_s):
-                            client = await clients.connect(transport, self._note_change, self._log)
-                        try:
-                            await self._list(client)
-                            pause = PAUSE_S
-                            await self._follow(client)
-                        finally:
-                            self._client = None
-                            await client.close()
-                    logger.info("%s: stopped until it is called", self.name)
-                    continue
+                    await self._run_server()
                 except Exception as error:
-                    self.reason = explained(error, self.server)
-                self.is_asleep = False
-                logger.warning("%s: unavailable: %s", self.name, self.reason)
-                await self.changed()
-                self._note_tried()
-                self._is_current.set()  # nothing newer is to come
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, MAX_PAUSE_S)
+                    await self._pause_after(error)
         finally:
             self._note_tried()  # calls that wait for its start are answered
+
+    async def _run_server(self) -> None:
+        """Start the server, and follow it until it is stopped or lost."""
+        clients = _clients()
+        with clients.transport_to(self.name, self.server) as transport:
+            async with asyncio.timeout(self.server.start_s):
+                client = await clients.connect(transport, self._note_change, self._log)
+            try:
+                await self._list(client)
+                self._pause_s = PAUSE_S
+                await self._follow(client)
+            finally:
+                self._client = None
+                await client.close()
+        logger.info("%s: stopped until it is called", self.name)
+
+    async def _pause_after(self, error: Exception) -> None:
+        """Tell that the server is unavailable, and wait before the next attempt."""
+        self.reason, self.is_asleep = explained(error, self.server), False
+        logger.warning("%s: unavailable: %s", self.name, self.reason)
+        await self.changed()
+        self._note_tried()
+        self._is_current.set()  # nothing newer is to come
+        await asyncio.sleep(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, MAX_PAUSE_S)
 
     async def wake(self) -> None:
         """Start the server if it is asleep; return when it is listed, or could not be started."""

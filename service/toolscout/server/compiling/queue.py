@@ -18,11 +18,7 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.changed import LatestLists, catalog_of
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.link import Link, WorkerProcess
-from toolscout.server.compiling.work_threads import (
-    DEADLINE_S,
-    MOST_WAITING,
-    run_in_thread,
-)
+from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING, run_in_thread
 from toolscout.server.compiling.worker import (
     Listing,
     Sent,
@@ -201,7 +197,8 @@ class CompileQueue:
     async def _compile_changed(self, job: CompileJob) -> bool:
         """Compile a list here if it differs from a known one in a few tools; return whether so."""
         sent = job.sent
-        if filters_of(sent.space) is not None:  # the worker knows which tools such a key sees
+        # Which tools a key with filters sees, the worker finds out.
+        if sent.space not in self._latest or filters_of(sent.space) is not None:
             return False
         try:
             changed = await run_in_thread(self._changed_catalog, sent)
