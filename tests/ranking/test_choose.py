@@ -73,9 +73,7 @@ weights = st.lists(st.sampled_from([0.5, 0.9, 0.99, 1.0]), min_size=12, max_size
 def test_failures_lower_a_tool_by_two_places_and_never_out_of_an_answer(
     chosen: list[int], learned: list[float], scores: list[float], fixed: set[int]
 ):
-    lowered = lower_failed(
-        chosen, np.array(learned, np.float32), np.array(scores, np.float32), fixed
-    )
+    lowered = lower_failed(chosen, dict(enumerate(learned)), np.array(scores, np.float32), fixed)
     assert sorted(lowered) == sorted(chosen)
     for row in chosen:
         assert lowered.index(row) - chosen.index(row) <= 2
@@ -84,12 +82,12 @@ def test_failures_lower_a_tool_by_two_places_and_never_out_of_an_answer(
 
 
 def test_a_tool_that_failed_lets_those_behind_it_pass():
-    learned, alike = np.array([-1.0, 0, 0, 0], np.float32), np.ones(4, np.float32)
+    learned, alike = {0: -1.0}, np.ones(4, np.float32)
     assert lower_failed([0, 1, 2, 3], learned, alike, ()) == [1, 2, 0, 3]
     assert lower_failed([0, 1], learned, alike, ()) == [1, 0]
     assert lower_failed([0, 1, 2, 3], learned, alike, {0}) == [0, 1, 2, 3]
 
 
 def test_a_tool_that_failed_stays_before_those_far_behind_it():
-    learned, scores = np.array([-1.0, 0, 0, 0], np.float32), np.array([1, 0.99, 0.9, 0.9])
+    learned, scores = {0: -1.0}, np.array([1, 0.99, 0.9, 0.9])
     assert lower_failed([0, 1, 2, 3], learned, scores.astype(np.float32), ()) == [1, 0, 2, 3]

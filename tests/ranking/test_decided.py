@@ -11,7 +11,6 @@ from toolscout.contract.requests import Filters
 from toolscout.index.pattern_vectors import pack_text, unpack
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.prior import LearnedIndex, prior_of
-from toolscout.ranking import pipeline
 from toolscout.ranking.ask import Ask, Learned, Prior
 from toolscout.ranking.explain import explain
 from toolscout.text.conversation import Earlier
@@ -64,8 +63,7 @@ def test_another_question_or_catalog_has_a_decision_of_its_own() -> None:
 
 def test_what_depends_on_more_than_question_and_tools_is_not_remembered() -> None:
     catalog, ask = compiled(TOOLS), Ask(pattern="read a file")
-    nothing = pipeline.decide(catalog, ask, ENGINE.embedder).ranking.scores * 0
-    ENGINE.decide(catalog, ask, prior=Prior(lambda *_: Learned(nothing, 0.0)))
+    ENGINE.decide(catalog, ask, prior=Prior(lambda *_: Learned({}, 0.0)))
     ENGINE.decide(catalog, ask, degraded="bm25")
     ENGINE.decide(catalog, Ask(pattern="read|send"))
     assert ENGINE.recall(catalog, ask) is None

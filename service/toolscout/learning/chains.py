@@ -69,13 +69,13 @@ class Chains:
             return None
         votes, closest = learned.added, learned.likeness
         sureness = min(1.0, closest / SURE)
-        for row in (-votes).argsort(kind="stable").tolist():
+        for row in sorted(votes, key=lambda row: (-votes[row], row)):
             if votes[row] <= 0:
                 return None
             chain = _part(self._keys[row][0])
             tool = self._experience.of(self._keys[row])
             if tool is not None and all(map(fits, chain)):
-                vote, reports = min(1.0, float(votes[row]) / CAP), tool.successes + tool.failures
+                vote, reports = min(1.0, votes[row] / CAP), tool.successes + tool.failures
                 confidence = round(sureness * vote * tool.successes / (reports + 1), 4)
                 proven = proof(closest, familiarity)
                 return Insight(chain, confidence, tool.successes, reports, proven)

@@ -22,6 +22,12 @@ best ones that are compared by all dimensions. Of the true eight nearest of thou
 are among them, and four times fewer bytes pass through the processor's cache.
 """
 
+COMPARED_WHOLE = 4 * CANDIDATES
+"""Patterns up to which it is faster to compare all dimensions of all."""
+
+LEAST_ROOM = 64
+"""Places that are made at a time at least; there are never more than twice as many as are used."""
+
 ROUND = 127
 """Words are compared by weights in steps of one `ROUND`th, which take a quarter of the memory."""
 
@@ -44,7 +50,7 @@ NONE = Votes(0.0, 0.0, 0.0, 0.0)
 class Points:
     """Patterns, each at a place, with the row of its tool and what it says of it."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self) -> None:
         self.used = 0
         """Places that are taken."""
         self.owners: list[int] = []
@@ -53,30 +59,33 @@ class Points:
         self._rest = np.zeros((0, MEANING - LEADING), np.float32)
         self._words = np.zeros((WORDS, 0), np.int8)
         """Weights times `ROUND`, by dimension: a pattern has few words, so few are looked at."""
-        self._reserve(room)
 
-    def take(self, owner: int, count: int) -> int:
-        """Take places for patterns of one tool, given by its row; returns the first."""
-        start = self.used
-        if start + count > len(self._leading):
-            self._reserve(2 * (start + count))
-        self.used += count
-        self.owners += [owner] * count
-        self.votes += [NONE] * count
-        return start
+    def take(self, owner: int) -> int:
+        """Take the next place for a pattern of a tool, given by its row."""
+        place = self.used
+        if place == len(self._leading):
+            more = max(LEAST_ROOM, place)
+            self._leading, self._rest = (
+                np.pad(held, ((0, more), (0, 0))) for held in (self._leading, self._rest)
+            )
+            self._words = np.pad(self._words, ((0, 0), (0, more)))
+        self.used += 1
+        self.owners.append(owner)
+        self.votes.append(NONE)
+        return place
 
     def write(self, place: int, point: Kept, votes: Votes) -> None:
-        """Write a pattern to its place."""
+        """Write a pattern to its place, instead of what was there."""
+        self.clear(place)
         self._leading[place] = point.meaning[:LEADING]
         self._rest[place] = point.meaning[LEADING:]
         self._words[point.places, place] = np.rint(point.weights * ROUND)
         self.votes[place] = votes
 
-    def clear(self, start: int, count: int) -> None:
-        """Empty some places, which stay taken."""
-        places = slice(start, start + count)
-        self._leading[places], self._rest[places], self._words[:, places] = 0.0, 0.0, 0
-        self.votes[places] = [NONE] * count
+    def clear(self, place: int) -> None:
+        """Empty a place, which stays taken."""
+        self._leading[place], self._rest[place], self._words[:, place] = 0.0, 0.0, 0
+        self.votes[place] = NONE
 
     def nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
         """Return the nearest patterns, the nearest first, each as its cosine and its place."""
@@ -84,18 +93,18 @@ class Points:
         cosines: Floats = self._leading[:used].dot(pattern.meaning[:LEADING])
         if pattern.places:
             weights = np.array(pattern.weights, np.float32) / np.float32(ROUND)
-            words = self._words[:, :used].take(pattern.places, axis=0)
+            words = self._words.take(pattern.places, axis=0)[:, :used]
             cosines += weights.dot(words.astype(np.float32))
-        near, rest = _largest(cosines, CANDIDATES), pattern.meaning[LEADING:]
-        cosines = cosines[near] + self._rest.take(near, axis=0).dot(rest)
-        best = _largest(cosines, NEIGHBOURS)
-        return sorted(zip(cosines[best].tolist(), near[best].tolist(), strict=True), reverse=True)
-
-    def _reserve(self, rows: int) -> None:
-        more = rows - len(self._leading)
-        self._leading = np.pad(self._leading, ((0, more), (0, 0)))
-        self._rest = np.pad(self._rest, ((0, more), (0, 0)))
-        self._words = np.pad(self._words, ((0, 0), (0, more)))
+        rest = pattern.meaning[LEADING:]
+        if used <= COMPARED_WHOLE:
+            cosines += self._rest[:used].dot(rest)
+            places = best = _largest(cosines, NEIGHBOURS)
+        else:
+            near = _largest(cosines, CANDIDATES)
+            cosines = cosines[near] + self._rest.take(near, axis=0).dot(rest)
+            best = _largest(cosines, NEIGHBOURS)
+            places = near[best]
+        return sorted(zip(cosines[best].tolist(), places.tolist(), strict=True), reverse=True)
 
 
 def _largest(numbers: Floats, count: int) -> NDArray[np.intp]:

@@ -102,16 +102,16 @@ class LearnedIndex:
             self._row_of[name, digest] = row
             self._row_of[name, ""] = row  # observed by name alone
         self._slots = min(SLOTS, max(1, MAX_ROWS // max(len(keys), 1)))
-        self._size, self._made = len(keys), now
+        self._made = now
         self._seen, self.version = experience.changes, next(_VERSIONS)
         used = [key for key in self._row_of if experience.of(key) is not None]
         examples = () if catalog is None else catalog.examples[:MAX_ROWS]
-        self._points = Points(len(examples) + len(used) * self._slots)
-        self._place: dict[Key, int] = {}
+        self._points = Points()
+        self._places: dict[Key, list[int]] = {}
         self.gate = Gate(catalog.examples_gain if catalog is not None and examples else None)
         for row, packed in examples:
             votes = Votes(EXAMPLE_USES, EXAMPLE_USES, *ALWAYS)
-            self._points.write(self._points.take(row, 1), keep(unpack(packed)), votes)
+            self._points.write(self._points.take(row), keep(unpack(packed)), votes)
         self._examples = self._points.used
         for key in used:
             self._take(key, now)
@@ -160,13 +160,15 @@ class LearnedIndex:
             if place < self._examples:
                 exemplary.add(row)
         strength = STRENGTH * _trust(closest, pattern) / (uses + THIN)
-        blamed = self.gate.blamed
-        added = np.zeros(self._size, np.float32)
+        added: dict[int, float] = {}
         for row, gain in gains.items():
-            more = strength * gain if gain > 0 else strength * gain * blamed
+            more = strength * gain if gain > 0 else strength * gain * self.gate.blamed
             if abs(more) >= LEAST:
                 added[row] = max(-CAP, min(CAP, more))
-        unproven = [row for row in gains if added[row] > 0 and not self.gate.is_open(row, closest)]
+        if not added:
+            return None
+        raised = [row for row, more in added.items() if more > 0]
+        unproven = [row for row in raised if not self.gate.is_open(row, closest)]
         return Learned(added, closest, proven, unproven, exemplary)
 
     def _voters(self, pattern: Pattern, *, left_out: bool) -> list[tuple[float, int]]:
@@ -191,14 +193,13 @@ class LearnedIndex:
         """Write the patterns of a tool to its places."""
         tool, row = self._experience.of(key), self._row_of[key]
         self.gate.count(key, row, tool)
-        start = self._place.get(key)
-        if start is None:
-            if tool is None:
-                return
-            start = self._place[key] = self._points.take(row, self._slots)
-        self._points.clear(start, self._slots)
         slots = [] if tool is None else sorted(tool.slots, key=lambda slot: -slot.seen)
-        for place, slot in enumerate(slots[: self._slots], start):
+        del slots[self._slots :]
+        places = self._places.setdefault(key, [])
+        places += [self._points.take(row) for _ in slots[len(places) :]]
+        for place in places[len(slots) :]:
+            self._points.clear(place)
+        for place, slot in zip(places, slots, strict=False):
             fading = 0.5 ** (max(0.0, now - slot.seen) / HALF_LIFE_S)
             uses = slot.successes + slot.failures
             counted = fading * min(1.0, MOST_USES / max(uses, 1.0))

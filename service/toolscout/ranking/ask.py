@@ -1,6 +1,6 @@
 """The values of the pipeline: a question, its state between stages, and the answer."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
 import msgspec
@@ -28,8 +28,8 @@ Floats = NDArray[np.float32]
 class Learned(NamedTuple):
     """What experience says about a query."""
 
-    added: Floats
-    """What to add to each tool's score, shape (tools,); negative where a tool failed."""
+    added: Mapping[int, float]
+    """What to add to the scores of tools, by row; negative where a tool failed. Others get none."""
     likeness: float
     """Cosine of the nearest past query."""
     proven: Sequence[int] = ()

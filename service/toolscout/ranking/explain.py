@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from msgspec.structs import replace
 
 from toolscout.contract.answers import Match, Reason, Via
@@ -42,7 +43,9 @@ def with_evidence(ranking: Ranking) -> int:
         return int(scored.sum())
     by_words = ranking.source.lexical(replace(ranking.query, terms=_telling(ranking))).bm25 > 0
     by_meaning = False if cosine is None else cosine >= NO_SIMILARITY
-    by_use = False if ranking.learned is None else ranking.learned.added > 0
+    by_use = np.zeros(len(scored), bool)
+    if ranking.learned is not None:
+        by_use[[row for row, more in ranking.learned.added.items() if more > 0]] = True
     return int((scored & (by_words | by_meaning | by_use)).sum())
 
 
@@ -93,8 +96,8 @@ def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
     if ranking.cosine is not None and ranking.cosine[row] > 0:
         cosine = round(float(ranking.cosine[row]), 4)
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
-    if ranking.learned is not None and ranking.learned.added[row]:
-        learned = round(float(ranking.learned.added[row]), 4)
+    if ranking.learned is not None and row in ranking.learned.added:
+        learned = round(ranking.learned.added[row], 4)
         field = "examples" if row in ranking.learned.exemplary else "use"
         worked = "worked" if learned > 0 else "failed"
         reasons.append(Reason(field, worked, Via.LEARNED, learned))

@@ -54,7 +54,7 @@ def _experienced(ranking: Ranking, row: int, chance: float) -> float:
     """Raise the relevance of a tool that worked for similar queries."""
     if ranking.learned is None:
         return chance
-    added, likeness = float(ranking.learned.added[row]), ranking.learned.likeness
+    added, likeness = ranking.learned.added.get(row, 0.0), ranking.learned.likeness
     return calibration.with_experience(chance, added, likeness, ranking.familiarity)
 
 

@@ -205,27 +205,28 @@ def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
     tools apart, and a false report would put any tool first. A tool that worked often for this very
     query may, and before a weak answer what worked for nearly this one.
     """
-    added = np.maximum(learned.added, np.float32(0))
+    raised = {row: more for row, more in learned.added.items() if more > 0}
     if is_match:
-        added[[row for row in learned.unproven if row not in learned.proven]] = 0
+        for row in learned.unproven:
+            if row not in learned.proven:
+                raised.pop(row, None)
+    is_same, before = learned.likeness >= NEARLY_SAME, {row: float(scores[row]) for row in raised}
     best_row = int(scores.argmax())
-    is_same = learned.likeness >= NEARLY_SAME
-    if is_match and not is_same:
-        share = (scores / scores[best_row] - np.float32(IGNORED)) / np.float32(COUNTED - IGNORED)
-        trusted = share.clip(0, 1)
-        trusted[[*learned.proven, *learned.exemplary]] = 1
-        added = added * trusted
-    moved: Floats = scores + added
+    best_score = float(scores[best_row])
+    moved = scores.copy()
+    for row, more in raised.items():
+        share = 1.0
+        if is_match and not is_same and row not in learned.proven and row not in learned.exemplary:
+            share = (before[row] / best_score - IGNORED) / (COUNTED - IGNORED)
+        moved[row] += more * max(0.0, min(1.0, share))
     if is_same and not is_match:
         return moved
-    free = list(learned.proven)
-    if not is_match:
-        free += learned.exemplary
-    limit = moved[best_row]
-    over = (scores < (NEAR_BEST if is_match else SOME_SCORE) * scores[best_row]) & (moved >= limit)
-    over[free] = False
-    # They keep their order, in a narrow band below the best.
-    moved[over] = limit * (1 - BELOW_BEST / (1 + moved[over] - limit))
+    free = {*learned.proven} if is_match else {*learned.proven, *learned.exemplary}
+    limit, least = float(moved[best_row]), best_score * (NEAR_BEST if is_match else SOME_SCORE)
+    for row, score in before.items():
+        if (over := float(moved[row]) - limit) >= 0 and score < least and row not in free:
+            # They keep their order, in a narrow band below the best.
+            moved[row] = limit * (1 - BELOW_BEST / (1 + over))
     return moved
 
 

@@ -102,7 +102,8 @@ def exclude(ranking: Ranking) -> Ranking:
         cosine = without(cosine, allowed)
         whole = np.where(allowed, whole, np.float32(0))
     if learned is not None:
-        learned = learned._replace(added=learned.added * allowed)
+        of_allowed = {row: more for row, more in learned.added.items() if allowed[row]}
+        learned = learned._replace(added=of_allowed)
     return replace(
         ranking,
         lexical=lexical,

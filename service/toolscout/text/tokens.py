@@ -105,6 +105,8 @@ def spoken_name(name: str) -> str:
 
     `mcp__github__getPRDiff` → `mcp github get PR Diff`, `s3_put` → `s3 put`.
     """
+    if _is_plain(name):
+        return name
     return " ".join(part for word in words(name) for part in _spoken_parts(word))
 
 
@@ -114,9 +116,14 @@ def is_cjk(char: str) -> bool:
     return code >= 0x0E00 and any(first <= code <= last for first, last in _CJK)
 
 
+def _is_plain(word: str) -> bool:
+    """Whether a word is one English word, in lower case or with a capital first letter."""
+    return word.isascii() and word.isalpha() and (word.islower() or word.istitle())
+
+
 def _analyse(word: str) -> tuple[str, ...]:
     if word.isascii():
-        if word.isalpha() and (word.islower() or word.istitle()):
+        if _is_plain(word):
             return (_stem(word.lower()),)
         return _identifier_terms(word, _ASCII_PARTS.findall(word))
     found: list[str] = []
