@@ -35,5 +35,4 @@ def figure(process: int, file: str, name: str) -> float:
         lines = Path(f"/proc/{process}/{file}").read_text().splitlines()
     except OSError:
         return 0.0
-    found = [int(line.split()[1]) / 1_024 for line in lines if line.startswith(f"{name}:")]
-    return sum(found)
+    return sum(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1_024

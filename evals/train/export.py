@@ -13,7 +13,7 @@ from model2vec import StaticModel
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from evals.train.distil import DIMENSIONS
+from evals.train.student import DIMENSIONS
 from evals.train.teacher import TEACHER_NAME
 
 SIZE_LIMIT = 10_000_000

@@ -9,10 +9,9 @@ import torch
 
 from evals.train.corpus import Corpus
 from evals.train.data import TRAIN_SETS, ToolSet, data_root, load_catalog, load_set
-from evals.train.distil import projection, token_vectors
 from evals.train.export import build, save
 from evals.train.pairs import DescriptionPairs, QuestionPairs
-from evals.train.student import Student
+from evals.train.student import Student, projection, token_vectors
 from evals.train.teacher import Teacher
 from evals.train.texts import properties_text, query_text, spoken_name, tool_text
 from evals.train.tune import Pairs, TeacherTexts, learn_from_teacher, learn_from_tools
