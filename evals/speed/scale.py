@@ -18,7 +18,7 @@ from evals.speed import client, servers, traffic
 from evals.speed.plan import Plan, beside, in_turn, learn, row, settle
 from evals.speed.questions import Questions
 from evals.speed.report import Row
-from toolscout.gateway.bulk import write_file
+from toolscout.gateway.bulk import write_lines
 
 CACHE = ("--cache-bytes", str(1 << 30))
 ROOM = ("--max-tools", "200000", "--max-body-bytes", str(128 << 20), *CACHE)
@@ -178,8 +178,8 @@ def _written(ours: servers.Running, name: str, tools: Tools) -> Iterator[Row]:
     if answer.is_success and answer.json()["tools"] == len(tools):
         return
     with TemporaryDirectory() as folder:
-        file = Path(folder) / "tools.json"
-        file.write_text(json.dumps(tools))
+        file = Path(folder) / "tools.jsonl"
+        file.write_text("\n".join(map(json.dumps, tools)))
         began = perf_counter()
-        write_file(file, name, url)
+        write_lines(file, name, url)
     yield Row(f"{len(tools):,} tools written", note=f"{perf_counter() - began:.0f} s")

@@ -50,12 +50,11 @@ def test_a_file_of_tools_is_written_and_found_as_in_one_process(
     assert theirs >= 0.98 * ours
 
 
-@pytest.mark.parametrize("text", ['{"name": "a"}\n{"name": "b"}', '[{"name": "a"}, {"name": "b"}]'])
 def test_a_byte_order_mark_before_the_tools_is_passed_over(
-    text: str, tmp_path: Path, postgres_server: PostgresServer, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, postgres_server: PostgresServer, capsys: pytest.CaptureFixture[str]
 ):
     file = tmp_path / "tools.jsonl"
-    file.write_text(text, "utf-8-sig")
+    file.write_text('{"name": "a"}\n{"name": "b"}', "utf-8-sig")
     postgres_server.empty()
     with running(tmp_path, TOOLSCOUT_STORE=postgres_server.url) as server:
         assert main(["import", "--tools", str(file), "--catalog", "b", "--url", server.url]) == 0
@@ -66,7 +65,6 @@ def test_a_byte_order_mark_before_the_tools_is_passed_over(
     ("text", "said"),
     [
         ('{"name": "a"}\n{"name": \n', "line 2: not JSON"),
-        ('[{"name": "a"}', "not JSON"),
         ('{"name": 5}\n', "refuses (4"),
         (None, "No such file"),
     ],

@@ -40,8 +40,8 @@ def register(tools: Sequence[Any], catalog: str, url: str) -> str:
     return "\n".join(_report(catalog, before, after))
 
 
-def write_file(path: Path, catalog: str, url: str) -> str:
-    """Write the tools of a file, one in each line or as a JSON array, and say how many there are.
+def write_lines(path: Path, catalog: str, url: str) -> str:
+    """Write the tools of a file, one in each line, and say how many there are then.
 
     Progress goes to standard error.
 
@@ -74,15 +74,10 @@ def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]])
 
 
 def _tools(path: Path) -> Iterator[Any]:
-    """Yield the tools of a file, line by line where it has one in each."""
+    """Yield the tools of a file, line by line."""
     place = str(path)
     try:
         with path.open("rb") as file:
-            if file.read(64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
-                text = path.read_bytes().removeprefix(codecs.BOM_UTF8)
-                yield from msgspec.json.decode(text, type=list[Any])
-                return
-            file.seek(0)
             for number, line in enumerate(file, 1):
                 place = f"{path}, line {number}"
                 if text := line.removeprefix(codecs.BOM_UTF8).strip():

@@ -20,8 +20,6 @@ YAML = (".yaml", ".yml")
 OF_SERVERS = {"mcpServers", "servers"}
 """Keys of files that name MCP servers."""
 
-LISTED_BY = "these are listed by toolscout mcp --config"
-
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
@@ -37,9 +35,24 @@ def read_file(path: Path) -> list[Tool]:
         InvalidRequest: it has no tools, or a wrong field that only callers add.
         OSError: it cannot be read.
     """
+    shown, listed = _shown(path), read_list(path)
+    try:
+        tools = read_usable(listed).tools
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{shown}: {error.detail}", error.errors) from None
+    if not tools:
+        raise InvalidRequest(f"{shown}: there are no tools in it")
+    return tools
+
+
+def read_list(path: Path) -> list[Any]:
+    """Return the tools of a file as they are written there, or as an OpenAPI document means them.
+
+    Raises as `read_file`.
+    """
     data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
     data = data.removeprefix(codecs.BOM_UTF8)
-    shown = "standard input" if path == STDIN else path
+    shown = _shown(path)
     try:
         text = data.decode("utf-8")
         is_yaml = path.suffix.lower() in YAML
@@ -49,45 +62,33 @@ def read_file(path: Path) -> list[Tool]:
         raise InvalidJson(f"{shown}{_position(data, error.start)}: {wrong}") from None
     except NOT_JSON as error:
         raise InvalidJson(f"{shown}{_place(data, error)}: not valid JSON: {error}") from None
-    content = tools_of(content) if is_openapi(content) else list_in(content)
-    if isinstance(content, dict) and content.keys() & OF_SERVERS:
-        raise InvalidRequest(f"{shown}: names servers, not tools; {LISTED_BY} {shown} --check")
-    if not isinstance(content, list):
+    listed: Any = tools_of(content) if is_openapi(content) else list_in(content)
+    if isinstance(listed, dict) and listed.keys() & OF_SERVERS:
+        listed_by = f"toolscout mcp --config {shown} --check lists theirs"
+        imported_by = f"toolscout import --mcp {shown} registers them"
+        raise InvalidRequest(f"{shown}: names servers, not tools; {listed_by}, {imported_by}")
+    if not isinstance(listed, list):
         expected = "a list of tools, an object with `tools`, or an OpenAPI 3 document"
         raise InvalidRequest(f"{shown}: expected {expected}")
-    try:
-        tools = read_usable(content).tools
-    except InvalidRequest as error:
-        raise InvalidRequest(f"{shown}: {error.detail}", error.errors) from None
-    if not tools:
-        raise InvalidRequest(f"{shown}: there are no tools in it")
-    return tools
+    return listed
 
 
-def operations_of(path: Path) -> list[dict[str, Any]] | None:
-    """Return the tools of an OpenAPI document; None for any other file.
-
-    Of a file with a tool in each line, the first line alone is read.
+def has_tool_in_each_line(path: Path) -> bool:
+    """Whether a file begins with a line that is a tool, so that it may have any number of them.
 
     Raises:
-        ConfigurationError: it is YAML of something else, or nothing here reads YAML.
-        InvalidJson: it is YAML that cannot be read.
         OSError: it cannot be read.
     """
-    if path.suffix.lower() in YAML:
-        content = _from_yaml(path.read_text("utf-8", "replace"), path)
-        if not is_openapi(content):
-            raise ConfigurationError(f"{path}: expected an OpenAPI 3 document, where it is YAML")
-        return tools_of(content)
-    with path.open("rb") as file:
-        first = file.readline().removeprefix(codecs.BOM_UTF8)
-        if not first.lstrip().startswith(b"{"):
-            return None
-        for text in (first, first + file.read()):
-            with suppress(*NOT_JSON):
-                content = msgspec.json.decode(text)
-                return tools_of(content) if is_openapi(content) else None
-    return None
+    if path == STDIN:
+        return False
+    with path.open("rb") as file, suppress(*NOT_JSON):
+        first = msgspec.json.decode(file.readline().removeprefix(codecs.BOM_UTF8))
+        return isinstance(first, dict) and "name" in first
+    return False
+
+
+def _shown(path: Path) -> str:
+    return "standard input" if path == STDIN else str(path)
 
 
 def _from_yaml(text: str, shown: object) -> Any:

@@ -73,24 +73,37 @@ def test_a_service_that_refuses_says_why(keyed: Process, run: Run):
     assert wrong.endswith("refuses (401): give one of its keys in TOOLSCOUT_API_KEY\n")
 
 
-@pytest.mark.parametrize("name", ["api.yaml", "api.json", "minified.json"])
-def test_the_operations_of_a_document_become_a_catalog(server: Process, tmp_path, capsys, name):
-    about = {"operationId": "listPets", "summary": "List the pets of a shop"}
-    document = {"openapi": "3.0.3", "info": {}, "paths": {"/pets": {"get": about}}}
+TOOL = {"name": "listPets", "description": "List the pets of a shop"}
+OPERATION = {"operationId": "listPets", "summary": "List the pets of a shop"}
+DOCUMENT = {"openapi": "3.0.3", "info": {}, "paths": {"/pets": {"get": OPERATION}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("list.json", json.dumps([TOOL])),
+        ("answer.json", json.dumps({"tools": [TOOL]}, indent=1)),
+        ("list.yaml", "- name: listPets\n  description: List the pets of a shop"),
+        ("api.yaml", json.dumps(DOCUMENT, indent=1)),
+        ("api.json", json.dumps(DOCUMENT, indent=1)),
+        ("minified.json", json.dumps(DOCUMENT)),
+    ],
+)
+def test_the_tools_of_a_file_become_a_catalog(server: Process, tmp_path, capsys, name, content):
     path = tmp_path / name
-    path.write_text(json.dumps(document, indent=None if name == "minified.json" else 1))
-    catalog = name.partition(".")[0] + name[-1]
-    arguments = ["import", "--tools", str(path), "--catalog", catalog, "--url", server.url]
+    path.write_text(content)
+    arguments = ["import", "--tools", str(path), "--catalog", name, "--url", server.url]
     assert main(arguments) == 0
-    assert capsys.readouterr().out == f"{catalog}: 1 tools\nadded: listPets\n"
-    assert server.names("which pets are there", catalog=catalog) == ["listPets"]
+    assert capsys.readouterr().out == f"{name}: 1 tools\nadded: listPets\n"
+    assert server.names("which pets are there", catalog=name) == ["listPets"]
 
 
 @pytest.mark.parametrize(
     ("name", "content", "catalog", "says"),
     [
-        ("api.json", '{"openapi": "3.0.3", "paths": {}}', "a?b=1", "catalog: expected 1 to 128 of"),
-        ("list.yaml", "- name: read_file", "mine", "expected an OpenAPI 3 document, where it is"),
+        ("api.json", json.dumps(DOCUMENT), "a?b=1", "catalog: expected 1 to 128 of"),
+        ("mcp.json", '{"mcpServers": {}}', "mine", "toolscout import --mcp"),
+        ("cut.json", '[{"name":', "mine", "cut.json:1:10: not valid JSON"),
     ],
 )
 def test_what_cannot_become_a_catalog_is_refused(tmp_path, capsys, name, content, catalog, says):

@@ -53,8 +53,8 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout import`."""
     _add_file(parser, "--mcp")
     add = parser.add_argument
-    about = "write very many tools, one in a line or a JSON array, one by one into PostgreSQL;"
-    about += " the operations of an OpenAPI 3 document become a catalog as any other"
+    about = "list of tools or an OpenAPI 3 document; with a tool in each line, these are written"
+    about += " one by one into PostgreSQL"
     add("--tools", type=Path, metavar="FILE", help=about)
     add("--catalog", metavar="NAME", required=True, help="name of the catalog")
     add("--url", default="http://127.0.0.1:8080", help="address of the service")
@@ -120,19 +120,19 @@ def import_servers(parsed: argparse.Namespace) -> int:
     Raises:
         ConfigurationError: the file, a server, the service or the installation is at fault.
     """
-    from toolscout.gateway.bulk import register, write_file
+    from toolscout.gateway.bulk import register, write_lines
     from toolscout.gateway.mcp.config import read_config
-    from toolscout.tool_files.reading import operations_of
+    from toolscout.tool_files.reading import has_tool_in_each_line, read_list
 
     if (parsed.tools is None) == (parsed.mcp is None):
         raise ConfigurationError("import: expected either --mcp FILE or --tools FILE")
     if not CATALOG_NAME.fullmatch(parsed.catalog):
         raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     if parsed.tools is not None:
-        if (operations := operations_of(parsed.tools)) is not None:
-            report = register(operations, parsed.catalog, parsed.url)
+        if has_tool_in_each_line(parsed.tools):
+            report = write_lines(parsed.tools, parsed.catalog, parsed.url)
         else:
-            report = write_file(parsed.tools, parsed.catalog, parsed.url)
+            report = register(read_list(parsed.tools), parsed.catalog, parsed.url)
         print(report)  # noqa: T201  # a command prints
         return 0
     config = read_config(parsed.mcp, os.environ)
