@@ -66,14 +66,18 @@ class Languages:
         self._tokens: NDArray[np.uint16] = held["tokens"]
         self._costs = array("f", held["costs"].astype(np.float32).tobytes())
         self._ids: dict[str, int] = {}
-        self._longest = at = 0
+        self._longest: dict[str, int] = {}
+        """By the first letter of a piece, the letters of the longest."""
+        at = 0
         while at < len(text):
             end = text.find("\n", at + _AT_ONCE)
             end = len(text) if end < 0 else end
             pieces = text[at:end].split("\n")
             count = len(self._ids)
             self._ids.update(zip(pieces, range(count, count + len(pieces)), strict=True))
-            self._longest = max(self._longest, *map(len, pieces))
+            for piece in pieces:
+                if len(piece) > self._longest.get(piece[0], 0):
+                    self._longest[piece[0]] = len(piece)
             at = end + 1
 
     def __contains__(self, word: str) -> bool:
@@ -89,13 +93,14 @@ class Languages:
 
     def _cut(self, text: str) -> list[tuple[int, int, int]]:
         """Where the pieces begin and end, and which they are (Viterbi's algorithm)."""
-        ids, costs, size = self._ids, self._costs, len(text)
+        ids, costs, longest, size = self._ids, self._costs, self._longest, len(text)
         least = [0.0, 0.0] + [float("inf")] * (size - 1)  # what begins a word costs nothing alone
         back: list[tuple[int, int]] = [(0, -1)] * (size + 1)
         for start in range(size):
             if start > 0 and least[start] + _UNKNOWN < least[start + 1]:
                 least[start + 1], back[start + 1] = least[start] + _UNKNOWN, (start, -1)
-            for end in range(max(start + 1, 2), min(size, start + self._longest) + 1):
+            latest = min(size, start + longest.get(text[start], 0))
+            for end in range(max(start + 1, 2), latest + 1):
                 token = ids.get(text[start:end])
                 if token is not None and least[start] + costs[token] < least[end]:
                     least[end], back[end] = least[start] + costs[token], (start, token)

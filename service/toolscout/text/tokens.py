@@ -9,6 +9,7 @@ so `s3`, `k8s` and `base64` are found both ways.
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import chain, groupby
 
 from toolscout.common.spelling import fold as fold
@@ -110,6 +111,7 @@ def spoken_name(name: str) -> str:
     return " ".join(part for word in words(name) for part in _spoken_parts(word))
 
 
+@lru_cache(maxsize=8_192)
 def is_cjk(char: str) -> bool:
     """Whether a character belongs to a script written without spaces between words."""
     code = ord(char)
