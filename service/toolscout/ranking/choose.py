@@ -182,11 +182,6 @@ class Chain(msgspec.Struct, frozen=True):
         """Whether the chain is followed."""
         return self.confidence >= SURE
 
-    @property
-    def is_evidence(self) -> bool:
-        """Whether it is evidence for its tools without a match by words or meaning."""
-        return self.is_sure and self.proof >= 1.0
-
 
 def follow(
     ranked: Sequence[int],

@@ -123,7 +123,7 @@ def recall(ranking: Ranking) -> Ranking:
     chain = ranking.chain
     if ranking.outcome != "no_match" or not ranking.following or chain is None:
         return ranking
-    if chain.is_evidence and chain.confidence >= ranking.ask.no_match_below:
+    if chain.proof >= 1.0 and chain.confidence >= ranking.ask.no_match_below:
         return replace(ranking, outcome="weak", ranked=[])
     return ranking
 
