@@ -96,7 +96,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_675,
+        7_668,
     ),
     "service": Product(
         "tenants, limits, processes",
