@@ -112,11 +112,10 @@ class Embedder(WordTables):
 
     def _sum(self, found: Sequence[str], out: Floats, table: Words | None = None) -> None:
         """Add up the rows of the words' tokens."""
-        table = table or self._words_of(found)
-        self._add_rows(table.ids_of_all(found), table, out)
-
-    def _add_rows(self, ids: Sequence[int], table: Words, out: Floats) -> None:
-        if not ids:
+        if table is None:
+            table = self._words_of(found)
+        ids = table.ids_of(found)
+        if not len(ids):
             return
         rows = self._rows.take(ids if self._mapping is None else self._mapping[ids], axis=0)
         if self._weights is None:

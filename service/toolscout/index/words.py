@@ -4,11 +4,13 @@ Words are tokenised once and remembered. Which language a text is in is told by 
 its words of grammar.
 """
 
+from array import array
 from collections.abc import Callable, Sequence
-from itertools import chain
 from pathlib import Path
 from threading import Lock
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from toolscout.index.languages import SHARES, Languages, function_words, has_letters, is_foreign
@@ -22,29 +24,30 @@ CACHE_LIMIT = 500_000
 anew. A run of Chinese or Japanese is one word, with eight tokens for each of its pieces.
 """
 
+ID_BYTES = 8
+"""Bytes of a packed token."""
 
-class Words:
-    """The tokens of words, and how many of their letters are known: found once and remembered."""
 
-    __slots__ = ("_find", "_held", "ids", "known")
+class Words(dict[str, bytes]):
+    """The tokens of words, and how many of their letters are known: found once and remembered.
+
+    Tokens are packed as int64: bytes take less memory than tuples, and are joined faster.
+    """
+
+    __slots__ = ("_find", "_held", "known")
 
     def __init__(self, find: Callable[[str], tuple[tuple[int, ...], float]]) -> None:
-        self.ids: dict[str, tuple[int, ...]] = {}
+        super().__init__()
         self.known: dict[str, float] = {}
         self._find = find
         self._held = 0
 
-    def ids_of(self, word: str) -> tuple[int, ...]:
-        """Return the tokens of a word."""
-        ids = self.ids.get(word)
-        return self.learn(word)[0] if ids is None else ids
+    def __missing__(self, word: str) -> bytes:
+        return self.learn(word)[0]
 
-    def ids_of_all(self, found: Sequence[str]) -> list[int]:
+    def ids_of(self, found: Sequence[str]) -> NDArray[np.int64]:
         """Return the tokens of some words, one after another."""
-        try:
-            return list(chain.from_iterable(map(self.ids.__getitem__, found)))
-        except KeyError:
-            return list(chain.from_iterable(map(self.ids_of, found)))
+        return np.frombuffer(b"".join(map(self.__getitem__, found)), np.int64)
 
     def familiarity(self, found: Sequence[str]) -> float:
         """How far the model knows some words, 0 to 1, long words counting more.
@@ -63,15 +66,16 @@ class Words:
             known += letters
         return known / total if total else 0.0
 
-    def learn(self, word: str) -> tuple[tuple[int, ...], float]:
+    def learn(self, word: str) -> tuple[bytes, float]:
         """Find a word, and remember it."""
-        ids, known = self._find(word)
-        self._held += 2 + len(ids)
+        tokens, known = self._find(word)
+        ids = array("q", tokens).tobytes()
+        self._held += 2 + len(tokens)
         if self._held > CACHE_LIMIT:
-            self.ids.clear()
+            self.clear()
             self.known.clear()
             self._held = 0
-        self.ids[word], self.known[word] = ids, known
+        self[word], self.known[word] = ids, known
         return ids, known
 
 
@@ -140,7 +144,7 @@ class WordTables:
         return self._has_whole(word) and (word.isascii() or self._pieces(word)[1] >= len(word))
 
     def _has_whole(self, word: str) -> bool:
-        return len(self._words.ids_of(word)) == 1
+        return len(self._words[word]) == ID_BYTES
 
     def _words_of(self, found: Sequence[str]) -> Words:
         """How words of a text are looked up: another language has words that look like English."""

@@ -61,7 +61,6 @@ _SPACED = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for 
 _stem_word: Callable[[str], str] = (
     str if Stemmer is None else Stemmer.Stemmer("english", 0).stemWord
 )
-_terms_of: dict[str, tuple[str, ...]] = {}
 
 
 def words(text: str) -> list[str]:
@@ -78,20 +77,25 @@ def terms(text: str) -> list[str]:
 
 def words_to_terms(found: list[str]) -> list[str]:
     """Return the index terms of words in order, repeats kept."""
-    try:
-        return list(chain.from_iterable(map(_terms_of.__getitem__, found)))
-    except KeyError:
-        return list(chain.from_iterable(map(word_terms, found)))
+    return list(chain.from_iterable(map(_terms_of.__getitem__, found)))
 
 
 def word_terms(word: str) -> tuple[str, ...]:
     """Return the terms of one word: its stemmed parts, and the whole if it has several."""
-    known = _terms_of.get(word)
-    if known is None:
-        if len(_terms_of) >= _WORD_CACHE_LIMIT:
-            _terms_of.clear()
-        known = _terms_of[word] = _analyse(word[:MAX_WORD])
-    return known
+    return _terms_of[word]
+
+
+class _Terms(dict[str, tuple[str, ...]]):
+    """The terms of each word, analysed once and remembered."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(self) >= _WORD_CACHE_LIMIT:
+            self.clear()
+        found = self[word] = _analyse(word[:MAX_WORD])
+        return found
+
+
+_terms_of = _Terms()
 
 
 def split_identifier(word: str) -> list[str]:
