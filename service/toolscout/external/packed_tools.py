@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from struct import pack
 from sys import version_info
 
 import msgspec
@@ -35,7 +34,7 @@ _decode_one = msgspec.msgpack.Decoder(CompiledTool).decode
 
 def pack_tool(tool: CompiledTool) -> bytes:
     """Pack one embedded tool for a database, without what was sent of it."""
-    return _encode(replace(tool, wire=b"", counts=replace(tool.counts, hashes=b"")))
+    return _encode(replace(tool, wire=b""))
 
 
 def unpack_tools(
@@ -78,9 +77,7 @@ def _completed(tool: CompiledTool, wire: bytes) -> CompiledTool:
     unpack_clues(tool.clues)
     for example in tool.examples:
         pattern_vectors.unpack(example)
-    terms = tool.counts.terms
-    hashes = pack(f"{len(terms)}q", *map(hash, terms))
-    return replace(tool, wire=wire, counts=replace(tool.counts, hashes=hashes))
+    return replace(tool, wire=wire)
 
 
 def build(model: str, domains: str | None) -> str:

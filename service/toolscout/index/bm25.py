@@ -6,10 +6,9 @@ normalisation, the weighted frequencies are summed and then saturated once. The 
 ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalog of one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from itertools import compress
 
 import msgspec
 import numpy as np
@@ -80,7 +79,6 @@ class Postings:
         "_found_in",
         "_idf",
         "_index",
-        "_is_first",
         "_looked_up",
         "_related",
         "_terms",
@@ -100,11 +98,7 @@ class Postings:
         """Index tools; of a larger corpus if its frequencies tell how rare terms are."""
         self._bm25 = weights or Bm25Weights()
         self._vocabulary: Vocabulary | None = None
-        self._terms = [tool.terms for tool in tools]
-        index, order = InvertedIndex.of(tools)
-        is_first = np.zeros(len(order), np.uint8)
-        is_first[order[index.starts[:-1]]] = 1
-        self._is_first = is_first.tobytes()
+        index, self._terms = InvertedIndex.of(tools)
         self._weigh(index, corpus)
 
     def _weigh(self, index: InvertedIndex, corpus: Corpus | None = None) -> None:
@@ -152,8 +146,8 @@ class Postings:
         # Read first: a thread beside this one drops the terms once it has made the vocabulary.
         terms, made = self._terms, self._vocabulary
         if made is None:
-            made = self._vocabulary = Vocabulary(_distinct(terms, self._is_first))
-            self._terms, self._is_first = [], b""
+            made = self._vocabulary = Vocabulary(terms)
+            self._terms = []
         return made
 
     def rekey(self, terms: Sequence[str]) -> None:
@@ -278,11 +272,3 @@ class Postings:
             + TERM_BYTES * len(self._idf)
             + LOOK_UP_BYTES * min(REMEMBERED_TERMS, len(self._idf))
         )
-
-
-def _distinct(terms: Sequence[Sequence[str]], is_first: bytes) -> Iterator[str]:
-    """Each term once: where it stands first, by a mask over the terms of all tools."""
-    start = 0
-    for found in terms:
-        yield from compress(found, is_first[start : start + len(found)])
-        start += len(found)

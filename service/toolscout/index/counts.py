@@ -31,14 +31,13 @@ class Corpus(NamedTuple):
 
 
 class TermCounts(msgspec.Struct, frozen=True, gc=False):
-    """The terms of one tool in order of first use, with `hashes` and `counts` as packed int64.
+    """The terms of one tool in order of first use, with `counts` as packed int64.
 
     Bytes, because an index joins those of thousands of tools, and joining bytes is what Python
     does fastest.
     """
 
     terms: tuple[str, ...]
-    hashes: bytes
     counts: bytes
     lengths: tuple[int, int, int]
 
@@ -50,11 +49,9 @@ class TermCounts(msgspec.Struct, frozen=True, gc=False):
         for unit, field in zip(_UNITS, fields, strict=True):
             for term in field:
                 packed[term] = count(term, 0) + unit
-        integers = f"{len(packed)}q"
         return cls(
             terms=tuple(packed),
-            hashes=pack(integers, *map(hash, packed)),
-            counts=pack(integers, *packed.values()),
+            counts=pack(f"{len(packed)}q", *packed.values()),
             lengths=(len(fields[0]), len(fields[1]), len(fields[2])),
         )
 

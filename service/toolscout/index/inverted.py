@@ -34,14 +34,16 @@ class InvertedIndex:
         self._set_keys(hashes[begins], np.append(begins, len(hashes)))
 
     @classmethod
-    def of(cls, tools: Sequence[TermCounts]) -> "tuple[InvertedIndex, NDArray[np.int64]]":
-        """Index tools; also return where in the terms of all of them each posting stood."""
+    def of(cls, tools: Sequence[TermCounts]) -> "tuple[InvertedIndex, list[str]]":
+        """Index tools; also return their terms, in the order of the hashes."""
         spread = chain.from_iterable([tool.lengths for tool in tools])
         lengths = np.fromiter(spread, np.int32, 3 * len(tools)).reshape(-1, len(FIELDS))
         rows, hashes, counts = _joined(tools, range(len(tools)))
         # A stable sort keeps the tools of one term in order.
         order = np.argsort(hashes, kind="stable")
-        return cls(hashes[order], rows[order], counts[order], lengths), order
+        index = cls(hashes[order], rows[order], counts[order], lengths)
+        every = list(chain.from_iterable([tool.terms for tool in tools]))
+        return index, [every[at] for at in order[index.starts[:-1]].tolist()]
 
     def with_changes(
         self, moved: NDArray[np.int32], tools: Mapping[int, TermCounts]
@@ -142,7 +144,8 @@ def _joined(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], Counts]:
     """Return the row, hash and counts of each posting of tools in these rows."""
     sizes = np.fromiter((len(tool.terms) for tool in tools), np.int64, len(tools))
-    hashes = np.frombuffer(b"".join([tool.hashes for tool in tools]), np.int64)
+    every = chain.from_iterable([tool.terms for tool in tools])
+    hashes = np.fromiter(map(hash, every), np.int64, int(sizes.sum()))
     counts = unpack_counts(b"".join([tool.counts for tool in tools]))
     return np.repeat(np.array(rows, np.int32), sizes), hashes, counts
 
