@@ -117,7 +117,9 @@ class TextLines:
 
 def line(text: str) -> bytes:
     """Return a text as one line of a buffer."""
-    return " ".join(text.split()).encode("utf-8", "replace") + b"\n"
+    if not text.isprintable() or "  " in text:  # printable is no blank but the plain one
+        text = " ".join(text.split())
+    return text.strip().encode("utf-8", "replace") + b"\n"
 
 
 def compiled(pattern: str) -> "re2._Regexp | Scan":

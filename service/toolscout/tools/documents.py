@@ -94,19 +94,13 @@ def read_tool(tool: Tool) -> Document:
     plain_description = description[:MAX_FIELD_CHARS]
     description = f"{plain_description} {labels}" if labels else plain_description
     requests = " ".join(quoted_requests(plain_description))
-    pieces: list[str] = []
-    heads: list[str] = []
+    named = [pair for layer in layers for pair in schemas.properties(layer)]
+    pieces = [part for pair in named for part in pair if part]
+    heads = [part for name, text in named for part in (name, text[:PROPERTY_CHARS]) if part]
     required: list[str] = []
-    for schema in layers:
-        if isinstance(schema.get("required"), list):
-            required += (name for name in schema["required"] if isinstance(name, str))
-        for name, text in schemas.properties(schema):
-            pieces.append(name)
-            heads.append(name)
-            if text:
-                pieces.append(text)
-                heads.append(text[:PROPERTY_CHARS])
     for layer in layers:
+        if isinstance(layer.get("required"), list):
+            required += (name for name in layer["required"] if isinstance(name, str))
         pieces += _beside_input(layer)
     return Document(
         name=tool.name,
@@ -126,7 +120,8 @@ def quoted_requests(description: str) -> list[str]:
 
     Sentences about what a tool is not for quote requests for others.
     """
-    if not _SAYS_WHEN.search(description):
+    has_quotes = '"' in description or "“" in description
+    if not has_quotes or not _SAYS_WHEN.search(description):
         return []
     sentences = _SENTENCE_END.split(description)
     quoted = (

@@ -20,8 +20,10 @@ MAX_POINTER = 32
 _SUBSCHEMAS = ("items", "additionalProperties", "not", "if", "then", "else")
 _SUBSCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SUBSCHEMA_MAPS = ("$defs", "definitions", "patternProperties")
-_NESTING = frozenset({"properties", *_SUBSCHEMAS, *_SUBSCHEMA_LISTS, *_SUBSCHEMA_MAPS})
+_BELOW = frozenset({*_SUBSCHEMAS, *_SUBSCHEMA_LISTS, *_SUBSCHEMA_MAPS})
+_NESTING = _BELOW | {"properties"}
 _DESCRIBING = frozenset({*_SUBSCHEMA_LISTS, "items", "additionalProperties", "$ref", "const"})
+_LISTING = _DESCRIBING | {"enum"}
 
 
 def properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -42,7 +44,7 @@ def properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
                         children.append(sub)
                 else:
                     yield name, ""
-        for key, nested in node.items():
+        for key, nested in () if _BELOW.isdisjoint(node) else node.items():
             if key in _SUBSCHEMA_LISTS and isinstance(nested, list):
                 children.extend(nested)
             elif key in _SUBSCHEMA_MAPS and isinstance(nested, dict):
@@ -61,6 +63,9 @@ class _Describing:
 
     def text(self, schema: dict[str, Any]) -> str:
         """Return the descriptions of a property, then its enumerated strings."""
+        if _LISTING.isdisjoint(schema):  # as of most properties
+            text = schema.get("description")
+            return text if isinstance(text, str) else ""
         texts: list[str] = []
         values: list[str] = []
         self._read(schema, texts, values, DEPTH)
