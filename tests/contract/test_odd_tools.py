@@ -12,7 +12,7 @@ import toolscout.index.compile as compiling
 from tests.support import TOOLS, Server, select
 from toolscout import Engine
 from toolscout.contract.tools import Tool
-from toolscout.tools.documents import Document, read_tool
+from toolscout.tools.documents import Document, read_at
 
 MARKS = st.characters(categories=["Mn", "Mc", "Me"])
 DIGITS = st.characters(categories=["Nd", "Nl", "No"])
@@ -52,12 +52,12 @@ def test_any_marks_and_digits_leave_the_other_tools_found(texts: list[str], patt
 
 
 def test_a_tool_that_cannot_be_compiled_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch):
-    def fail_on_one(tool: Tool) -> Document:
+    def fail_on_one(tool: Tool, place: int) -> Document:
         if tool.name == "broken":
             raise IndexError(tool.name)
-        return read_tool(tool)
+        return read_at(tool, place)
 
-    monkeypatch.setattr(compiling, "read_tool", fail_on_one)
+    monkeypatch.setattr(compiling, "read_at", fail_on_one)
     result = Engine([*TOOLS, {"name": "broken"}]).search("read a file", explain=True)
     assert "read_file" in result.names
     assert result.counts.skipped == 1

@@ -19,6 +19,7 @@ from toolscout.index.compile import CompiledTool, Compiler, compile_tool
 from toolscout.index.lines import TextLines
 from toolscout.index.tool_list import ToolList, catalog_digest, split_entries
 from toolscout.index.vector_index import QUANTISED_ABOVE, index_vectors
+from toolscout.tools.documents import read_at
 
 T = TypeVar("T")
 
@@ -167,7 +168,7 @@ def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
     """
     base, new = change.base, change.tools
     compiled = {
-        tool.name: compile_tool(tool, f"tools[{place}]", compiler.taxonomy)
+        tool.name: compile_tool(tool, read_at(tool, place), compiler.taxonomy)
         for tool, place in zip(new.tools, new.places, strict=True)
     }
     embedded = compiler.vectors([*compiled.values()])

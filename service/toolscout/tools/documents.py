@@ -12,7 +12,7 @@ import msgspec
 
 from toolscout.contract.fields import is_absent
 from toolscout.contract.tools import Tool
-from toolscout.errors import NOT_JSON
+from toolscout.errors import NOT_JSON, InvalidJson, not_json
 from toolscout.tools import schemas
 from toolscout.tools.shapes import INPUT_EXAMPLES, OUTPUT_SCHEMAS, SCHEMAS, WRAPPERS, text_of
 
@@ -113,6 +113,20 @@ def read_tool(tool: Tool) -> Document:
         required=tuple(dict.fromkeys(required)),
         annotations=hints,
     )
+
+
+def read_at(tool: Tool, place: int) -> Document:
+    """Collect the text of a tool of a list; `place` is where errors say it stood.
+
+    Raises:
+        InvalidJson: its definition or parameters are not valid JSON, or nested too deeply.
+    """
+    try:
+        return read_tool(tool)
+    except NOT_JSON as error:
+        is_read = is_absent(tool.definition) or _json_object(tool.definition) is not None
+        where = f"tools[{place}].{'parameters' if is_read else 'definition'}"
+        raise InvalidJson(f"{where} is not valid JSON", (not_json(where, error),)) from None
 
 
 def quoted_requests(description: str) -> list[str]:
