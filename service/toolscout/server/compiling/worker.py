@@ -63,8 +63,6 @@ UNASKED = 0
 NAME_BYTES = 120
 """Of the tokens of a name, about, with what Python keeps of them."""
 
-_encode = msgspec.json.Encoder().encode
-
 
 class Sent(msgspec.Struct, frozen=True):
     """A list as it was sent, and its SHA-256; of it a key sees the tools of its space."""
