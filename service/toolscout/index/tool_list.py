@@ -311,10 +311,12 @@ def _without_objects(root: str, posted: Posted) -> dict[int, FieldError]:
             if raw is ABSENT:
                 continue
             view = memoryview(raw)
+            is_object = view[0] in _OBJECT_OR_NULL
+            if is_object and not is_deeper(view, MAX_TOOL_DEPTH):
+                continue
             path = f"{root}[{posted.numbers[row]}].{field}"
-            if view[0] not in _OBJECT_OR_NULL:
-                odd[row] = FieldError(path, "expected an object")
-            elif is_deeper(view, MAX_TOOL_DEPTH):
+            if is_object:
                 message = f"nested more than {MAX_TOOL_DEPTH} levels deep"
                 raise InvalidJson(f"{path} is {message}", (FieldError(path, message),))
+            odd[row] = FieldError(path, "expected an object")
     return odd

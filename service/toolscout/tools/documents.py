@@ -41,6 +41,8 @@ _SAYS_WHEN_NOT = re.compile(r"\b(?:not for|do not|don't|never|not when|instead)\
 _SENTENCE_END = re.compile(r"\n|(?<=[.!?])\s+(?=[A-Z])")
 _QUOTED = re.compile(r'"([^"\n]{5,160})"|“([^”\n]{5,160})”')
 
+_BESIDE_INPUT = frozenset((*OUTPUT_SCHEMAS, *INPUT_EXAMPLES))
+
 decode_tool = msgspec.json.Decoder(Tool).decode
 """Decode a tool from JSON, as catalogs keep it."""
 
@@ -101,7 +103,8 @@ def read_tool(tool: Tool) -> Document:
     for layer in layers:
         if isinstance(layer.get("required"), list):
             required += (name for name in layer["required"] if isinstance(name, str))
-        pieces += _beside_input(layer)
+        if not _BESIDE_INPUT.isdisjoint(layer):
+            pieces += _beside_input(layer)
     return Document(
         name=tool.name,
         description=description,
