@@ -12,47 +12,67 @@ from toolscout.state.store import StoreUnavailable
 pytestmark = pytest.mark.anyio
 
 
-async def failing() -> bytes:
-    raise StoreUnavailable("down")
+class Store(MemoryStore):
+    """A store that can be down, or full."""
+
+    is_down = is_full = False
+
+    async def get(self, key: str) -> bytes | None:
+        if self.is_down:
+            raise StoreUnavailable("down")
+        return await super().get(key)
+
+    async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
+        if self.is_full:
+            raise StoreUnavailable("full")
+        await super().put(key, value, ttl_s)
 
 
-async def hanging() -> bytes:
-    await asyncio.Event().wait()
-    return b"late"
+class HangingStore(MemoryStore):
+    async def get(self, key: str) -> bytes | None:
+        await asyncio.Event().wait()
+        return b"late"
+
+
+async def get(guard: Guard) -> bytes | None:
+    return await guard.within(1).get("key")
 
 
 async def fail(guard: Guard, times: int) -> None:
+    assert isinstance(guard.store, Store)
+    guard.store.is_down = True
     for _ in range(times):
         with pytest.raises(StoreUnavailable):
-            await guard.run("get", failing(), 1)
+            await get(guard)
+    guard.store.is_down = False
 
 
 async def test_what_takes_too_long_is_given_up():
-    guard = Guard(MemoryStore())
+    guard = Guard(HangingStore())
     with pytest.raises(StoreUnavailable, match="no answer within"):
-        await guard.run("get", hanging(), 0.01)
+        await guard.within(0.01).get("key")
 
 
 async def test_failures_are_counted_by_what_failed():
     failed: list[str] = []
-    await fail(Guard(MemoryStore(), failed.append), 2)
+    await fail(Guard(Store(), failed.append), 2)
     assert failed == ["get", "get"]
 
 
 async def test_a_failing_store_is_left_alone_and_tried_again():
     clock = Clock()
-    guard = Guard(MemoryStore(), clock=clock)
+    guard = Guard(Store(), clock=clock)
     await fail(guard, FAILURES)
     with pytest.raises(StoreUnavailable, match="left alone"):
-        await guard.run("get", guard.store.get("key"), 1)
+        await get(guard)
     clock.now += PAUSE_S
-    assert await guard.run("get", guard.store.get("key"), 1) is None
+    assert await get(guard) is None
     assert not guard.is_open("get")
 
 
 async def test_each_failed_try_doubles_the_pause():
     clock = Clock()
-    guard = Guard(MemoryStore(), clock=clock)
+    guard = Guard(Store(), clock=clock)
     await fail(guard, FAILURES)
     clock.now += PAUSE_S
     await fail(guard, 1)
@@ -64,7 +84,7 @@ async def test_each_failed_try_doubles_the_pause():
 
 async def test_a_store_that_was_away_for_long_is_tried_within_five_seconds():
     clock = Clock()
-    guard = Guard(MemoryStore(), clock=clock)
+    guard = Guard(Store(), clock=clock)
     await fail(guard, FAILURES)
     for _ in range(20):
         clock.now += 5.0
@@ -73,16 +93,16 @@ async def test_a_store_that_was_away_for_long_is_tried_within_five_seconds():
 
 
 async def test_what_fails_together_lengthens_the_pause_once():
-    clock = Clock()
-    guard = Guard(MemoryStore(), clock=clock)
-
     together = asyncio.Barrier(10 * FAILURES)
 
-    async def failing_later() -> bytes:
-        await together.wait()
-        return await failing()
+    class FailingLater(MemoryStore):
+        async def get(self, key: str) -> bytes | None:
+            await together.wait()
+            raise StoreUnavailable("down")
 
-    crowd = [guard.run("get", failing_later(), PATIENCE_S) for _ in range(10 * FAILURES)]
+    clock = Clock()
+    guard = Guard(FailingLater(), clock=clock)
+    crowd = [guard.within(PATIENCE_S).get("key") for _ in range(10 * FAILURES)]
     answers = await asyncio.gather(*crowd, return_exceptions=True)
     assert all(isinstance(answer, StoreUnavailable) for answer in answers)
     clock.now += PAUSE_S
@@ -90,10 +110,11 @@ async def test_what_fails_together_lengthens_the_pause_once():
 
 
 async def test_a_store_that_takes_nothing_more_can_be_read():
-    guard = Guard(MemoryStore())
+    store = Store()
+    store.is_full, guard = True, Guard(store)
     for _ in range(FAILURES):
         with pytest.raises(StoreUnavailable):
-            await guard.run("put", failing(), 1)
+            await guard.within(1).put("key", b"value")
     with pytest.raises(StoreUnavailable, match="left alone"):
-        await guard.run("append", failing(), 1)
-    assert await guard.run("get", guard.store.get("key"), 1) is None
+        await guard.within(1).append("log", [b"entry"], 1)
+    assert await get(guard) is None

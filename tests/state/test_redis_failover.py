@@ -146,7 +146,7 @@ async def test_a_replica_takes_over_behind_sentinel(sentinel: tuple[str, list[Re
 @pytest.mark.integration
 async def test_sentinels_that_are_gone_cost_no_write(sentinel: tuple[str, list[RedisServer]]):
     store = open_store(sentinel[0].replace("://", "://127.0.0.1:1,127.0.0.1:2,"))
-    await Guard(store).run("put", store.put("any", b"value"), WRITE_S)
+    await Guard(store).within(WRITE_S).put("any", b"value")
     await store.close()
 
 

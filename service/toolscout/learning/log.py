@@ -30,7 +30,7 @@ KEEP = 100_000
 """Maximum number of observations in a log."""
 
 WRITE_S, READ_S = 2.0, 5.0
-"""Time limits for writing and reading observations; no search waits for either."""
+"""Time limits for writing observations, and for reading and removing them; no search waits."""
 
 PAGE = 500
 
@@ -104,7 +104,7 @@ class Log:
     """
 
     def __init__(self, guard: Guard, model: str) -> None:
-        self._guard = guard
+        self._reading, self._writing = guard.within(READ_S), guard.within(WRITE_S)
         self._model = model
 
     async def append(self, tenant: str, observations: Iterable[Observation]) -> None:
@@ -114,12 +114,11 @@ class Log:
             StoreUnavailable: they could not be stored.
         """
         encoded = [_encode(seen) for seen in observations]
-        append = self._guard.store.append(key(OBSERVATIONS, tenant), encoded, KEEP)
-        await self._guard.run("append", append, WRITE_S)
+        await self._writing.append(key(OBSERVATIONS, tenant), encoded, KEEP)
 
     async def epoch(self, tenant: str) -> bytes | None:
         """Return what changes when the logs are dropped."""
-        return await self._guard.run("get", self._guard.store.get(key(EPOCH, tenant)), READ_S)
+        return await self._reading.get(key(EPOCH, tenant))
 
     async def drop(self, tenant: str) -> bytes:
         """Remove all entries of a tenant, and return the new epoch.
@@ -128,13 +127,13 @@ class Log:
             StoreUnavailable: the store failed, and some or all entries may remain.
         """
         for kind in (TURNS, OBSERVATIONS):
-            await self._guard.run("drop", self._guard.store.drop(key(kind, tenant)), WRITE_S)
+            await self._writing.drop(key(kind, tenant))
         return await self._begin_epoch(tenant)
 
     async def _begin_epoch(self, tenant: str, erasing: bytes = b"") -> bytes:
         """Have all processes read the logs again, which have to be as they shall be read."""
         epoch = token_hex(8).encode() + erasing
-        await self._guard.run("put", self._guard.store.put(key(EPOCH, tenant), epoch), WRITE_S)
+        await self._writing.put(key(EPOCH, tenant), epoch)
         return epoch
 
     async def forget(self, tenant: str, erasure: "Erasure", *, is_known: bool) -> bytes | None:
@@ -177,7 +176,7 @@ class Log:
         async for entries in self._pages(log):
             meant = [entry.position for entry in entries if erasure.means(entry)]
             if meant:
-                await self._guard.run("remove", self._guard.store.remove(log, meant), READ_S)
+                await self._reading.remove(log, meant)
         return await self._begin_epoch(tenant)
 
     async def has(self, tenant: str, erasure: "Erasure") -> bool:
@@ -194,7 +193,7 @@ class Log:
 
     async def now(self) -> float:
         """Return the store's time."""
-        return await self._guard.run("now", self._guard.store.now(), READ_S)
+        return await self._reading.now()
 
     async def oldest(self, tenant: str) -> float | None:
         """Return when the first observation of a log was made; None of an empty log."""
@@ -214,7 +213,7 @@ class Log:
         log = key(TURNS, tenant)
         while any(map(is_old, await self._read(log, START, 1))):  # the oldest come first
             old = [entry.position for entry in await self._read(log, START) if is_old(entry)]
-            await self._guard.run("remove", self._guard.store.remove(log, old), READ_S)
+            await self._reading.remove(log, old)
 
     async def tenants(self) -> list[str]:
         """Return the tenants that have turns or observations in the store.
@@ -224,7 +223,7 @@ class Log:
         """
         logs: list[str] = []
         for kind in (TURNS, OBSERVATIONS):
-            logs += await self._guard.run("logs", self._guard.store.logs(f"{kind}/"), READ_S)
+            logs += await self._reading.logs(f"{kind}/")
         return sorted(set(map(last_name, logs)))
 
     async def read(
@@ -258,8 +257,7 @@ class Log:
             entry = _TurnEntry(name, turn.time, turn.catalog, vector, model, turn.gains)
             encoded.append(_encode(entry))
             await slices.pause()
-        append = self._guard.store.append(key(TURNS, tenant), encoded, TURNS_KEPT)
-        await self._guard.run("append", append, WRITE_S)
+        await self._writing.append(key(TURNS, tenant), encoded, TURNS_KEPT)
 
     async def read_turns(self, tenant: str, positions: dict[str, str]) -> dict[str, Turn]:
         """Return the turns that were written since the last call, those of this model.
@@ -285,8 +283,7 @@ class Log:
             yield entries
 
     async def _read(self, log: str, position: str, limit: int = PAGE) -> list[Entry]:
-        reading = self._guard.store.read(log, position, limit)
-        return await self._guard.run("read", reading, READ_S)
+        return await self._reading.read(log, position, limit)
 
     def _decoded(self, entry: Entry, report: Report) -> Seen | None:
         try:

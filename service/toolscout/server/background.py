@@ -72,9 +72,8 @@ class Background:
 
     async def _check_store(self) -> None:
         """Log one line where the store cannot be used; searches go on without it."""
-        guard = self._service.guard
         try:
-            await guard.run("get", guard.store.get(key("checked", "")), CHECK_STORE_S)
+            await self._service.guard.within(CHECK_STORE_S).get(key("checked", ""))
         except StoreUnavailable as error:
             self._service.log.error("store_unavailable", detail=str(error))
 

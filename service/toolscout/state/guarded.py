@@ -6,14 +6,14 @@ separately: a full disk can still be read.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
-from typing import TypeVar
+from types import SimpleNamespace
+from typing import Any, cast
 
 from toolscout.state.store import StateStore, StoreUnavailable
-
-T = TypeVar("T")
 
 FAILURES = 3
 """Failures in a row after which the store is not called."""
@@ -26,6 +26,8 @@ the store is away, and than the last try takes to fail, writes may stay refused.
 
 READS = frozenset({"get", "keys", "logs", "now", "read", "share"})
 """Actions that change nothing."""
+
+WRITES = frozenset({"append", "delete", "drop", "put", "remove", "swap"})
 
 
 @dataclass(slots=True)
@@ -41,7 +43,7 @@ class Guard:
     """Runs actions on a store within a limit of time.
 
     Args:
-        store: the guarded store, also an attribute, for work that no request waits for.
+        store: the guarded store, also an attribute, for its end.
         failed: called with the name of each action that fails.
     """
 
@@ -63,21 +65,22 @@ class Guard:
     def _circuit(self, name: str) -> _Circuit:
         return self._reads if name in READS else self._writes
 
-    async def run(self, name: str, action: Awaitable[T], limit_s: float) -> T:
-        """Await an action of the store.
+    def within(self, limit_s: float) -> StateStore:
+        """Return the store so that each action ends within a limit, in seconds.
 
-        Raises:
-            StoreUnavailable: it failed, took longer than `limit_s`, or is paused.
+        An action raises `StoreUnavailable` if it failed, took longer, or is paused.
         """
+        actions = {name: partial(self._run, name, limit_s) for name in READS | WRITES}
+        return cast(StateStore, SimpleNamespace(**actions))
+
+    async def _run(self, name: str, limit_s: float, *args: Any) -> Any:
         if self.is_open(name):
-            if asyncio.iscoroutine(action):
-                action.close()
             raise StoreUnavailable("left alone after failures")
         circuit = self._circuit(name)
         try:
             # Not wait_for, which loses a cancellation at the moment when the action ends.
             async with asyncio.timeout(limit_s):
-                result = await action
+                result = await getattr(self.store, name)(*args)
         except (StoreUnavailable, TimeoutError) as error:
             self._failed(name)
             circuit.failures += 1

@@ -107,28 +107,25 @@ class Registry:
         clock: Callable[[], float] = time,
     ) -> None:
         """`tables` has the tools of external catalogs, where the store can keep these."""
-        self._guard = guard
+        self._reading, self._writing = guard.within(READ_S), guard.within(WRITE_S)
         self._tables = tables
         self._clock = clock
 
     async def record(self, tenant: str, name: str) -> Record | None:
         """Return the record of a name; None if there is none or it is malformed."""
-        return _read(await self._get(_place(tenant, name)))
+        return _read(await self._reading.get(_place(tenant, name)))
 
     async def names(self, tenant: str) -> list[str]:
         """Return the registered names, sorted."""
-        prefix = key("registered", tenant, "")
-        keys = await self._guard.run("keys", self._guard.store.keys(prefix), READ_S)
-        return [last_name(each) for each in keys]
+        return list(map(last_name, await self._reading.keys(_place(tenant, ""))))
 
     async def share(self, tenant: str) -> float:
         """Return the share of the store's limit that a tenant's registered tools take."""
-        sharing = self._guard.store.share(key("registered-tools", tenant, ""))
-        return await self._guard.run("share", sharing, READ_S)
+        return await self._reading.share(key("registered-tools", tenant, ""))
 
     async def tools(self, tenant: str, name: str, record: Record) -> bytes | None:
         """Return the tools of a record as a JSON array; None if it was replaced meanwhile."""
-        return await self._get(_content(tenant, name, record.content))
+        return await self._reading.get(_content(tenant, name, record.content))
 
     async def find(
         self, tenant: str, name: str, record: Record | None = None
@@ -166,8 +163,7 @@ class Registry:
         fresh = self._next(current, digest, len(tools), expires=expires, content=token_hex(8))
         lasts = None if expires is None else max(0.001, expires - self._clock())
         raw = b"[" + b",".join(tools) + b"]"
-        writing = self._guard.store.put(_content(tenant, name, fresh.content), raw, lasts)
-        await self._guard.run("put", writing, WRITE_S)
+        await self._writing.put(_content(tenant, name, fresh.content), raw, lasts)
         try:
             await self._swap(tenant, name, expected, fresh, lasts)
         except Changed:
@@ -234,12 +230,8 @@ class Registry:
         lasts_s: float | None,
     ) -> None:
         new = None if fresh is None else _encode(fresh)
-        swapping = self._guard.store.swap(_place(tenant, name), expected, new, lasts_s)
-        if not await self._guard.run("swap", swapping, WRITE_S):
+        if not await self._writing.swap(_place(tenant, name), expected, new, lasts_s):
             raise Changed
-
-    async def _get(self, place: str) -> bytes | None:
-        return await self._guard.run("get", self._guard.store.get(place), READ_S)
 
     async def _expected(self, tenant: str, name: str, current: Record | None) -> bytes | None:
         """Return a record that was read as it is stored: another release has other fields in it.
@@ -247,7 +239,7 @@ class Registry:
         Raises:
             Changed: it is another one by now.
         """
-        stored = await self._get(_place(tenant, name))
+        stored = await self._reading.get(_place(tenant, name))
         if _read(stored) != current:
             raise Changed
         return stored
@@ -258,8 +250,7 @@ class Registry:
             if record.external and self._tables is not None:
                 await self._tables.drop(tenant, name)
                 return
-            deleting = self._guard.store.delete(_content(tenant, name, record.content))
-            await self._guard.run("delete", deleting, WRITE_S)
+            await self._writing.delete(_content(tenant, name, record.content))
 
 
 def _read(stored: bytes | None) -> Record | None:
@@ -307,12 +298,10 @@ class SharedCatalogs:
     async def find(self, tenant: str, name: str) -> bytes | None:
         """Return what was kept under a name; None if it is absent or cannot be read."""
         try:
-            reading = self._guard.store.get(key(CATALOG, tenant, name))
-            return await self._guard.run("get", reading, READ_S)
+            return await self._guard.within(READ_S).get(key(CATALOG, tenant, name))
         except StoreUnavailable:
             return None
 
     async def _write(self, tenant: str, name: str, value: bytes) -> None:
-        writing = self._guard.store.put(key(CATALOG, tenant, name), value, KEPT_S)
         with suppress(StoreUnavailable):
-            await self._guard.run("put", writing, WRITE_S)
+            await self._guard.within(WRITE_S).put(key(CATALOG, tenant, name), value, KEPT_S)
