@@ -21,7 +21,7 @@ from tests.certificates import Authority, Pair
 from tests.support import TOOLS, Process, running, toolscout, until
 from toolscout.client import Selector
 from toolscout.errors import ConfigurationError
-from toolscout.server.observe.log import EventLog, LineWriter
+from toolscout.server.observe.log import LineWriter
 from toolscout.serving.tls import Certificate, expires, options
 from toolscout.settings_sources import load
 
@@ -137,7 +137,7 @@ def test_no_handshake_fails_while_certificates_are_exchanged(tmp_path: Path):
     live.load_cert_chain(pairs[0].cert, pairs[0].key)
     held = authority.issue("server", server=True)
     settings = load({"tls_cert": str(held.cert), "tls_key": str(held.key)}, environ={})
-    certificate = Certificate(settings, live, EventLog(LineWriter(1)))
+    certificate = Certificate(settings, live, LineWriter(1))
     exchanged = threading.Event()
 
     def renew() -> None:

@@ -1,6 +1,7 @@
 """What goes out together, and that callers who connect together are accepted in one turn."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,9 +11,10 @@ import pytest
 import uvicorn
 import uvloop
 
-from toolscout.serving import accepting
-from toolscout.serving.accepting import AcceptingServer
+from toolscout.serving import limited
+from toolscout.serving.limited import limited_server
 from toolscout.serving.transport import OneWrite
+from toolscout.settings import Settings
 
 
 class Wire(asyncio.Transport):
@@ -100,23 +102,32 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
+def ours(application: Any) -> uvicorn.Server:
+    logger = logging.getLogger("accepting")
+    return limited_server(application, Settings(), logger, 1, lifespan="off")
+
+
+def plain_uvicorn(application: Any) -> uvicorn.Server:
+    options: dict[str, Any] = {"http": "httptools", "lifespan": "off", "log_config": None}
+    return uvicorn.Server(uvicorn.Config(application, **options))
+
+
 async def started(
-    kind: type[uvicorn.Server], application: Any
+    made: Callable[[Any], uvicorn.Server], application: Any
 ) -> tuple[uvicorn.Server, tuple[str, int]]:
     """Return a server, and its address."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=CALLERS)
     address = listening.getsockname()
-    config = uvicorn.Config(application, http="httptools", lifespan="off", log_config=None)
-    config.load()
-    server = kind(config)
-    server.lifespan = config.lifespan_class(config)
+    server = made(application)
+    server.config.load()
+    server.lifespan = server.config.lifespan_class(server.config)
     await server.startup([listening])
     return server, address
 
 
-async def turns_until_accepted(kind: type[uvicorn.Server]) -> int:
+async def turns_until_accepted(made: Callable[[Any], uvicorn.Server]) -> int:
     """Let callers wait in the backlog, and count the turns of the loop until all are accepted."""
-    server, address = await started(kind, nothing)
+    server, address = await started(made, nothing)
     callers = [socket.create_connection(address) for _ in range(CALLERS)]  # in no turn of the loop
     turns = 0
     while len(server.server_state.connections) < CALLERS:
@@ -134,18 +145,18 @@ async def turns_until_accepted(kind: type[uvicorn.Server]) -> int:
 
 def test_all_who_wait_are_accepted_in_a_few_turns():
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        plain = runner.run(turns_until_accepted(uvicorn.Server))
-        assert runner.run(turns_until_accepted(AcceptingServer)) < 10 < plain
+        plain = runner.run(turns_until_accepted(plain_uvicorn))
+        assert runner.run(turns_until_accepted(ours)) < 10 < plain
 
 
 def test_the_standard_loop_serves_as_well():
     with asyncio.Runner() as runner:
-        assert runner.run(turns_until_accepted(AcceptingServer)) < 10
+        assert runner.run(turns_until_accepted(ours)) < 10
 
 
 async def answers_to_the_last() -> set[bytes]:
     """Let callers wait in the backlog of a server that ends, and return what they are answered."""
-    server, address = await started(AcceptingServer, answer)
+    server, address = await started(ours, answer)
     callers = [socket.create_connection(address) for _ in range(CALLERS)]
     for caller in callers:
         caller.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -157,6 +168,6 @@ async def answers_to_the_last() -> set[bytes]:
 
 
 def test_all_who_wait_at_the_end_are_answered(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(accepting, "LAST_S", 1.0)
+    monkeypatch.setattr(limited, "LAST_S", 1.0)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         assert runner.run(answers_to_the_last()) == {b"HTTP/1.1 204 No Content"}

@@ -181,7 +181,7 @@ def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
     from toolscout.discovery import AsyncTransport
     from toolscout.gateway.proxy import Proxy
     from toolscout.serving.callers import CallerGuard
-    from toolscout.serving.limited import LimitedServer
+    from toolscout.serving.limited import limited_server
 
     wait = parsed.connect_timeout
     timeout = httpx2.Timeout(None, connect=wait, pool=wait, read=parsed.read_timeout or None)
@@ -217,9 +217,9 @@ def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
         metrics_port=parsed.metrics_port,
         registry=shown,
     )
-    logger = logging.getLogger("toolscout.proxy")
-    server = LimitedServer(made, settings, logger, parsed.drain, host=parsed.host, port=parsed.port)
-    made.count_refusal = server.refused
+    log = logging.getLogger("toolscout.proxy")
+    server = limited_server(made, settings, log, parsed.drain, host=parsed.host, port=parsed.port)
+    made.count_refusal = server.connections.refused
     return server
 
 

@@ -62,7 +62,7 @@ class Background:
         service.connections.report()
         service.records.write()
         service.log.info("stop", pid=os.getpid())
-        service.writer.close()
+        service.log.close()
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work))
@@ -82,6 +82,6 @@ class Background:
         service, steps = self._service, Steps(self._service.log)
         while True:
             steps.run(service.records.write)
-            steps.run(service.writer.flush)
+            steps.run(service.log.flush)
             steps.run(service.compiles.check_health)
             await asyncio.sleep(TICK_S)

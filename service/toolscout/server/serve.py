@@ -1,6 +1,5 @@
 """Running it: uvicorn with a shutdown that loses no request."""
 
-import asyncio
 import os
 import signal
 import socket
@@ -21,7 +20,7 @@ from toolscout.server.http.auth import Keyring
 from toolscout.server.service import Service, model_digest, open_tracing
 from toolscout.serving import tls
 from toolscout.serving.callers import check_reachable
-from toolscout.serving.limited import WatchingServer
+from toolscout.serving.limited import LimitedServer
 from toolscout.settings import Settings
 from toolscout.state.opening import check_store
 
@@ -39,7 +38,7 @@ SAME_SIGNAL_S = 1.0
 """Within this time a second SIGTERM is taken for an echo of the first."""
 
 
-class Server(WatchingServer):
+class Server(LimitedServer):
     """uvicorn's server, which prints its address and stops immediately on Ctrl-C.
 
     On SIGTERM it reports that it is not ready, and serves for `drain_s` more seconds, so that
@@ -74,7 +73,6 @@ class Server(WatchingServer):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Load, listen, and say where."""
-        self._loop = asyncio.get_running_loop()  # signals may come as soon as it has started
         self.connections = self.service.connections
         await super().startup(sockets)
         if self.started:

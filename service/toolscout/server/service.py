@@ -24,7 +24,7 @@ from toolscout.server.compiling.worker import engine_of
 from toolscout.server.http.admission import Admission, RateLimit
 from toolscout.server.http.answer import refusal_on_wire
 from toolscout.server.http.auth import KeyFile, Keyring
-from toolscout.server.observe import log
+from toolscout.server.observe.log import LineWriter
 from toolscout.server.observe.metrics import Metrics
 from toolscout.server.observe.record import Recorder
 from toolscout.serving.callers import CallerGuard
@@ -70,8 +70,7 @@ class Service:
         self.rate_limit = RateLimit(settings.rate_limit)
         store = open_store(settings.store, settings.store_bytes)
         self.metrics = Metrics()
-        self.writer = log.LineWriter(STDOUT, self.metrics.log_dropped.inc)
-        self.log = log.EventLog(self.writer)
+        self.log = LineWriter(STDOUT, self.metrics.log_dropped.inc)
         refused = self.metrics.connections_refused
         self.connections = Connections(
             settings,
@@ -81,7 +80,7 @@ class Service:
             body_timeout_s=settings.caller_timeout_s,
             half_closed_s=settings.caller_timeout_s,
         )
-        self.records = Recorder(settings.log, self.metrics, self.writer)
+        self.records = Recorder(settings.log, self.metrics, self.log)
         self.costs = Costs()
         self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
         self.callers = CallerGuard(settings.host, settings.allowed_hosts)

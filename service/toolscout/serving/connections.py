@@ -16,20 +16,20 @@ class Events(ABC):
     """A log of named events with fields."""
 
     @abstractmethod
-    def write(self, level: int, event: str, fields: dict[str, object]) -> None:
-        """Log an event at a level of the standard library's."""
+    def write(self, level: str, event: str, fields: dict[str, object]) -> None:
+        """Log an event at a level: `info`, `warning` or `error`."""
 
     def info(self, event: str, **fields: object) -> None:
         """Log something that was done."""
-        self.write(logging.INFO, event, fields)
+        self.write("info", event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
         """Log something that an operator may want to change."""
-        self.write(logging.WARNING, event, fields)
+        self.write("warning", event, fields)
 
     def error(self, event: str, **fields: object) -> None:
         """Log a failure."""
-        self.write(logging.ERROR, event, fields)
+        self.write("error", event, fields)
 
     def exception(self, event: str, **fields: object) -> None:
         """Log the exception that is being handled, with its traceback."""
@@ -42,10 +42,10 @@ class LoggedEvents(Events):
     def __init__(self, logger: logging.Logger) -> None:
         self._logger = logger
 
-    def write(self, level: int, event: str, fields: dict[str, object]) -> None:
+    def write(self, level: str, event: str, fields: dict[str, object]) -> None:
         """Log a line."""
         shown = " ".join(f"{name}={value}" for name, value in fields.items())
-        self._logger.log(level, "%s %s", event, shown)
+        getattr(self._logger, level)("%s %s", event, shown)
 
 
 class Steps:

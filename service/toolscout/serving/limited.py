@@ -1,10 +1,17 @@
-"""Serve by uvicorn, with limits on callers; how the proxy and the gateway refuse them."""
+"""Serve by uvicorn, with limits on callers; how the proxy and the gateway refuse them.
+
+uvloop takes one connection from a listening socket in each turn, and a busy turn first serves all
+that are open. So of n callers who connect simultaneously, as a proxy's pool does after a restart,
+the last one waits for n²/2 requests. Here a turn takes whatever waits.
+"""
 
 import asyncio
 import json
 import logging
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from errno import EMFILE, ENFILE
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -12,7 +19,6 @@ from typing import Any
 import uvicorn
 
 from toolscout.serving import tls
-from toolscout.serving.accepting import AcceptingServer
 from toolscout.serving.connections import Connections, LoggedEvents
 from toolscout.serving.protocol import LimitedProtocol
 from toolscout.settings import Settings
@@ -29,15 +35,27 @@ _STATUS = {
     "overloaded": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 
+PAUSE_S = 1.0
+"""Seconds without accepting after the process has run out of descriptors."""
+
+CLOSING_S = 0.01
+"""Seconds without accepting where idle connections were closed to make room."""
+
+LAST_S = 0.1
+"""Seconds that those who were accepted last have to send their request."""
+
+AT_A_TIME = 1_024
+"""Connections of one turn; a flood leaves the others their turn."""
 
 WATCH_S = 0.1
 """How often overdue waits are ended."""
 
 
-class WatchingServer(AcceptingServer):
+class LimitedServer(uvicorn.Server):
     """A server whose connections have limits on heads, numbers and waits.
 
-    It ends overdue waits, and follows the files of its certificate.
+    It empties its listening sockets in each turn, ends overdue waits, and follows the files of its
+    certificate.
 
     Args:
         application: an ASGI application, or what makes one.
@@ -54,6 +72,8 @@ class WatchingServer(AcceptingServer):
     def __init__(self, application: Any, settings: Settings, **options: Any) -> None:
         self._settings = settings
         self.certificate: tls.Certificate | None = None
+        self._listening: list[socket.socket] = []
+        self._tasks: set[asyncio.Task[Any]] = set()
         super().__init__(
             uvicorn.Config(
                 application,
@@ -69,27 +89,73 @@ class WatchingServer(AcceptingServer):
         )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as uvicorn does, and watch."""
+        """Start as uvicorn does, take the listening sockets over, and watch."""
+        self._loop = asyncio.get_running_loop()
         limited: Any = partial(LimitedProtocol, limits=self.connections)
         self.config.http_protocol_class = limited
         await super().startup(sockets)
-        if self.started:
-            watching = [self._watch()]
-            if self.config.ssl is not None:
-                log = self.connections.log
-                self.certificate = tls.Certificate(self._settings, self.config.ssl, log)
-                watching.append(self.certificate.files.follow())
-            self._watching = [asyncio.create_task(each) for each in watching]
+        if not self.started:
+            return
+        for server in self.servers:
+            for listening in server.sockets:
+                # A copy, which stays open when the loop's own is closed.
+                copy = socket.socket(fileno=socket.dup(listening.fileno()))
+                copy.setblocking(False)
+                self._listening.append(copy)
+                self._resume(copy)
+            server.close()
+        watching = [self._watch()]
+        if self.config.ssl is not None:
+            log = self.connections.log
+            self.certificate = tls.Certificate(self._settings, self.config.ssl, log)
+            watching.append(self.certificate.files.follow())
+        self._watching = [asyncio.create_task(each) for each in watching]
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End as uvicorn does; overdue waits are ended until then."""
+        """Accept who waits and then nobody, and end as uvicorn does, which closes what is idle."""
+        for listening in self._listening:
+            self._accept(listening)  # closing resets the connections that wait to be accepted
+            self._loop.remove_reader(listening)
+            listening.close()
+        await asyncio.sleep(LAST_S)
         await super().shutdown(sockets)
         for task in self._watching:
             task.cancel()
+        self.connections.report()
 
-    def make_room(self) -> int:
-        """Close the connections that have been idle for the longest time; return how many."""
-        return self.connections.make_room(self.server_state.connections)
+    def _resume(self, listening: socket.socket) -> None:
+        if listening.fileno() >= 0:
+            self._loop.add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(AT_A_TIME):
+            try:
+                connection, _ = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:  # the callers that wait would call in every turn
+                self._loop.remove_reader(listening)
+                is_short = error.errno in (EMFILE, ENFILE)
+                has_closed = is_short and self.connections.make_room(self.server_state.connections)
+                self._loop.call_later(CLOSING_S if has_closed else PAUSE_S, self._resume, listening)
+                return
+            connection.setblocking(False)
+            if connection.family != socket.AF_UNIX:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            task = self._loop.create_task(self._open(connection))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _open(self, connection: socket.socket) -> None:
+        config: Any = self.config
+        make = partial(
+            config.http_protocol_class,
+            config=config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        with suppress(OSError):  # gone, or no TLS: the loop closes it
+            await self._loop.connect_accepted_socket(make, connection, ssl=config.ssl)
 
     async def _watch(self) -> None:
         while True:
@@ -97,38 +163,25 @@ class WatchingServer(AcceptingServer):
             await asyncio.sleep(WATCH_S)
 
 
-class LimitedServer(WatchingServer):
-    """The server of the proxy and the gateway.
+def limited_server(
+    application: Application, settings: Settings, logger: logging.Logger, grace_s: int, **more: Any
+) -> LimitedServer:
+    """Return the server of the proxy, or of the gateway.
 
     Args:
         application: an ASGI application.
         settings: as above.
         logger: gets the refusals, together every ten seconds.
         grace_s: seconds that open answers may take to finish after a signal.
-        options: further ones of `uvicorn.Config`.
+        more: options of `uvicorn.Config`.
 
     Raises:
         ConfigurationError: as above.
     """
-
-    def __init__(
-        self,
-        application: Application,
-        settings: Settings,
-        logger: logging.Logger,
-        grace_s: int,
-        **options: Any,
-    ) -> None:
-        self.connections = Connections(settings, refusal_on_wire, LoggedEvents(logger))
-        self.refused = self.connections.refused
-        """Count a refused request by its reason."""
-        options |= {"log_config": None, "timeout_graceful_shutdown": grace_s}
-        super().__init__(application, settings, **options)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End as uvicorn does, and log the last refusals."""
-        await super().shutdown(sockets)
-        self.connections.report()
+    options = more | {"log_config": None, "timeout_graceful_shutdown": grace_s}
+    server = LimitedServer(application, settings, **options)
+    server.connections = Connections(settings, refusal_on_wire, LoggedEvents(logger))
+    return server
 
 
 def error_body(detail: str, code: str) -> bytes:

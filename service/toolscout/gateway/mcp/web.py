@@ -14,7 +14,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.callers import check_caller
 from toolscout.serving.bodies import Bodies, BodyRefused, replay
 from toolscout.serving.callers import CallerGuard
-from toolscout.serving.limited import Application, LimitedServer
+from toolscout.serving.limited import Application, LimitedServer, limited_server
 from toolscout.settings import Settings
 
 PATH = "/mcp"
@@ -153,7 +153,7 @@ async def serve_http(
     callers = Callers(Sessions(served), key, guard, Bodies(settings.caller_timeout_s))
     logger = logging.getLogger("toolscout.mcp")
     async with served.router.lifespan_context(served):
-        limited = LimitedServer(callers, settings, logger, GRACE_S, lifespan="off")
+        limited = limited_server(callers, settings, logger, GRACE_S, lifespan="off")
         ending = asyncio.ensure_future(_end(limited, stop))
         await limited.serve([listener])
         ending.cancel()

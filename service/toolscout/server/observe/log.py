@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from datetime import UTC, datetime
 from hashlib import sha256
-from logging import getLevelName
 from threading import RLock
 from typing import Any
 
@@ -78,7 +77,7 @@ CLOSE_S = 1.0
 """Seconds that the end of the process waits for a reader of its last lines."""
 
 
-class LineWriter:
+class LineWriter(Events):
     """Writes log lines to a descriptor from a thread, so that no request waits for a reader.
 
     Lines wait at most a tenth of a second for `flush`. If the reader stops, lines are lost, never
@@ -100,6 +99,10 @@ class LineWriter:
         """Bytes that are not written yet."""
         self._lost = 0
 
+    def write(self, level: str, event: str, fields: dict[str, object]) -> None:
+        """Queue the line of an event other than a request: time, level, event, fields."""
+        self.take(line(datetime.now(UTC), level, event, fields))
+
     def take(self, line: bytes) -> None:
         """Queue one line, given without its line end."""
         size = len(line) + 1
@@ -118,7 +121,7 @@ class LineWriter:
         with self._changing:
             if self._lost and self._waiting <= MAX_WAITING_BYTES // 2:
                 lost, self._lost = self._lost, 0
-                self.take(_event("warning", "log_lines_dropped", lines=lost))
+                self.warning("log_lines_dropped", lines=lost)
             lines, self._lines = self._lines, []
         if lines:
             self._written = self._thread.submit("", self._write, lines)
@@ -141,21 +144,6 @@ class LineWriter:
             self._dropped(len(lines))
         with self._changing:
             self._waiting -= sum(map(len, lines)) + len(lines)
-
-
-class EventLog(Events):
-    """Logs events other than requests: time, level, event, fields."""
-
-    def __init__(self, writer: LineWriter) -> None:
-        self._writer = writer
-
-    def write(self, level: int, event: str, fields: dict[str, object]) -> None:
-        """Queue a line."""
-        self._writer.take(_event(getLevelName(level).lower(), event, **fields))
-
-
-def _event(level: str, event: str, **fields: object) -> bytes:
-    return line(datetime.now(UTC), level, event, fields)
 
 
 def hashed(pattern: str) -> str:
