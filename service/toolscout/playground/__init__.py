@@ -34,9 +34,9 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 _MEDIA = {
-    "css": "text/css; charset=utf-8",
-    "html": "text/html; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
+    "css": "text/css",
+    "html": "text/html",
+    "js": "text/javascript",
     "json": "application/json",
     "svg": "image/svg+xml",
 }
@@ -54,8 +54,7 @@ def is_on(settings: Settings) -> bool:
     """Whether these settings serve the page; `auto` serves it on loopback addresses."""
     if settings.playground == "auto":
         return is_loopback(settings.host)
-    on: bool = settings.playground == "on"
-    return on
+    return bool(settings.playground == "on")
 
 
 @cache

@@ -1,9 +1,8 @@
 """Build the ASGI application from the settings."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from litestar import Litestar, Response
@@ -15,12 +14,12 @@ from litestar.types import Receive, Scope, Send
 
 from toolscout import playground
 from toolscout.common.optional import needed
-from toolscout.server.background import Background
+from toolscout.server.background import in_background
 from toolscout.server.calls import lookup
 from toolscout.server.calls.envelope import decode
 from toolscout.server.calls.typed import Call, refused_argument
 from toolscout.server.endpoint import admit, serve
-from toolscout.server.http.answer import Answer, answer_of
+from toolscout.server.http.answer import Answer, relayed
 from toolscout.server.http.problems import CODES, Refused
 from toolscout.server.http.request import Request, Route
 from toolscout.server.observe.record import Trace
@@ -38,7 +37,7 @@ class Application:
     """The ASGI application: a Litestar app, and the calls that are looked up before it."""
 
     def __init__(self, settings: Settings) -> None:
-        """Load everything; nothing is served before `lifespan.startup`.
+        """Load everything; nothing is served before `lifespan.startup`, which comes once.
 
         Raises:
             ConfigurationError: a setting is wrong, or something cannot be loaded.
@@ -46,9 +45,11 @@ class Application:
         self.service = Service(settings)
         self._facade = mcp_facade()(self.service) if settings.mcp else None
         raw = list(RAW)
+        lifespan: list[Any] = [in_background(self.service)]
         if self._facade is not None:
             # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
             raw.append(RawCall("POST", self._facade.relay, Route("/mcp", "mcp")))
+            lifespan.append(self._facade.running())
         self._raw = {
             path: partial(_answer_raw, call)
             for call in raw
@@ -62,7 +63,7 @@ class Application:
             ],
             request_class=Call,
             guards=[_admit],
-            lifespan=[self._lifespan],
+            lifespan=lifespan,
             exception_handlers={Exception: _kept},
             openapi_config=None,
             logging_config=None,
@@ -86,7 +87,6 @@ class Application:
         """
         request.route, request.parts = self._find(request)
         state: dict[str, Any] = {"service": service, "request": request, "trace": trace}
-        answered: list[Any] = []
 
         async def receive() -> Any:
             body = await request.json_body(service.settings)
@@ -94,15 +94,12 @@ class Application:
                 decode(body, msgspec.json.decode)
             return {"type": "http.request", "body": body, "more_body": False}
 
-        async def keep(message: Any) -> None:
-            answered.append(message)
-
         scope: Any = {**request.scope, "state": {**request.scope.get("state", {}), **state}}
         scope["headers"] = list(dict(request.headers).items())  # of a repeated one the last counts
-        await self._litestar(scope, receive, keep)
+        answer = await relayed(self._litestar, scope, receive)
         if "error" in scope["state"]:
             raise scope["state"]["error"]
-        return answer_of(*answered)
+        return answer
 
     def _find(self, request: Request) -> tuple[Route, Mapping[str, str]]:
         """Return the route of a request, and the variable parts of its path as they are written.
@@ -121,16 +118,6 @@ class Application:
                 return route, path.groupdict()
         near = near_paths(request.path)
         raise Refused("not_found", CODES["not_found"].title, suggestions=near)
-
-    @asynccontextmanager
-    async def _lifespan(self, _: Litestar) -> AsyncIterator[None]:
-        background = Background(self.service)
-        background.start()
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(background.stop)
-            if self._facade is not None:
-                await stack.enter_async_context(self._facade.running())
-            yield
 
 
 async def _answer_raw(call: RawCall, service: Service, request: Request, trace: Trace) -> Answer:
@@ -187,5 +174,5 @@ def mcp_facade() -> "type[McpFacade]":
     Raises:
         ConfigurationError: the SDK is not installed, or not in a version that works.
     """
-    facade: type[McpFacade] = needed("mcp", "mcp", "mcp", "toolscout.server.mcp.facade").McpFacade
-    return facade
+    module = needed("mcp", "mcp", "mcp", "toolscout.server.mcp.facade")
+    return cast("type[McpFacade]", module.McpFacade)

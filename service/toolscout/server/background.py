@@ -4,9 +4,8 @@ import asyncio
 import gc
 import os
 import sys
-from collections.abc import Coroutine
-from contextlib import suppress
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from toolscout import __version__
 from toolscout.server.service import Service
@@ -24,34 +23,27 @@ TICK_S = 0.1
 """Housekeeping period in seconds: write records, flush the log, look after the worker."""
 
 
-class Background:
-    """The tasks of one service."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._tasks: list[asyncio.Task[None]] = []
-
-    def start(self) -> None:
-        """Start them; call from the running loop."""
-        service = self._service
-        service.log.info("start", version=__version__, pid=os.getpid())
-        service.compiles.open()
-        if service.learner is not None:
-            self._run(service.learner.follow(service.keyring.tenants, self._warn))
-        self._run(self._check_store())
-        if service.key_file is not None:
-            self._run(service.key_file.files.follow())
-        sys.setswitchinterval(SWITCH_S)
-        service.admission.start()
-        self._run(self._housekeep())
-        # What lives as long as the process need not be walked by every collection.
-        gc.collect()
-        gc.freeze()
-
-    async def stop(self) -> None:
-        """Release threads, timers and the store."""
-        service = self._service
-        for task in self._tasks:
+@asynccontextmanager
+async def in_background(service: Service) -> AsyncIterator[None]:
+    """Do it; at the end, release threads, timers and the store."""
+    service.log.info("start", version=__version__, pid=os.getpid())
+    service.compiles.open()
+    work = [_check_store(service), _housekeep(service)]
+    if service.learner is not None:
+        follow, tenants = service.learner.follow, service.keyring.tenants
+        work.append(follow(tenants, lambda what: service.log.warning("state", detail=what)))
+    if service.key_file is not None:
+        work.append(service.key_file.files.follow())
+    tasks = list(map(asyncio.create_task, work))
+    sys.setswitchinterval(SWITCH_S)
+    service.admission.start()
+    # What lives as long as the process need not be walked by every collection.
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        for task in tasks:
             task.cancel()
         with suppress(StoreUnavailable):
             await service.guard.store.close()
@@ -64,24 +56,20 @@ class Background:
         service.log.info("stop", pid=os.getpid())
         service.log.close()
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        self._tasks.append(asyncio.create_task(work))
 
-    def _warn(self, what: str) -> None:
-        self._service.log.warning("state", detail=what)
+async def _check_store(service: Service) -> None:
+    """Log one line where the store cannot be used; searches go on without it."""
+    try:
+        await service.guard.within(CHECK_STORE_S).get(key("checked", ""))
+    except StoreUnavailable as error:
+        service.log.error("store_unavailable", detail=str(error))
 
-    async def _check_store(self) -> None:
-        """Log one line where the store cannot be used; searches go on without it."""
-        try:
-            await self._service.guard.within(CHECK_STORE_S).get(key("checked", ""))
-        except StoreUnavailable as error:
-            self._service.log.error("store_unavailable", detail=str(error))
 
-    async def _housekeep(self) -> None:
-        """Write figures and the log, and look after the worker, until cancelled."""
-        service, steps = self._service, Steps(self._service.log)
-        while True:
-            steps.run(service.records.write)
-            steps.run(service.log.flush)
-            steps.run(service.compiles.check_health)
-            await asyncio.sleep(TICK_S)
+async def _housekeep(service: Service) -> None:
+    """Write figures and the log, and look after the worker, until cancelled."""
+    steps = Steps(service.log)
+    while True:
+        steps.run(service.records.write)
+        steps.run(service.log.flush)
+        steps.run(service.compiles.check_health)
+        await asyncio.sleep(TICK_S)

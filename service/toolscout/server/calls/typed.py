@@ -5,7 +5,7 @@ document of the API is made from the same signatures.
 """
 
 from functools import cache
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, cast, get_args
 
 import msgspec
 from litestar import Request as LitestarRequest
@@ -18,7 +18,7 @@ from litestar.params import HeaderParameter, ParameterKwarg, PathParameter
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.errors import InvalidRequest, in_words
 from toolscout.server.calls.envelope import Decoder, decode_checked
-from toolscout.server.http.answer import names_tag, tag_headers
+from toolscout.server.http.answer import names_tag
 from toolscout.server.http.problems import invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
@@ -53,20 +53,17 @@ class Call(LitestarRequest[Any, Any, Any]):
     @property
     def service(self) -> Service:
         """The parts of this process."""
-        service: Service = self.scope["state"]["service"]
-        return service
+        return cast(Service, self.scope["state"]["service"])
 
     @property
     def head(self) -> Request:
         """The request as it was read within its limits."""
-        head: Request = self.scope["state"]["request"]
-        return head
+        return cast(Request, self.scope["state"]["request"])
 
     @property
     def trace(self) -> Trace:
         """What metrics and log will tell of it."""
-        trace: Trace = self.scope["state"]["trace"]
-        return trace
+        return cast(Trace, self.scope["state"]["trace"])
 
 
 class Body(AbstractDTO[Any]):
@@ -95,7 +92,7 @@ def decoder_of(shape: type[S]) -> Decoder[S]:
 
 def tagged(content: T, digest: str, status: int = 200) -> Response[T]:
     """Return an answer with the entity tag of a catalog's content."""
-    headers = {name.decode(): value.decode() for name, value in tag_headers(digest)}
+    headers = {"etag": f'"{digest}"', "x-catalog-digest": digest}
     return Response(content, headers=headers, status_code=status)
 
 

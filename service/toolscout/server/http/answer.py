@@ -1,6 +1,6 @@
 """Answers that handlers return, and how they are sent."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -19,9 +19,6 @@ GATEWAY_PREFIX = "/api/compress/"
 
 JSON = b"application/json"
 PROBLEM = b"application/problem+json"
-HTML = b"text/html; charset=utf-8"
-JAVASCRIPT = b"text/javascript; charset=utf-8"
-NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 
 _encode = msgspec.json.Encoder().encode
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
@@ -49,8 +46,15 @@ class Answer(msgspec.Struct, frozen=True):
         return lines
 
 
-def answer_of(start: Mapping[str, Any], *parts: Mapping[str, Any]) -> Answer:
-    """Make an answer from the messages of another ASGI application."""
+async def relayed(application: Any, scope: Any, receive: Callable[[], Awaitable[Any]]) -> Answer:
+    """Return what another ASGI application answers."""
+    messages: list[Any] = []
+
+    async def keep(message: Any) -> None:
+        messages.append(message)
+
+    await application(scope, receive, keep)
+    start, *parts = messages
     headers = dict(start["headers"])
     media = headers.pop(b"content-type", JSON)
     headers.pop(b"content-length", None)
@@ -89,11 +93,6 @@ def refusal_on_wire(code: str, detail: str, path: bytes) -> bytes:
     lines = [b"HTTP/1.1 %d %s" % (answer.status, HTTPStatus(answer.status).phrase.encode())]
     lines += [b"%s: %s" % header for header in answer.head(identity, close=True)]
     return b"\r\n".join([*lines, b"", answer.body])
-
-
-def tag_headers(digest: str) -> list[tuple[bytes, bytes]]:
-    """Return the headers with the entity tag and the digest."""
-    return [(b"etag", f'"{digest}"'.encode()), (b"x-catalog-digest", digest.encode())]
 
 
 def names_tag(header: str, digest: str) -> bool:

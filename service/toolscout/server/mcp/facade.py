@@ -20,10 +20,10 @@ from mcp.shared.exceptions import MCPError
 
 from toolscout import __version__
 from toolscout.contract.bounds import MAX_MCP_BYTES
-from toolscout.errors import NOT_JSON
 from toolscout.index.values import is_deeper
-from toolscout.server.http.answer import Answer, answer_of
-from toolscout.server.http.problems import Refused, decode_error
+from toolscout.server.calls.envelope import decode
+from toolscout.server.http.answer import Answer, relayed
+from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.mcp.resources import (
     PROMPTS,
@@ -36,6 +36,7 @@ from toolscout.server.mcp.resources import (
 from toolscout.server.mcp.tools import DEFINITIONS, INSTRUCTIONS, OFFERED, TRACE, call
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
+from toolscout.serving.bodies import replay
 
 T = TypeVar("T")
 
@@ -96,21 +97,20 @@ class McpFacade:
         return self._manager.run()
 
     async def relay(self, service: Service, request: Request, trace: Trace) -> Answer:
-        """Have the SDK answer one message."""
+        """Have the SDK answer one message.
+
+        Raises:
+            Refused: the body is not JSON in UTF-8, or nested too deep.
+        """
         TRACE.set(trace)
         body = await request.json_body(service.settings, MAX_MCP_BYTES)
-        _check_json(body)
-        waiting: list[Any] = [{"type": "http.request", "body": body, "more_body": False}]
-        answered: list[Any] = []
-
-        async def receive() -> Any:
-            return waiting.pop() if waiting else await request.receive()
-
-        async def keep(message: Any) -> None:
-            answered.append(message)
-
-        await self._manager.handle_request(request.scope, receive, keep)  # type: ignore[arg-type]
-        return msgspec.structs.replace(answer_of(*answered), is_bounded=False)
+        if is_deeper(body, MAX_DEPTH):  # the SDK would fail on it, as on what is not JSON
+            detail = f"the message is nested more than {MAX_DEPTH} levels deep"
+            raise Refused("invalid_json", detail)
+        decode(body, msgspec.json.decode)
+        receive: Any = replay(body, request.receive)  # type: ignore[arg-type]
+        answer = await relayed(self._manager.handle_request, request.scope, receive)
+        return msgspec.structs.replace(answer, is_bounded=False)
 
     async def _call_tool(
         self, _: Context, params: types.CallToolRequestParams
@@ -149,17 +149,3 @@ def _only_page(found: T) -> Callable[[Context, Page], Awaitable[T]]:
         return found
 
     return only_page
-
-
-def _check_json(body: bytes) -> None:
-    """Check for bodies on which the SDK would fail.
-
-    Raises:
-        Refused: the body is not JSON in UTF-8, or nested too deep.
-    """
-    if is_deeper(body, MAX_DEPTH):
-        raise Refused("invalid_json", f"the message is nested more than {MAX_DEPTH} levels deep")
-    try:
-        msgspec.json.decode(body)
-    except NOT_JSON as error:
-        raise decode_error(error) from None

@@ -17,13 +17,12 @@ from toolscout.index import pages
 from toolscout.metatools.answers import find_tool, page_of, resolved
 from toolscout.metatools.arguments import CallError
 from toolscout.server.calls import lookup
-from toolscout.server.compiling.work_threads import TENANT, run_in_thread
+from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.problems import CODES, REFUSALS, refusal
 from toolscout.server.mcp.tools import (
     INSTRUCTIONS,
     TRACE,
     CatalogTools,
-    catalog_names,
     lines_of,
     named_catalog,
 )
@@ -129,7 +128,8 @@ async def listed(service: Service, cursor: str | None) -> types.ListResourcesRes
     Raises:
         CallError: the cursor is wrong.
     """
-    names, following = page_of(await catalog_names(service), cursor, PAGE_CATALOGS)
+    registered = await service.registry.names(TRACE.get().tenant)
+    names, following = page_of(registered, cursor, PAGE_CATALOGS)
     found = [
         types.Resource(
             name=f"{kind} of {name}",
@@ -149,10 +149,11 @@ async def _status(service: Service, name: str | None) -> str:
     Raises:
         ValueError: the named catalog does not exist.
     """
-    names = [name] if name else await catalog_names(service)
+    tenant = TRACE.get().tenant
+    names = [name] if name else await service.registry.names(tenant)
     lines = []
     for each in names[:MAX_CATALOGS]:
-        record = await service.registry.record(TENANT.get(), each)
+        record = await service.registry.record(tenant, each)
         if record is None:
             continue
         tools = await _tools(service, each, record)

@@ -1,9 +1,9 @@
 """The meta-tools over registered catalogs, which the metrics count like calls over HTTP."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 import mcp_types as types
 import msgspec
@@ -33,16 +33,16 @@ from toolscout.server.calls.catalog_reads import READ_AT_ONCE
 from toolscout.server.calls.envelope import ask_with
 from toolscout.server.calls.feedback import with_use
 from toolscout.server.calls.search import deadline_of, decide
-from toolscout.server.compiling.work_threads import TENANT, Deadline, run_inline_or_in_thread
+from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
 from toolscout.server.http.problems import REFUSALS, refusal
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 TOP_K = 10
 """Tools that a search returns by default: in lines, ten cost what five do as JSON."""
-
-NOTHING = ("message", "total", "namespaces", "for_example")
-"""What is said where nothing fits."""
 
 TRACE: ContextVar[Trace] = ContextVar("trace")
 """The trace of the message that the running task answers."""
@@ -110,34 +110,29 @@ class CatalogTools:
         deadline = deadline_of(self._service, perf_counter())
         trace.cache = "hit"
         if trace.offered:  # they were counted when they were compiled
-            trace.cache, deadline = "miss", max(deadline, _cold_deadline(self._service))
+            cold = deadline_of(self._service, trace.started, cold=True)
+            trace.cache, deadline = "miss", max(deadline, cold)
         trace.offered = trace.offered or trace.unique
         found = await decide(self._service, trace, self._catalog, ask, deadline)
         shown = await self.show(found.names, wanted.detail)
-        answer = ToolsFound(shown, found.outcome, self._catalog.digest, found.degraded)
-        if shown:
-            return answer
-        nothing = none_found(self._catalog.names)
-        said = {name: getattr(nothing, name) for name in NOTHING}
-        return msgspec.structs.replace(answer, **said)
+        answer = ToolsFound(shown) if shown else none_found(self._catalog.names)
+        return msgspec.structs.replace(
+            answer,
+            outcome=found.outcome,
+            catalog=self._catalog.digest,
+            degraded=found.degraded,
+        )
 
     async def names(self, filters: Filters | None) -> Sequence[str]:
         """Return the names of the tools that pass, sorted."""
         if filters is None:
             return self._catalog.names
-        return await run_inline_or_in_thread(
-            len(self._catalog), READ_AT_ONCE, pages.names, self._catalog, filters
-        )
+        return await _run(len(self._catalog), pages.names, self._catalog, filters)
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
         """Return the tools that written names mean, or similar names."""
-
-        def resolutions() -> list[Resolution]:
-            return list(map(Resolver(self._catalog, Deadline()).resolve, names))
-
-        return await run_inline_or_in_thread(
-            len(names) * len(self._catalog), READ_AT_ONCE, resolutions
-        )
+        resolve = Resolver(self._catalog, Deadline()).resolve
+        return await _run(len(names) * len(self._catalog), lambda: list(map(resolve, names)))
 
     async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
         """Return tools at a level of detail.
@@ -153,19 +148,20 @@ class CatalogTools:
                 f"these tools have {nbytes} bytes, at most {MAX_MCP_SHOWN} are shown at once: "
                 "ask for fewer, or for detail brief"
             )
-        return await run_inline_or_in_thread(
-            len(rows), READ_AT_ONCE, details, catalog, rows, detail
-        )
+        return await _run(len(rows), details, catalog, rows, detail)
 
     async def domains(self) -> dict[str, int]:
         """Return how many tools each domain has, most first."""
-        return await run_inline_or_in_thread(
-            len(self._catalog), READ_AT_ONCE, pages.filtered_domains, self._catalog
-        )
+        return await _run(len(self._catalog), pages.filtered_domains, self._catalog)
 
     async def required_keys(self, name: str) -> Sequence[str]:
         """Return the keys that a tool needs."""
         return self._catalog.tool(self._catalog.rows[name]).required_keys or ()
+
+
+async def _run(tools: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a call about so many tools, in a thread if they are many."""
+    return await run_inline_or_in_thread(tools, READ_AT_ONCE, work, *args, **kwargs)
 
 
 async def call(service: Service, name: str, given: dict[str, Any] | None) -> types.CallToolResult:
@@ -180,7 +176,7 @@ async def call(service: Service, name: str, given: dict[str, Any] | None) -> typ
         text = str(error) if isinstance(error, CallError) else refusal(error).detail
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
     if isinstance(answer, ToolDetail):
-        answer = with_use(service, TENANT.get(), catalog, answer)
+        answer = with_use(service, TRACE.get().tenant, catalog, answer)
     structured = msgspec.to_builtins(answer)
     if isinstance(answer, ToolsFound) and wanted.detail == "brief":
         text = "\n".join(_lines_of_search(catalog, answer))
@@ -203,20 +199,6 @@ def lines_of(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:
     return [f"{tool}: {summary}" for tool, summary in pages.index(catalog, rows)]
 
 
-async def catalog_names(service: Service) -> list[str]:
-    """Return the names of the tenant's registered catalogs, sorted.
-
-    Raises:
-        StoreUnavailable: the store could not be read.
-    """
-    return await service.registry.names(TENANT.get())
-
-
-def _cold_deadline(service: Service) -> float:
-    """Return until when a search waits for tools that are not compiled yet."""
-    return deadline_of(service, TRACE.get().started, cold=True)
-
-
 async def named_catalog(
     service: Service, name: str | UnsetType | None, *, is_search: bool = False
 ) -> Catalog:
@@ -229,11 +211,12 @@ async def named_catalog(
         CatalogUnknown: there is none of this name.
         StoreUnavailable: the store could not be read.
     """
+    trace = TRACE.get()
     if not isinstance(name, str):
-        names = await catalog_names(service)
+        names = await service.registry.names(trace.tenant)
         if len(names) != 1:
             listed = f"one of {', '.join(names)}" if names else "none is registered"
             raise CallError(f"name a catalog: {listed}")
         name = names[0]
-    complete_by = _cold_deadline(service) if is_search else None
-    return await lookup.find(service, TRACE.get(), name, complete_by)
+    complete_by = deadline_of(service, trace.started, cold=True) if is_search else None
+    return await lookup.find(service, trace, name, complete_by)

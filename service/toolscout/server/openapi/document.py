@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from inspect import cleandoc
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import msgspec
 import yaml
@@ -78,14 +78,14 @@ def as_yaml() -> str:
         def ignore_aliases(self, data: Any) -> bool:
             return True
 
-    text: str = yaml.dump(document(), None, Plain, sort_keys=False, allow_unicode=True, width=99)
-    return text
+    options: Any = {"sort_keys": False, "allow_unicode": True, "width": 99}
+    return str(yaml.dump(document(), None, Plain, **options))
 
 
 @cache
 def _load(name: str) -> Json:
-    found: Json = yaml.load(files(__package__).joinpath(name).read_text("utf-8"), _LOADER)  # noqa: S506 - a safe loader
-    return found
+    text = files(__package__).joinpath(name).read_text("utf-8")
+    return cast(Json, yaml.load(text, _LOADER))  # noqa: S506 - a safe loader
 
 
 def _operation(one: Operation) -> Json:
