@@ -46,6 +46,7 @@ class Key(NamedTuple):
     tenant: str
     name: str
     """The beginning of its hash, for the log."""
+    hashed: bytes = b""
     scopes: frozenset[KeyScope] = SCOPES
     expires: datetime | None = None
     space: str = ""
@@ -74,32 +75,24 @@ class Keyring:
             ConfigurationError: a key is too short, or an option of it is wrong; names its
                 position, never its value.
         """
-        self._keys: list[tuple[bytes, Key]] = []
+        self.keys: list[Key] = []
+        """What is known of each key, in their order."""
         for number, entry in enumerate(_entries(keys or ""), 1):
             try:
-                self._keys.append(_known(entry))
+                self.keys.append(_known(entry))
             except ConfigurationError as error:
                 raise ConfigurationError(f"api_keys: key {number}{error.detail}") from None
         self.is_shared = len({key.tenant for key in self.keys}) > 1
         """Whether more than one tenant may call."""
 
     def __len__(self) -> int:
-        return len(self._keys)
-
-    @property
-    def keys(self) -> list[Key]:
-        """Return what is known of each key, in their order."""
-        return [key for _, key in self._keys]
+        return len(self.keys)
 
     def wider_than(self, before: "Keyring") -> list[tuple[str, str]]:
         """Return the keys, by name, that may do more than they might, each with what."""
-        known = dict(before._keys)
-        found = []
-        for hashed, key in self._keys:
-            old = known.get(hashed)
-            if old is not None and (more := _wider(old, key)):
-                found.append((key.name, ", ".join(more)))
-        return found
+        known = {key.hashed: key for key in before.keys}
+        more = [(key, _wider(known.get(key.hashed, key), key)) for key in self.keys]
+        return [(key.name, ", ".join(what)) for key, what in more if what]
 
     @property
     def tenants(self) -> list[str]:
@@ -112,15 +105,15 @@ class Keyring:
         The key may be in `Authorization: Bearer` or `X-API-Key`, or in both. Two different keys are
         refused, because either could be meant. All known keys are compared in constant time.
         """
-        if not self._keys:
+        if not self.keys:
             return NO_KEY
         presented = _presented(headers)
         if len(presented) != 1:
             return None
         hashed = sha256(presented.pop()).digest()
         found: Key | None = None
-        for known, key in self._keys:
-            if hmac.compare_digest(known, hashed):
+        for key in self.keys:
+            if hmac.compare_digest(key.hashed, hashed):
                 found = key
         return found
 
@@ -153,8 +146,8 @@ def _entries(keys: str) -> list[str]:
     return [entry.strip() for entry in ",".join(lines).split(",") if entry.strip()]
 
 
-def _known(entry: str) -> tuple[bytes, Key]:
-    """Return the hash of a key, and what is known of it."""
+def _known(entry: str) -> Key:
+    """Return what is known of a key."""
     tenant, key, options = _parted(entry)
     if len(key) < MIN_KEY_CHARS:
         raise ConfigurationError(f" has {len(key)} characters; at least {MIN_KEY_CHARS} are needed")
@@ -163,7 +156,7 @@ def _known(entry: str) -> tuple[bytes, Key]:
     tenant, filters = tenant or f"key-{name}", _filters(options)
     scopes = _scopes(options.get("scopes"), is_filtered=filters is not None)
     expires = _date(options.get("expires"))
-    return hashed, Key(tenant, name, scopes, expires, space_of(tenant, filters))
+    return Key(tenant, name, hashed, scopes, expires, space_of(tenant, filters))
 
 
 def _parted(entry: str) -> tuple[str, str, dict[str, str]]:

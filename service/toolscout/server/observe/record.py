@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+import prometheus_client
 
 from toolscout.contract.answers import (
     CacheCounts,
@@ -169,25 +170,21 @@ class Recorder:
     def write(self) -> None:
         """Write the collected records to metrics, usage and log."""
         records, self._pending = self._pending, []
-        if not records:
-            return
         self._count(records)
         for record in records:
-            self._note(record.trace, record.seconds)
             if self._mode != "off":
                 self._writer.take(self._line(record))
 
     def _count(self, records: list[Record]) -> None:
-        """Count requests and decisions; each label is looked up once."""
+        """Count requests and decisions, and add up searches; each label is looked up once."""
         metrics = self._metrics
-        outcomes: Counter[str] = Counter()
-        degraded: Counter[str] = Counter()
-        cached: Counter[str] = Counter()
+        counted: Counter[tuple[prometheus_client.Counter, str]] = Counter()
         for record in records:
             trace = record.trace
+            phases = trace.phases | {"total": record.seconds}
             if record.call == SEARCH or trace.decision is not None:
-                outcomes[record.outcome] += 1
-                for phase, spent in (trace.phases | {"total": record.seconds}).items():
+                counted[metrics.requests, record.outcome] += 1
+                for phase, spent in phases.items():
                     metrics.durations[phase].observe(spent)
             if record.call != SEARCH:
                 metrics.calls.labels(record.call, record.code).inc()
@@ -196,37 +193,24 @@ class Recorder:
             for part in (trace, *trace.parts):
                 decision = part.decision
                 if ranker := part.degraded if decision is None else decision.degraded:
-                    degraded[ranker] += 1
+                    counted[metrics.degraded, ranker] += 1
                 if decision is not None:
-                    cached[part.cache] += 1
+                    self._note(part, decision, phases if part is trace else part.phases)
+                    counted[metrics.cache, part.cache] += 1
                     metrics.offered.observe(part.unique)
                     metrics.selected.observe(len(decision.names))
                     metrics.no_match.inc(decision.outcome == "no_match")
-        for counter, found in (
-            (metrics.requests, outcomes),
-            (metrics.degraded, degraded),
-            (metrics.cache, cached),
-        ):
-            for label, times in found.items():
-                counter.labels(label).inc(times)
+            if trace.tiers is not None:
+                figures = self._figures[trace.tenant]
+                figures.hot += 1
+                figures.time("hot", phases)
+                self._add_tokens(trace.tenant, trace.tiers.offered, trace.tiers.total)
+        for (counter, label), times in counted.items():
+            counter.labels(label).inc(times)
 
-    def _note(self, trace: Trace, seconds: float) -> None:
-        """Count the searches of a request, or its call of `hot`, with their durations."""
-        phases = trace.phases | {"total": seconds}
-        self._note_search(trace, phases)
-        for part in trace.parts:
-            self._note_search(part, part.phases)
-        if trace.tiers is not None:
-            figures = self._figures[trace.tenant]
-            figures.hot += 1
-            figures.time("hot", phases)
-            self._add_tokens(trace.tenant, trace.tiers.offered, trace.tiers.total)
-
-    def _note_search(self, trace: Trace, phases: dict[str, float]) -> None:
-        decision, catalog = trace.decision, trace.source
-        if decision is None:
-            return
-        figures = self._figures[trace.tenant]
+    def _note(self, trace: Trace, decision: Decision, phases: dict[str, float]) -> None:
+        """Add a search to the figures of its tenant."""
+        figures, catalog = self._figures[trace.tenant], trace.source
         figures.outcomes[decision.outcome] += 1
         figures.cache[trace.cache] += 1
         figures.time(decision.ranking.ranker, phases)
