@@ -198,4 +198,4 @@ async def test_a_chain_is_told_as_it_was_reported_whatever_its_tools_are_called(
     await one.record("acme", [Observation(PATTERN, "", True, chain=chain)] * 3)
     known = one.insight("acme", PATTERN)
     assert known is not None
-    assert known.chain == chain
+    assert known.chain.names == chain

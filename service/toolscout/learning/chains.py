@@ -14,6 +14,7 @@ from toolscout.index.pattern_vectors import Floats, Pattern
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.prior import CAP, LearnedIndex
 from toolscout.ranking.calibration import proof
+from toolscout.ranking.choose import Chain
 
 MAX_CHAINS = 1_000
 """Maximum number of chains of one tenant; the least recently used is dropped first."""
@@ -26,14 +27,11 @@ _part = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class Insight(NamedTuple):
-    """The chain for a pattern, its confidence (0 to 1), and how often it worked of all reports."""
+    """The chain for a pattern, and how often it worked of all reports."""
 
-    chain: tuple[str, ...]
-    confidence: float
+    chain: Chain
     successes: int
     evidence: int
-    proof: float
-    """How similar the nearest reported intent is to the pattern, 0 to 1."""
 
 
 class Chains:
@@ -77,8 +75,8 @@ class Chains:
             if tool is not None and all(map(fits, chain)):
                 vote, reports = min(1.0, votes[row] / CAP), tool.successes + tool.failures
                 confidence = round(sureness * vote * tool.successes / (reports + 1), 4)
-                proven = proof(closest, familiarity)
-                return Insight(chain, confidence, tool.successes, reports, proven)
+                found = Chain(chain, confidence, proof(closest, familiarity))
+                return Insight(found, tool.successes, reports)
         return None
 
     def __len__(self) -> int:

@@ -131,9 +131,7 @@ class Learner:
     def chain(self, tenant: str, pattern: str, catalog: Catalog) -> Chain | None:
         """Return the chain of a catalog's tools to follow for a pattern; None if none is near."""
         insight = self.insight(tenant, pattern, catalog.rows.__contains__)
-        if insight is None:
-            return None
-        return Chain(insight.chain, insight.confidence, insight.proof)
+        return None if insight is None else insight.chain
 
     async def remember(self, tenant: str, turn: str, decision: Decision) -> None:
         """Remember the pattern of a turn, so that feedback may name the turn instead."""

@@ -59,7 +59,13 @@ async def serve(
             service.admission.leave(request.slot)
         route = request.route
         if route is not None and not route.is_open:
-            _record(service, route, request, trace, code, status)
+            total, size = perf_counter() - request.started, request.bytes_in
+            identity = request.request_id
+            record = Record(time(), route.call, code, status, total, identity, size, trace)
+            if service.tracing is not None:
+                trace_id = service.tracing.record(request, record, route.path)
+                record = record._replace(trace_id=trace_id)
+            service.records.add(record)
             if request.method in CHANGING and route.scope in AUDITED:
                 _audit(service, route, request, trace, status)
 
@@ -106,12 +112,9 @@ def admit(service: Service, request: Request, trace: Trace) -> None:
         Refused: it must not be answered, or not now. Its body is not awaited.
     """
     route = request.route
-    if route is not None and not route.is_open:
-        _admit(service, request, trace, route)
-    request.is_admitted = True
-
-
-def _admit(service: Service, request: Request, trace: Trace, route: Route) -> None:
+    if route is None or route.is_open:
+        request.is_admitted = True
+        return
     if service.stopping:
         service.metrics.shed.labels("draining").inc()
         raise Refused("draining", "try again shortly")
@@ -146,7 +149,7 @@ def _admit(service: Service, request: Request, trace: Trace, route: Route) -> No
     if isinstance(entered, str):
         service.metrics.shed.labels(entered).inc()
         raise Refused("overloaded", "try again shortly")
-    request.slot = entered
+    request.slot, request.is_admitted = entered, True
 
 
 def _audit(service: Service, route: Route, request: Request, trace: Trace, status: int) -> None:
@@ -162,16 +165,3 @@ def _audit(service: Service, route: Route, request: Request, trace: Trace, statu
         catalog=name if CATALOG_NAME.fullmatch(name) else "",
         status=status,
     )
-
-
-def _record(
-    service: Service, route: Route, request: Request, trace: Trace, code: str, status: int
-) -> None:
-    """Make the span of the request, and queue its record for metrics and log."""
-    total = perf_counter() - request.started
-    identity, size = request.request_id, request.bytes_in
-    record = Record(time(), route.call, code, status, total, identity, size, trace)
-    if service.tracing is not None:
-        trace_id = service.tracing.record(request, record, route.path)
-        record = record._replace(trace_id=trace_id)
-    service.records.add(record)

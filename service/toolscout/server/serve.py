@@ -9,6 +9,7 @@ from functools import partial
 from math import nan
 from time import perf_counter
 from types import FrameType
+from typing import cast
 
 from toolscout import __version__, playground
 from toolscout.common.addresses import listen
@@ -68,8 +69,7 @@ class Server(LimitedServer):
     @property
     def service(self) -> Service:
         """What the application serves."""
-        found: Service = self.config.loaded_app.service
-        return found
+        return cast(Service, self.config.loaded_app.service)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Load, listen, and say where."""

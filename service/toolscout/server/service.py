@@ -4,7 +4,7 @@ import asyncio
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from toolscout.common.lru import Lru
 from toolscout.common.optional import needed
@@ -177,8 +177,7 @@ def open_tracing() -> "Tracing":
         ConfigurationError: the SDK is not installed, or the environment is wrong.
     """
     module = "toolscout.server.observe.tracing"
-    made: Tracing = needed("tracing", "opentelemetry-sdk", "otel", module).Tracing()
-    return made
+    return cast("Tracing", needed("tracing", "opentelemetry-sdk", "otel", module).Tracing())
 
 
 @cache

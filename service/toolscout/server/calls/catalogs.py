@@ -89,7 +89,8 @@ async def put_catalog(
             tools = CatalogPatch(upsert=data.tools)
             record = await service.external.change(trace.tenant, id, known, tools, anew=True)
         else:
-            record = await _write(service, trace, id, known, catalog, data.ttl_s)
+            expires = None if data.ttl_s is None else time() + data.ttl_s
+            record = await _write(service, trace, id, known, catalog, expires)
         return 201 if known is None else 200, record
 
     status, record = await _alone(change)
@@ -124,10 +125,8 @@ async def patch_catalog(
             trace.tenant, _patched, raw, data, service.settings.max_tools
         )
         catalog = await lookup.completed(service, trace, listed)
-        lasts = data.ttl_s
-        if lasts is None and known.expires is not None:
-            lasts = max(0.001, known.expires - time())
-        return await _write(service, trace, id, known, catalog, lasts)
+        expires = known.expires if data.ttl_s is None else time() + data.ttl_s
+        return await _write(service, trace, id, known, catalog, expires)
 
     record = await _alone(change)
     return tagged(_info(id, record), record.digest)
@@ -198,12 +197,11 @@ async def _write(
     name: str,
     known: Record | None,
     catalog: Catalog,
-    ttl_s: float | None,
+    expires: float | None,
 ) -> Record:
     if service.keyring.is_shared and await service.registry.share(trace.tenant) >= MAX_SHARE:
         # Simultaneous requests may exceed it.
         raise invalid("id", f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first")
-    expires = None if ttl_s is None else time() + ttl_s
     tools = list(catalog.wires)
     record = await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
     # A search of this name does without the store, should that be slow.

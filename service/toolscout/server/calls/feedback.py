@@ -40,7 +40,6 @@ SHOWN = 1_000
 """Maximum number of tools listed."""
 
 _NULL = msgspec.Raw(b"null")
-_SOME = {"minLength": 1}
 
 
 class _Kind(msgspec.Struct):
@@ -160,11 +159,17 @@ async def insights(
     known = learner.insight(request.trace.tenant, pattern)
     if known is None:
         return InsightAnswer([], 0.0, 0)
-    steps = ", then ".join(f"`{name}`" for name in known.chain)
+    names = list(known.chain.names)
+    steps = ", then ".join(f"`{name}`" for name in names)
     worked = f"{known.successes} of {known.evidence} times"
-    is_shown = all(map(str.isprintable, known.chain))
+    is_shown = all(map(str.isprintable, names))
     sentence = f"For requests like this, {steps} worked {worked}." if is_shown else ""
-    return InsightAnswer(list(known.chain), known.confidence, known.evidence, sentence)
+    return InsightAnswer(names, known.chain.confidence, known.evidence, sentence)
+
+
+def _naming(subject: str) -> QueryParameter:
+    about = f"Only reports that name this {subject}"
+    return QueryParameter(description=about, schema_extra={"minLength": 1})
 
 
 @get("/", call="learning", scope="admin")
@@ -187,14 +192,8 @@ async def learning(request: Call) -> LearningAnswer:
 @delete("/", call="learning", scope="admin")
 async def forget(
     request: Call,
-    session: Annotated[
-        str | None,
-        QueryParameter(description="Only reports that name this session", schema_extra=_SOME),
-    ] = None,
-    source: Annotated[
-        str | None,
-        QueryParameter(description="Only reports that name this source", schema_extra=_SOME),
-    ] = None,
+    session: Annotated[str | None, _naming("session")] = None,
+    source: Annotated[str | None, _naming("source")] = None,
 ) -> None:
     """Forget what was learned.
 
@@ -202,17 +201,16 @@ async def forget(
     of both together; 404 where no report names it.
     """
     learner, head, tenant = _learner(request.service), request.head, request.trace.tenant
-    given = head.arguments()
     pairs = parse_qsl(head.query.decode("latin-1"), keep_blank_values=True)
-    if head.has_body or len(pairs) > len(given):
+    if head.has_body or len(pairs) > len(dict(pairs)):
         detail = "name one session or one source in the query string, and send no body"
         raise InvalidRequest(detail, (FieldError("", detail),))
-    for name, value in given.items():
+    for name, value in pairs:
         if name not in ("session", "source"):  # else a typing error would delete everything
             raise invalid(name, "is unknown; expected session or source")
         if not value:
             raise blank(name)
-    if not given:
+    if not pairs:
         await learner.reset(tenant)
     elif not await learner.forget(tenant, _subjects(tenant, session=session, source=source)):
         raise Refused("not_found", "no report names it; write a plus sign as %2B")

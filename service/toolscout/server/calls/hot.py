@@ -154,12 +154,14 @@ def _tiers(
         return cost_of(catalog.tool(row), "brief")
 
     allowed = catalog.facets.allowed(sent.filters, catalog.rows)
-    named = [catalog.rows[n] for n in dict.fromkeys(sent.tier0 or ()) if n in catalog.rows]
-    if allowed is not None:
-        named = [row for row in named if allowed[row]]
+
+    def passes(row: int) -> bool:
+        return allowed is None or bool(allowed[row])
+
+    named = _rows(catalog, dict.fromkeys(sent.tier0 or ()), passes)
     first, tokens0 = fill(named, int(budget * TIER0_SHARE), whole, brief)
     shown = {row for row, _ in first}
-    order = rows or _served(catalog, sent, successes)
+    order = rows or _served(catalog, sent, successes, passes)
     ranked = [row for row in order if row not in shown]
     second, tokens1 = fill(ranked, int(budget * TIER1_SHARE), brief, most=TIER1_TOOLS)
     levels: tuple[Detail, Detail] = ("full", "brief")
@@ -192,15 +194,23 @@ def _asks(settings: Settings, request: HotRequest) -> list[Ask]:
     ]
 
 
-def _served(catalog: Catalog, sent: HotRequest, successes: Mapping[str, int]) -> list[int]:
+def _rows(catalog: Catalog, names: Iterable[str], passes: Callable[[int], bool]) -> list[int]:
+    """Return the rows of tools by name, of those that there are and that pass the filters."""
+    return [row for name in names if (row := catalog.rows.get(name)) is not None and passes(row)]
+
+
+def _served(
+    catalog: Catalog,
+    sent: HotRequest,
+    successes: Mapping[str, int],
+    passes: Callable[[int], bool],
+) -> list[int]:
     """Return the tools that worked in the session; without any information, the core tools."""
     session = sent.session
     recent = [use for use in (session.recent or ()) if use.successes] if session else []
     recent.sort(key=lambda use: (-(use.successes or 0), use.name))
-    allowed = catalog.facets.allowed(sent.filters, catalog.rows)
-    served = [catalog.rows[use.name] for use in recent if use.name in catalog.rows]
-    served = [row for row in served if allowed is None or allowed[row]]
+    served = _rows(catalog, (use.name for use in recent), passes)
     if not served and not (sent.message or "").strip():
         core = core_tools(catalog.names, catalog.facets.prepare(), successes)
-        served = [row for row in core if allowed is None or allowed[row]]
+        served = list(filter(passes, core))
     return served

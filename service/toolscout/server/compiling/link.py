@@ -240,19 +240,14 @@ class Link:
 
     def _take(self, number: int, reply: Any) -> None:
         """Hand out a reply."""
-        asked = self._asked.get(number)
-        if not isinstance(reply, Catalog):
-            self._asked.pop(number, None)
-            self._finish(asked, reply)
+        is_last = not isinstance(reply, Catalog)
+        asked = self._asked.pop(number, None) if is_last else self._asked.get(number)
         self._silent_since = time.monotonic() if self._asked else inf
-        if isinstance(reply, Catalog) and asked is not None:
-            asked.on_words(reply)
-
-    @staticmethod
-    def _finish(asked: _Asked | None, reply: Any) -> None:
         if asked is None or asked.result.done():
             return
-        if isinstance(reply, Exception):
+        if not is_last:
+            asked.on_words(reply)
+        elif isinstance(reply, Exception):
             asked.result.set_exception(reply)
         else:
             asked.result.set_result(reply)
@@ -265,7 +260,7 @@ class Link:
             asked.tries, asked.process = asked.tries + 1, self._process
             if asked.tries > TRIES:
                 error = TooMuchWork("the tools could not be compiled; send fewer")
-                self._finish(asked, error)
+                self._take(asked.message[0], error)
             else:
                 self._sender.submit("", _send, self._process.connection, asked.message)
 

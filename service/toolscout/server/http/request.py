@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from random import getrandbits
 from time import perf_counter
 from typing import NamedTuple
-from urllib.parse import parse_qs
 
 from litestar.types import Receive, Scope
 
@@ -75,11 +74,6 @@ class Request:
     def header(self, name: bytes) -> bytes:
         """Return a request header by its lower-case name, empty when absent."""
         return self._by_name.get(name, b"")
-
-    def arguments(self) -> dict[str, str]:
-        """Return the query string; of a repeated name the last counts."""
-        found = parse_qs(self.query.decode("latin-1"), keep_blank_values=True)
-        return {name: values[-1] for name, values in found.items()}
 
     async def json_body(self, settings: Settings, limit: int | None = None) -> bytes:
         """Read the whole body, which must be plain JSON by its headers; `limit` may lower its size.
