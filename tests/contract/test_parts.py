@@ -238,7 +238,7 @@ def test_a_name_is_read_once_and_holds_while_the_store_is_gone(parted: Server, m
     reading, recording, is_gone = Registry.tools, Registry.record, False
 
     async def tools(*arguments: Any) -> bytes | None:
-        reads.append(arguments[2])
+        reads.append(arguments[1].catalog)
         return await reading(*arguments)
 
     async def record(*arguments: Any) -> Any:

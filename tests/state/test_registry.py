@@ -4,10 +4,12 @@ import pytest
 
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
-from toolscout.state.registry import Changed, Registry
+from toolscout.state.registry import Changed, Place, Registry
 from toolscout.state.store import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
+
+PLACE = Place("acme", "office")
 
 
 class Late(MemoryStore):
@@ -22,8 +24,8 @@ async def test_a_change_whose_answer_was_lost_leaves_the_tools_it_names():
     store = Late()
     registry = Registry(Guard(store))
     with pytest.raises(StoreUnavailable):
-        await registry.put("acme", "office", None, "d1", [b'{"name":"a"}'], None)
-    found = await registry.find("acme", "office")
+        await registry.put(PLACE, None, "d1", [b'{"name":"a"}'], None)
+    found = await registry.find(PLACE)
     assert found is not None
     assert found[0].digest == "d1"
     assert found[1] == b'[{"name":"a"}]'
@@ -32,10 +34,10 @@ async def test_a_change_whose_answer_was_lost_leaves_the_tools_it_names():
 async def test_a_writer_that_came_too_late_leaves_nothing_behind():
     store = MemoryStore()
     registry = Registry(Guard(store))
-    await registry.put("acme", "office", None, "d1", [b'{"name":"a"}'], None)
+    await registry.put(PLACE, None, "d1", [b'{"name":"a"}'], None)
     kept = len(store)
     with pytest.raises(Changed):
-        await registry.put("acme", "office", None, "d2", [b'{"name":"b"}'], None)
+        await registry.put(PLACE, None, "d2", [b'{"name":"b"}'], None)
     assert len(store) == kept
 
 
@@ -43,31 +45,31 @@ async def test_a_writer_that_came_too_late_leaves_nothing_behind():
 async def test_what_another_release_registered_can_be_replaced_and_deleted(other: bytes):
     store = MemoryStore()
     registry = Registry(Guard(store))
-    await registry.put("acme", "office", None, "d1", [b'{"name":"a"}'], None)
+    await registry.put(PLACE, None, "d1", [b'{"name":"a"}'], None)
     (place,) = [name for name in await store.keys("") if "registered/" in name]
     written = await store.get(place)
     assert written is not None
     # One field more, or one less: an earlier release did not know of tools elsewhere.
     changed = written.replace(b'"digest"', other + b'"digest"').replace(b',"external":false', b"")
     await store.put(place, changed)
-    known = await registry.record("acme", "office")
-    fresh = await registry.put("acme", "office", known, "d2", [b'{"name":"b"}'], None)
-    assert (fresh.version, await registry.record("acme", "office")) == (2, fresh)
+    known = await registry.record(PLACE)
+    fresh = await registry.put(PLACE, known, "d2", [b'{"name":"b"}'], None)
+    assert (fresh.version, await registry.record(PLACE)) == (2, fresh)
     await store.put(place, changed)
-    known = await registry.record("acme", "office")
+    known = await registry.record(PLACE)
     assert known is not None
-    await registry.delete("acme", "office", known)
-    assert await registry.record("acme", "office") is None
+    await registry.delete(PLACE, known)
+    assert await registry.record(PLACE) is None
 
 
 async def test_a_record_that_cannot_be_read_is_replaced():
     store = MemoryStore()
     registry = Registry(Guard(store))
-    await registry.put("acme", "office", None, "d1", [b'{"name":"a"}'], None)
+    await registry.put(PLACE, None, "d1", [b'{"name":"a"}'], None)
     (place,) = [name for name in await store.keys("") if "registered/" in name]
     await store.put(place, b"{")
-    assert await registry.record("acme", "office") is None
-    await registry.put("acme", "office", None, "d2", [b'{"name":"b"}'], None)
-    found = await registry.find("acme", "office")
+    assert await registry.record(PLACE) is None
+    await registry.put(PLACE, None, "d2", [b'{"name":"b"}'], None)
+    found = await registry.find(PLACE)
     assert found is not None
     assert found[1] == b'[{"name":"b"}]'

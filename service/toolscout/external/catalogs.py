@@ -30,7 +30,7 @@ from toolscout.index.expand import synonym_terms
 from toolscout.index.names import possible_forms
 from toolscout.index.tool_list import ToolList, catalog_digest
 from toolscout.ranking.ask import Ask
-from toolscout.state.registry import Record, Registry
+from toolscout.state.registry import Place, Record, Registry
 from toolscout.state.store import StoreUnavailable
 from toolscout.text.query import analyse
 from toolscout.tools.documents import decode_tool
@@ -111,20 +111,20 @@ class ExternalCatalogs:
         self, external: ExternalCatalog, asks: Iterable[Ask], names: Sequence[str]
     ) -> tuple[Catalog, int]:
         space, name, record = external
-        tenant, cached = tenant_of(space), self.cache.tools(space)
+        place, cached = Place(tenant_of(space), name), self.cache.tools(space)
         digests, frequencies = dict[str, bytes](), dict[str, int]()
         queries = [self._query(space, ask) for ask in asks]
         if names:
             forms = list(map(key, names))
             queries.append(CandidateQuery(forms=forms, names=names, filters=[filters_of(space)]))
         for query in queries:
-            candidates, counted = await self.tables.near(tenant, name, query)
+            candidates, counted = await self.tables.near(place, query)
             digests |= candidates
             frequencies |= counted
         tools = {each: tool for each, digest in digests.items() if (tool := cached.get(digest))}
         missing = [each for each in digests if each not in tools]
-        rows = await self.tables.read(tenant, name, missing) if missing else []
-        size, is_whole = frequencies.get(ANY, 0), space == tenant
+        rows = await self.tables.read(place, missing) if missing else []
+        size, is_whole = frequencies.get(ANY, 0), space == place.tenant
         # A key that sees a part is not told how much there is beside it, nor when that changes;
         # nor do its scores count how many other tools have a word.
         corpus = Corpus(size, frequencies) if is_whole else None
@@ -169,13 +169,7 @@ class ExternalCatalogs:
         )
 
     async def change(
-        self,
-        tenant: str,
-        name: str,
-        current: Record | None,
-        sent: CatalogPatch,
-        *,
-        anew: bool = False,
+        self, place: Place, current: Record | None, sent: CatalogPatch, *, anew: bool = False
     ) -> Record:
         """Change tools of a catalog, or replace all of them; return its new record.
 
@@ -192,15 +186,14 @@ class ExternalCatalogs:
             except StoreUnavailable as error:
                 detail = f"{error}; have an administrator CREATE EXTENSION vector"
                 raise DatabaseUnavailable(detail) from None
-        present = await tables.read(tenant, name, list(sent.status)) if sent.status else []
+        present = await tables.read(place, list(sent.status)) if sent.status else []
         wires = [row.wire for row in present]
         compiling = partial(self.run_in_worker, pool="compile", seconds=COMPILED_WITHIN_S)
-        rows: list[Row] = await compiling(tenant, rows_of, sent, wires, tables.build)
+        rows: list[Row] = await compiling(place.tenant, rows_of, sent, wires, tables.build)
         return await self.registry.change(
-            tenant,
-            name,
+            place,
             current,
-            lambda record: tables.write(tenant, name, rows, sent.remove or (), record, anew=anew),
+            lambda record: tables.write(place, rows, sent.remove or (), record, anew=anew),
         )
 
 

@@ -14,7 +14,7 @@ from toolscout import data
 from toolscout.contract.requests import Filters
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.state.postgres import CONNECTIONS, PostgresStore, swap
-from toolscout.state.registry import Swap
+from toolscout.state.registry import Place, Swap
 from toolscout.state.store import Changed, StateStore
 from toolscout.tools.filters import labels_of
 
@@ -132,8 +132,7 @@ class Tables:
 
     async def write(
         self,
-        tenant: str,
-        catalog: str,
+        place: Place,
         rows: Sequence[Row],
         remove: Sequence[str],
         record: Swap,
@@ -150,25 +149,25 @@ class Tables:
         Raises:
             Changed: the record is another one than was expected.
         """
-        place = {"tenant": tenant, "catalog": catalog}
         names = [*(row.name for row in rows), *without_nul(remove)]
+        located = place._asdict()
 
         async def write(cursor: Any) -> bytes | None:
-            await cursor.execute(_QUERY["lock"], place)
+            await cursor.execute(_QUERY["lock"], located)
             for query in ("drop", "drop_counts") if anew else ():
-                await cursor.execute(_QUERY[query], place)
-            await cursor.execute(_QUERY["present"], place | {"names": names})
+                await cursor.execute(_QUERY[query], located)
+            await cursor.execute(_QUERY["present"], located | {"names": names})
             present = {name: (digest, build) for name, digest, build in await cursor.fetchall()}
             new = [row for row in rows if present.get(row.name) != (row.digest, row.build)]
             gone = present.keys() & {*remove, *(row.name for row in new)}
-            await cursor.execute(_QUERY["remove"], place | {"names": list(gone)})
+            await cursor.execute(_QUERY["remove"], located | {"names": list(gone)})
             if new:
-                inserted = [place | row._asdict() | {"vector": _text(row.vector)} for row in new]
+                inserted = [located | row._asdict() | {"vector": _text(row.vector)} for row in new]
                 await cursor.executemany(_QUERY["insert"], inserted)
                 counts = Counter(term for row in new for term in row.terms)
                 added = {"terms": list(counts), "added": list(counts.values())}
-                await cursor.execute(_QUERY["count_terms"], place | added)
-            await cursor.execute(_QUERY["frequencies"], place | {"terms": [ANY]})
+                await cursor.execute(_QUERY["count_terms"], located | added)
+            await cursor.execute(_QUERY["frequencies"], located | {"terms": [ANY]})
             counted = await cursor.fetchone()
             value = record.value(0 if counted is None else int(counted[1]))
             if not (new or gone or anew):
@@ -182,19 +181,17 @@ class Tables:
 
         return await self._together(write)
 
-    async def drop(
-        self, tenant: str, catalog: str, key: str | None = None, expected: bytes | None = None
-    ) -> None:
-        """Remove a catalog's tools, and the record with a key if it is as expected.
+    async def drop(self, place: Place, record: bytes | None = None) -> None:
+        """Remove a catalog's tools, and its record if that is given.
 
         Raises:
-            Changed: the record is another one than was expected.
+            Changed: the record is another one.
         """
 
         async def drop(cursor: Any) -> None:
             for query in ("lock", "drop", "drop_counts"):
-                await cursor.execute(_QUERY[query], {"tenant": tenant, "catalog": catalog})
-            if key is not None and not await swap(cursor, key, expected, None, None):
+                await cursor.execute(_QUERY[query], place._asdict())
+            if record is not None and not await swap(cursor, place.key, record, None, None):
                 raise Changed
 
         await self._together(drop)
@@ -209,19 +206,18 @@ class Tables:
         return await self._store.run(run, within_s=WRITE_S)
 
     async def near(
-        self, tenant: str, catalog: str, query: CandidateQuery
+        self, place: Place, query: CandidateQuery
     ) -> tuple[dict[str, bytes], dict[str, int]]:
         """Return the candidates for a question, by name their digests, and frequencies of terms.
 
         The frequency of `ANY` is the number of tools.
         """
-        place: dict[str, Any] = {"tenant": tenant, "catalog": catalog}
-        counting = place | {"terms": [ANY, *query.terms, *query.related]}
+        counting = place._asdict() | {"terms": [ANY, *query.terms, *query.related]}
         where, filtering = _where(query.filters)
         by_word = where.replace(_OF_CATALOG, _OF_CATALOG_BY_WORD)
         near_by = _QUERY["near"].format(where=where, by_word=by_word, dimension=self._dimension)
         fixed = {
-            **place,
+            **place._asdict(),
             **filtering,
             **_LIMITS,
             "forms": sorted(without_nul(dict.fromkeys(query.forms)), key=len, reverse=True),
@@ -249,11 +245,11 @@ class Tables:
         async with self._searches:  # those that are given up while they wait have asked nothing
             return await self._store.run(near)
 
-    async def read(self, tenant: str, catalog: str, names: Sequence[str]) -> list[Row]:
+    async def read(self, place: Place, names: Sequence[str]) -> list[Row]:
         """Return some tools, without what they are found by."""
-        place = {"tenant": tenant, "catalog": catalog, "names": without_nul(names)}
+        named = place._asdict() | {"names": without_nul(names)}
         asked = await self._store.run(
-            lambda connection: connection.execute(_QUERY["read"], place, binary=True)
+            lambda connection: connection.execute(_QUERY["read"], named, binary=True)
         )
         return [Row(*row) for row in await asked.fetchall()]
 

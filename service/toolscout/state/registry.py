@@ -33,6 +33,23 @@ TRIES = 5
 _encode = msgspec.json.Encoder().encode
 
 
+class Place(NamedTuple):
+    """Where a tenant has registered a catalog."""
+
+    tenant: str
+    catalog: str
+    """Its name."""
+
+    @property
+    def key(self) -> str:
+        """The key of its record."""
+        return key("registered", *self)
+
+    def tools_key(self, content: str) -> str:
+        """Return the key of its tools as they were written once."""
+        return key("registered-tools", *self, content)
+
+
 class Record(msgspec.Struct, frozen=True):
     """The metadata of a registered catalog; times are seconds since 1970."""
 
@@ -61,10 +78,8 @@ class Swap(NamedTuple):
 class ToolTables(Protocol):
     """Tables that have the tools of external catalogs."""
 
-    async def drop(
-        self, tenant: str, catalog: str, key: str | None = None, expected: bytes | None = None
-    ) -> None:
-        """Remove a catalog's tools, and the record with a key if it is as expected."""
+    async def drop(self, place: Place, record: bytes | None = None) -> None:
+        """Remove a catalog's tools, and its record if that is given."""
 
 
 _decode = msgspec.json.Decoder(Record).decode
@@ -111,31 +126,29 @@ class Registry:
         self._tables = tables
         self._clock = clock
 
-    async def record(self, tenant: str, name: str) -> Record | None:
-        """Return the record of a name; None if there is none or it is malformed."""
-        return _read(await self._reading.get(_place(tenant, name)))
+    async def record(self, place: Place) -> Record | None:
+        """Return the record of a catalog; None if there is none or it is malformed."""
+        return _read(await self._reading.get(place.key))
 
     async def names(self, tenant: str) -> list[str]:
         """Return the registered names, sorted."""
-        return list(map(last_name, await self._reading.keys(_place(tenant, ""))))
+        return list(map(last_name, await self._reading.keys(Place(tenant, "").key)))
 
     async def share(self, tenant: str) -> float:
         """Return the share of the store's limit that a tenant's registered tools take."""
         return await self._reading.share(key("registered-tools", tenant, ""))
 
-    async def tools(self, tenant: str, name: str, record: Record) -> bytes | None:
+    async def tools(self, place: Place, record: Record) -> bytes | None:
         """Return the tools of a record as a JSON array; None if it was replaced meanwhile."""
-        return await self._reading.get(_content(tenant, name, record.content))
+        return await self._reading.get(place.tools_key(record.content))
 
-    async def find(
-        self, tenant: str, name: str, record: Record | None = None
-    ) -> tuple[Record, bytes] | None:
-        """Return the record of a name, read now unless it is given, with its tools; else None."""
+    async def find(self, place: Place, record: Record | None = None) -> tuple[Record, bytes] | None:
+        """Return the record of a catalog, read now unless it is given, with its tools."""
         for _ in range(TRIES):
-            record = record or await self.record(tenant, name)
+            record = record or await self.record(place)
             if record is None:
                 return None
-            raw = await self.tools(tenant, name, record)
+            raw = await self.tools(place, record)
             if raw is not None:
                 return record, raw
             record = None  # replaced meanwhile
@@ -143,8 +156,7 @@ class Registry:
 
     async def put(
         self,
-        tenant: str,
-        name: str,
+        place: Place,
         current: Record | None,
         digest: str,
         tools: list[bytes],
@@ -159,26 +171,22 @@ class Registry:
             StoreUnavailable: the catalog may be registered nevertheless, if only the answer was
                 lost; so the tools stay, because a record may refer to them.
         """
-        expected = await self._expected(tenant, name, current)
+        expected = await self._expected(place, current)
         fresh = self._next(current, digest, len(tools), expires=expires, content=token_hex(8))
         lasts = None if expires is None else max(0.001, expires - self._clock())
         raw = b"[" + b",".join(tools) + b"]"
-        await self._writing.put(_content(tenant, name, fresh.content), raw, lasts)
+        await self._writing.put(place.tools_key(fresh.content), raw, lasts)
         try:
-            await self._swap(tenant, name, expected, fresh, lasts)
+            await self._swap(place, expected, fresh, lasts)
         except Changed:
-            await self._drop(tenant, name, fresh)
+            await self._drop(place, fresh)
             raise
         if current is not None:
-            await self._drop(tenant, name, current)
+            await self._drop(place, current)
         return fresh
 
     async def change(
-        self,
-        tenant: str,
-        name: str,
-        current: Record | None,
-        write: Callable[[Swap], Awaitable[bytes | None]],
+        self, place: Place, current: Record | None, write: Callable[[Swap], Awaitable[bytes | None]]
     ) -> Record:
         """Change an external catalog and its record together.
 
@@ -193,24 +201,24 @@ class Registry:
             # Nobody has seen all tools at once, so the digest is none of theirs.
             return _encode(self._next(current, token_hex(32), tools, external=True))
 
-        expected = await self._expected(tenant, name, current)
-        fresh = await write(Swap(_place(tenant, name), expected, changed))
+        expected = await self._expected(place, current)
+        fresh = await write(Swap(place.key, expected, changed))
         if current is not None and not current.external:
-            await self._drop(tenant, name, current)
+            await self._drop(place, current)
         return current if fresh is None and current is not None else _decode(fresh or b"")
 
-    async def delete(self, tenant: str, name: str, current: Record) -> None:
+    async def delete(self, place: Place, current: Record) -> None:
         """Delete the record that was read, and its tools.
 
         Raises:
             Changed: the record has changed since.
         """
-        expected = await self._expected(tenant, name, current)
+        expected = await self._expected(place, current)
         if current.external and self._tables is not None:
-            await self._tables.drop(tenant, name, _place(tenant, name), expected)
+            await self._tables.drop(place, expected)
         else:
-            await self._swap(tenant, name, expected, None, None)
-            await self._drop(tenant, name, current)
+            await self._swap(place, expected, None, None)
+            await self._drop(place, current)
 
     def _next(self, current: Record | None, digest: str, tools: int, **more: Any) -> Record:
         """Return the record that follows the one that was read; the same content is no version."""
@@ -222,35 +230,30 @@ class Registry:
         return Record(digest, tools, current.version + (not same), current.created, updated, **more)
 
     async def _swap(
-        self,
-        tenant: str,
-        name: str,
-        expected: bytes | None,
-        fresh: Record | None,
-        lasts_s: float | None,
+        self, place: Place, expected: bytes | None, fresh: Record | None, lasts_s: float | None
     ) -> None:
         new = None if fresh is None else _encode(fresh)
-        if not await self._writing.swap(_place(tenant, name), expected, new, lasts_s):
+        if not await self._writing.swap(place.key, expected, new, lasts_s):
             raise Changed
 
-    async def _expected(self, tenant: str, name: str, current: Record | None) -> bytes | None:
+    async def _expected(self, place: Place, current: Record | None) -> bytes | None:
         """Return a record that was read as it is stored: another release has other fields in it.
 
         Raises:
             Changed: it is another one by now.
         """
-        stored = await self._reading.get(_place(tenant, name))
+        stored = await self._reading.get(place.key)
         if _read(stored) != current:
             raise Changed
         return stored
 
-    async def _drop(self, tenant: str, name: str, record: Record) -> None:
+    async def _drop(self, place: Place, record: Record) -> None:
         """Try to remove tools that no record refers to any more."""
         with suppress(StoreUnavailable):
             if record.external and self._tables is not None:
-                await self._tables.drop(tenant, name)
-                return
-            await self._writing.delete(_content(tenant, name, record.content))
+                await self._tables.drop(place)
+            else:
+                await self._writing.delete(place.tools_key(record.content))
 
 
 def _read(stored: bytes | None) -> Record | None:
@@ -258,14 +261,6 @@ def _read(stored: bytes | None) -> Record | None:
         return None if stored is None else _decode(stored)
     except msgspec.MsgspecError:
         return None
-
-
-def _place(tenant: str, name: str) -> str:
-    return key("registered", tenant, name)
-
-
-def _content(tenant: str, name: str, content: str) -> str:
-    return key("registered-tools", tenant, name, content)
 
 
 KEPT_S = 7 * 86_400.0

@@ -34,9 +34,8 @@ from toolscout.server.calls.typed import (
 from toolscout.server.compiling.worker import Worker
 from toolscout.server.http.answer import names_tag
 from toolscout.server.http.problems import Refused, invalid
-from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.state.registry import Record, patched
+from toolscout.state.registry import Place, Record, patched
 from toolscout.state.store import Changed
 from toolscout.tools.conversion import check_whole
 
@@ -75,11 +74,12 @@ async def put_catalog(
     is_external = data.keep == "postgres"
     if is_external and data.ttl_s is not None:
         raise invalid("ttl_s", _NO_TTL)
+    place = Place(trace.tenant, id)
     catalog = None if is_external else await lookup.completed(service, trace, bytes(data.tools))
     check_whole(catalog.names if catalog is not None else (), trace.skipped)
 
     async def change() -> tuple[int, Record]:
-        known = await service.registry.record(trace.tenant, id)
+        known = await service.registry.record(place)
         _check_conditions(known, if_match, if_none_match)
         if known is None and len(await service.registry.names(trace.tenant)) >= MAX_CATALOGS:
             # Simultaneous requests may exceed it by a few.
@@ -87,10 +87,10 @@ async def put_catalog(
             raise invalid("id", message)
         if catalog is None:
             tools = CatalogPatch(upsert=data.tools)
-            record = await service.external.change(trace.tenant, id, known, tools, anew=True)
+            record = await service.external.change(place, known, tools, anew=True)
         else:
             expires = None if data.ttl_s is None else time() + data.ttl_s
-            record = await _write(service, trace, id, known, catalog, expires)
+            record = await _write(service, place, known, catalog, expires)
         return 201 if known is None else 200, record
 
     status, record = await _alone(change)
@@ -111,14 +111,15 @@ async def patch_catalog(
     is honoured (412).
     """
     service, trace = request.service, request.trace
+    place = Place(trace.tenant, id)
 
     async def change() -> Record:
-        known = await _registered(request, id, if_match, if_none_match)
+        known = await _registered(service, place, if_match, if_none_match)
         if known.external:
             if data.ttl_s is not None:
                 raise invalid("ttl_s", _NO_TTL)
-            return await service.external.change(trace.tenant, id, known, data)
-        raw = await service.registry.tools(trace.tenant, id, known)
+            return await service.external.change(place, known, data)
+        raw = await service.registry.tools(place, known)
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
         listed = await service.compiles.run(
@@ -126,7 +127,7 @@ async def patch_catalog(
         )
         catalog = await lookup.completed(service, trace, listed)
         expires = known.expires if data.ttl_s is None else time() + data.ttl_s
-        return await _write(service, trace, id, known, catalog, expires)
+        return await _write(service, place, known, catalog, expires)
 
     record = await _alone(change)
     return tagged(_info(id, record), record.digest)
@@ -143,7 +144,7 @@ async def get_catalog(
     service, trace = request.service, request.trace
     record = None
     if trace.space == trace.tenant and not lookup.is_digest(id):
-        record = await service.registry.record(trace.tenant, id)
+        record = await service.registry.record(Place(trace.tenant, id))
     if record is None:
         catalog = await lookup.find(service, trace, id)
         info = CatalogInfo(id, catalog.digest, len(catalog))
@@ -160,12 +161,12 @@ async def delete_catalog(
 
     Its name is free at once. `If-Match` is honoured (412).
     """
-    service, tenant = request.service, request.trace.tenant
+    service, place = request.service, Place(request.trace.tenant, id)
 
     async def change() -> None:
-        known = await _registered(request, id, if_match, if_none_match)
-        await service.registry.delete(tenant, id, known)
-        service.named.put((tenant, id), lookup.NOWHERE, 1)
+        known = await _registered(service, place, if_match, if_none_match)
+        await service.registry.delete(place, known)
+        service.named.put(place, lookup.NOWHERE, 1)
 
     await _alone(change)
 
@@ -181,10 +182,10 @@ async def _alone(change: Callable[[], Awaitable[T]]) -> T:
 
 
 async def _registered(
-    request: Call, name: str, if_match: str | None, if_none_match: str | None
+    service: Service, place: Place, if_match: str | None, if_none_match: str | None
 ) -> Record:
     """Return the record to change, if it is the version that the caller means."""
-    known = await request.service.registry.record(request.trace.tenant, name)
+    known = await service.registry.record(place)
     if known is None:
         raise CatalogUnknown("no catalog is registered under this name")
     _check_conditions(known, if_match, if_none_match)
@@ -192,20 +193,15 @@ async def _registered(
 
 
 async def _write(
-    service: Service,
-    trace: Trace,
-    name: str,
-    known: Record | None,
-    catalog: Catalog,
-    expires: float | None,
+    service: Service, place: Place, known: Record | None, catalog: Catalog, expires: float | None
 ) -> Record:
-    if service.keyring.is_shared and await service.registry.share(trace.tenant) >= MAX_SHARE:
+    if service.keyring.is_shared and await service.registry.share(place.tenant) >= MAX_SHARE:
         # Simultaneous requests may exceed it.
         raise invalid("id", f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first")
-    tools = list(catalog.wires)
-    record = await service.registry.put(trace.tenant, name, known, catalog.digest, tools, expires)
+    digest, tools = catalog.digest, list(catalog.wires)
+    record = await service.registry.put(place, known, digest, tools, expires)
     # A search of this name does without the store, should that be slow.
-    service.named.put((trace.tenant, name), (record.digest, record.digest), 1)
+    service.named.put(place, (digest, digest), 1)
     return record
 
 

@@ -23,6 +23,7 @@ from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
+from toolscout.state.registry import Place
 from toolscout.state.store import StoreUnavailable
 from toolscout.tools.filters import tenant_of
 
@@ -282,7 +283,8 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
         return name, None if shared is None else await shared.find(tenant, name)
     if not CATALOG_NAME.fullmatch(name):
         return None, None
-    record = await service.registry.record(tenant, name)
+    place = Place(tenant, name)
+    record = await service.registry.record(place)
     if record is None:
         service.named.put((space, name), NOWHERE, 1)
         return None, None
@@ -294,7 +296,7 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     whole, seen = service.named.get((space, name)) or NOWHERE
     if whole == record.digest and service.cache.by_digest(space, seen) is not None:
         return seen, None
-    found = await service.registry.find(tenant, name, record)
+    found = await service.registry.find(place, record)
     return (None, None) if found is None else (found[0].digest, found[1])
 
 

@@ -27,7 +27,7 @@ from toolscout.server.mcp.tools import (
     named_catalog,
 )
 from toolscout.server.service import Service
-from toolscout.state.registry import Record
+from toolscout.state.registry import Place, Record
 
 SCHEME = "toolscout://"
 PAGE_CATALOGS = 100
@@ -153,7 +153,7 @@ async def _status(service: Service, name: str | None) -> str:
     names = [name] if name else await service.registry.names(tenant)
     lines = []
     for each in names[:MAX_CATALOGS]:
-        record = await service.registry.record(tenant, each)
+        record = await service.registry.record(Place(tenant, each))
         if record is None:
             continue
         tools = await _tools(service, each, record)
@@ -178,7 +178,7 @@ async def _tools(service: Service, name: str, record: Record) -> Sequence[Tool]:
     if trace.space != trace.tenant:
         catalog = await lookup.find(service, trace, name)
         return list(map(catalog.tool, range(len(catalog))))
-    raw = await service.registry.tools(trace.tenant, name, record)
+    raw = await service.registry.tools(Place(trace.tenant, name), record)
     return [] if raw is None else await run_in_thread(_decode_tools, raw)
 
 
