@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import uvicorn
@@ -13,7 +14,7 @@ import uvloop
 
 from toolscout.serving import limited
 from toolscout.serving.limited import limited_server
-from toolscout.serving.transport import OneWrite
+from toolscout.serving.transport import ClosingTransport
 from toolscout.settings import Settings
 
 
@@ -35,13 +36,22 @@ class Wire(asyncio.Transport):
     def is_closing(self) -> bool:
         return self.closed
 
+    def get_write_buffer_size(self) -> int:
+        return 0
 
-def sent(*actions: Callable[[OneWrite], None]) -> list[bytes | None]:
+
+def transport_of(wire: Wire) -> ClosingTransport:
+    """Return the transport of a caller who has sent its request."""
+    connection = Mock(is_receiving=lambda: False)
+    return ClosingTransport(wire, connection)
+
+
+def sent(*actions: Callable[[ClosingTransport], None]) -> list[bytes | None]:
     """Return what the actions, all in one turn of the loop, send."""
 
     async def main() -> list[bytes | None]:
         wire = Wire()
-        transport = OneWrite(wire)
+        transport = transport_of(wire)
         for action in actions:
             action(transport)
         await asyncio.sleep(0)
@@ -50,11 +60,11 @@ def sent(*actions: Callable[[OneWrite], None]) -> list[bytes | None]:
     return asyncio.run(main())
 
 
-def writing(data: bytes) -> Callable[[OneWrite], None]:
+def writing(data: bytes) -> Callable[[ClosingTransport], None]:
     return lambda transport: transport.write(data)
 
 
-def closing(transport: OneWrite) -> None:
+def closing(transport: ClosingTransport) -> None:
     transport.close()
 
 
@@ -70,7 +80,7 @@ def closing(transport: OneWrite) -> None:
     ],
 )
 def test_two_writes_are_one_and_none_is_lost(
-    actions: list[Callable[[OneWrite], None]], expected: list[bytes | None]
+    actions: list[Callable[[ClosingTransport], None]], expected: list[bytes | None]
 ):
     assert sent(*actions) == expected
 
@@ -78,7 +88,7 @@ def test_two_writes_are_one_and_none_is_lost(
 def test_what_is_held_is_dropped_when_the_caller_has_gone():
     async def main() -> list[bytes | None]:
         wire = Wire()
-        transport = OneWrite(wire)
+        transport = transport_of(wire)
         transport.write(b"head")
         wire.close()
         await asyncio.sleep(0)

@@ -77,8 +77,7 @@ class Service:
             refusal_on_wire,
             self.log,
             lambda reason: refused.labels(reason).inc(),
-            body_timeout_s=settings.caller_timeout_s,
-            half_closed_s=settings.caller_timeout_s,
+            is_service=True,
         )
         self.records = Recorder(settings.log, self.metrics, self.log)
         self.costs = Costs()

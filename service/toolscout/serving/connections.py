@@ -91,14 +91,13 @@ class Watched(Protocol):
 class Connections:
     """Deadlines of slow connections and counts by address."""
 
-    def __init__(  # noqa: PLR0913  # what limits and counts need
+    def __init__(
         self,
         settings: Settings,
         refusal: Refusal,
         log: Events,
         count: Callable[[str], object] = lambda _: None,
-        body_timeout_s: float | None = None,
-        half_closed_s: float = 0.0,
+        is_service: bool = False,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """Begin to count.
@@ -108,14 +107,12 @@ class Connections:
             refusal: writes the answer to what is refused.
             log: gets the refusals, now and then.
             count: gets the reason of every refusal.
-            body_timeout_s: seconds after which the application is told that a body is late; None
-                where it finds out by itself.
-            half_closed_s: seconds that a caller may wait for its answer after it has closed its
-                sending half; 0 where such a caller counts as gone, as one who waits for a model.
+            is_service: whether the application is told that a body is late, and a caller may wait
+                for its answer after it has closed its sending half. The proxy and the gateway find
+                out by themselves, and such a caller, who would wait for a model, counts as gone.
             clock: the time in seconds.
         """
-        self.body_timeout_s = body_timeout_s
-        self.half_closed_s = half_closed_s
+        self.is_service = is_service
         self.settings = settings
         self.refusal = refusal
         self._count = count

@@ -23,6 +23,8 @@ script in a query string."""
 HEAD_SHARE = 1 / 3
 """The head's share of `caller_timeout_s`."""
 
+_TOO_LONG = f"request line, headers and trailers may have at most {MAX_HEAD_BYTES} bytes"
+
 MAX_HEADERS = 128
 """Headers and trailers of one request."""
 
@@ -114,11 +116,11 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Keep the connection for the answers, where the caller has closed its sending half."""
-        seconds = 0.0 if self.config.is_ssl else self.limits.half_closed_s
-        if not (seconds and self._waits() and self._is_open()) or self._in_message:
+        may_wait = self.limits.is_service and not self.config.is_ssl
+        if not (may_wait and self._waits() and self._is_open()) or self._in_message:
             return False
         self._is_half_closed = True
-        self.limits.watch(self, "half_closed", seconds)
+        self.limits.watch(self, "half_closed", self.limits.settings.caller_timeout_s)
         return True
 
     def overdue(self, wait: str) -> None:
@@ -168,7 +170,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 break
             self._pending = 0 if self._has_progressed else self._pending + len(part)
             if self._head_bytes + self._pending > MAX_HEAD_BYTES:
-                self._refuse("headers_too_large", self._size_detail())
+                self._refuse("headers_too_large", _TOO_LONG)
         self._unfed = bytes(view[at:]) if self._is_open() else b""
         if self.cycle is None or len(self.cycle.body) <= HIGH_WATER_LIMIT:
             self.flow.resume_reading()
@@ -233,8 +235,8 @@ class LimitedProtocol(HttpToolsProtocol):
             raise HeadRefused("bad_request", "HTTP/1.1 needs one Host header")
         super().on_headers_complete()  # fails where the target has no path
         self._in_head, self._has_begun, self._in_message = False, False, True
-        if self.limits.body_timeout_s is not None:
-            self.limits.watch(self, "body", self.limits.body_timeout_s)
+        if self.limits.is_service:
+            self.limits.watch(self, "body", self.limits.settings.caller_timeout_s)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
@@ -292,17 +294,14 @@ class LimitedProtocol(HttpToolsProtocol):
         self._has_progressed = True
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
-            raise HeadRefused("headers_too_large", self._size_detail())
+            raise HeadRefused("headers_too_large", _TOO_LONG)
 
     def _header_detail(self, count: int, size: int) -> str:
         if count > MAX_HEADERS:
             return f"at most {MAX_HEADERS} headers are accepted"
         if size > MAX_HEADER_BYTES:
             return f"one header may have at most {MAX_HEADER_BYTES} bytes"
-        return self._size_detail()
-
-    def _size_detail(self) -> str:
-        return f"request line, headers and trailers may have at most {MAX_HEAD_BYTES} bytes"
+        return _TOO_LONG
 
     def _refuse(self, code: str, detail: str, reason: str = "") -> None:
         """Answer with a problem, unless another answer has begun, and close."""

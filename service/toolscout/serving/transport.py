@@ -18,38 +18,6 @@ LINGER_S = 1.0
 """Seconds that a closing connection is still read, so that its caller gets the answer."""
 
 
-class OneWrite:
-    """A transport that holds back a write, to send it with the next one of the same loop turn."""
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self._soon = asyncio.get_running_loop().call_soon
-        self._held = b""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        """Hold a head; send it with the body."""
-        if self._held:
-            together, self._held = self._held + data, b""
-            self._transport.write(together)
-        else:
-            self._held = data
-            self._soon(self._flush)
-
-    def close(self) -> None:
-        """Send held data, and close."""
-        self._flush()
-        self._transport.close()
-
-    def _flush(self) -> None:
-        """Send held data, unless the connection is closed."""
-        alone, self._held = self._held, b""
-        if alone and not self._transport.is_closing():
-            self._transport.write(alone)
-
-
 class ReadConnection(Watched, Protocol):
     """The interface of a connection that is being closed."""
 
@@ -63,13 +31,36 @@ class ReadConnection(Watched, Protocol):
         """Return whether requests wait behind one that is being answered."""
 
 
-class ClosingTransport(OneWrite):
-    """A transport that waits shortly for the caller before it closes."""
+class ClosingTransport:
+    """A transport that waits shortly for the caller before it closes.
+
+    It holds back a write, to send it with the next one of the same loop turn.
+    """
 
     def __init__(self, transport: asyncio.Transport, connection: ReadConnection) -> None:
-        super().__init__(transport)
+        self._transport = transport
         self._connection = connection
+        self._soon = asyncio.get_running_loop().call_soon
+        self._held = b""
         self.is_ended = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Hold a head; send it with the body."""
+        if self._held:
+            together, self._held = self._held + data, b""
+            self._transport.write(together)
+        else:
+            self._held = data
+            self._soon(self._flush)
+
+    def _flush(self) -> None:
+        """Send held data, unless the connection is closed."""
+        alone, self._held = self._held, b""
+        if alone and not self._transport.is_closing():
+            self._transport.write(alone)
 
     def is_closing(self) -> bool:
         """Return whether the connection is closing."""
