@@ -89,13 +89,9 @@ def build(model: str, domains: str | None) -> str:
     """
     hashed = sha256(f"{model} {version_info[:2]} {version('PyStemmer')}".encode())
     home = Path(toolscout.__file__).parent
-    files = [path for room in _MADE_BY for path in (home / room).rglob("*.*") if _is_text(path)]
-    for path in sorted(files):
+    files = [path for room in _MADE_BY for path in (home / room).rglob("*.*")]
+    for path in sorted(path for path in files if path.suffix in (".py", ".toml")):
         hashed.update(f"{path.relative_to(home)}\0".encode() + path.read_bytes())
     if domains is not None:
         hashed.update(Path(domains).read_bytes())
     return hashed.hexdigest()[:16]
-
-
-def _is_text(path: Path) -> bool:
-    return path.suffix in (".py", ".toml")

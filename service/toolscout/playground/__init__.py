@@ -14,20 +14,14 @@ from toolscout import __version__
 from toolscout.common.addresses import is_loopback
 from toolscout.settings import Settings
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "connect-src 'self'",
-        "img-src 'self' data:",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
-)
+CLOSED = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+"""What a content security policy of any page here forbids."""
+
 HEADERS = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        f"img-src 'self' data:; {CLOSED}"
+    ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     # Revalidated every time (304), so that nobody sees an old page after an upgrade.

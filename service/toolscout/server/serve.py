@@ -120,6 +120,9 @@ def _seconds(time: datetime | None) -> float:
 def serve(settings: Settings) -> int:
     """Serve until told to stop; returns the exit status.
 
+    Where threads still compute, whoever they worked for is gone, and the process ends here: the
+    interpreter would tear one down in the middle of a native call.
+
     Raises:
         ConfigurationError: the address is open to others and no key is set, or the model, a word
             list, a certificate or a package that a setting needs cannot be loaded.
@@ -133,7 +136,12 @@ def serve(settings: Settings) -> int:
         load_embedder(str(BUNDLED_MODEL))
     server = Server(settings)
     server.run()
-    return _leave(0 if server.started else 1)
+    status = 0 if server.started else 1
+    if any_running():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
 
 
 def check(settings: Settings) -> None:
@@ -157,19 +165,6 @@ def check(settings: Settings) -> None:
     load_lexicon(settings.synonyms, settings.domains)
     if settings.model:
         load_embedder(settings.model)
-
-
-def _leave(status: int) -> int:
-    """End the process here where threads still compute: whoever they worked for is gone.
-
-    The interpreter cannot end them cleanly: one that is inside a native call would be torn down in
-    the middle of it.
-    """
-    if any_running():
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-    return status
 
 
 _EXAMPLE = (

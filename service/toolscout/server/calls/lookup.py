@@ -11,14 +11,14 @@ import msgspec
 
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import is_absent
-from toolscout.errors import CatalogUnknown, Overloaded, TooLargeToKeep, TooMuchWork
+from toolscout.errors import CatalogUnknown, Overloaded, TooLargeToKeep
 from toolscout.external.catalogs import ExternalCatalog, NeedsAllTools
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Ask
 from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.queue import CompileJob
-from toolscout.server.compiling.work_threads import DEADLINE_S
+from toolscout.server.compiling.work_threads import DEADLINE_S, in_time
 from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
@@ -264,11 +264,8 @@ async def soon(stage: "asyncio.Future[T]", seconds: float = DEADLINE_S) -> T:
     Raises:
         TooMuchWork: it is.
     """
-    try:
-        async with asyncio.timeout(seconds):
-            return await asyncio.shield(stage)
-    except TimeoutError:
-        raise TooMuchWork("reading the tools took too long; try again") from None
+    late = "reading the tools took too long; try again"
+    return await in_time(asyncio.shield(stage), seconds, late)
 
 
 async def _look_up(service: Service, space: str, name: str) -> tuple[str | None, bytes | None]:

@@ -7,7 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from toolscout.common.fairness import Shares, ahead
 from toolscout.common.lru import Lru
@@ -18,7 +18,12 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.changed import LatestLists, catalog_of
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.link import Link, WorkerProcess
-from toolscout.server.compiling.work_threads import DEADLINE_S, MOST_WAITING, run_in_thread
+from toolscout.server.compiling.work_threads import (
+    DEADLINE_S,
+    MOST_WAITING,
+    in_time,
+    run_in_thread,
+)
 from toolscout.server.compiling.worker import (
     Listing,
     Sent,
@@ -149,11 +154,7 @@ class CompileQueue:
             raise TooMuchWork("too much work waits for a thread; try again shortly")
         self._calls += 1
         try:
-            async with asyncio.timeout(seconds):
-                done: T = await self._link.ask(pool, tenant, work, *args)
-                return done
-        except TimeoutError:
-            raise TooMuchWork("the work took too long; send less") from None
+            return cast(T, await in_time(self._link.ask(pool, tenant, work, *args), seconds))
         finally:
             self._calls -= 1
 

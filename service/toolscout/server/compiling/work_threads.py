@@ -7,7 +7,7 @@ the interpreter lock and a scan may wait for one of them without holding up anyt
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from time import perf_counter
 from typing import ParamSpec, TypeVar
@@ -45,12 +45,22 @@ async def run_in_thread(
     Raises:
         TooMuchWork: too many wait for a thread, or the call took longer than `DEADLINE_S`.
     """
-    future = WORK.submit(TENANT.get(), work, *args, **kwargs)
+    return await in_time(asyncio.wrap_future(WORK.submit(TENANT.get(), work, *args, **kwargs)))
+
+
+async def in_time(
+    work: Awaitable[T], seconds: float = DEADLINE_S, late: str = "the work took too long; send less"
+) -> T:
+    """Wait for work.
+
+    Raises:
+        TooMuchWork: it took longer; `late` says so.
+    """
     try:
-        async with asyncio.timeout(DEADLINE_S):
-            return await asyncio.wrap_future(future)
+        async with asyncio.timeout(seconds):
+            return await work
     except TimeoutError:
-        raise TooMuchWork("the work took too long; send less") from None
+        raise TooMuchWork(late) from None
 
 
 async def run_inline_or_in_thread(

@@ -196,17 +196,16 @@ def _filters(options: dict[str, str]) -> Filters | None:
 def _scopes(text: str | None, *, is_filtered: bool) -> frozenset[KeyScope]:
     if text is None:
         return OF_A_PART if is_filtered else SCOPES
-    named = {part.strip() for part in text.split("+")}
+    named: frozenset[Any] = frozenset(part.strip() for part in text.split("+"))
     if not named <= SCOPES:
         unknown = ", ".join(sorted(named - SCOPES)) or "nothing"
         raise ConfigurationError(
             f": there is no scope {unknown}; "
             f"the scopes are {', '.join(get_args(KeyScope))}, joined by +"
         )
-    found = frozenset(scope for scope in SCOPES if scope in named)
-    if is_filtered and not found <= OF_A_PART:
+    if is_filtered and not named <= OF_A_PART:
         raise ConfigurationError(": one with filters can search and report, and nothing else")
-    return found
+    return named
 
 
 def _date(text: str | None) -> datetime | None:
@@ -264,14 +263,11 @@ class KeyFile:
             mode = self._path.stat().st_mode
             if not stat.S_ISREG(mode):
                 return ""  # reading a pipe would wait for its writer
-            self._warn_of(mode)
+            is_open = bool(mode & stat.S_IWOTH)
+            if is_open and not self._is_warned:
+                reason = "every user of this machine may write it"
+                self._log.warning("keys_unprotected", file=str(self._path), reason=reason)
+            self._is_warned = is_open
             return self._path.read_text("utf-8-sig").strip()
         except (OSError, UnicodeDecodeError):
             return ""  # as if it were empty: no keys, so those so far stay
-
-    def _warn_of(self, mode: int) -> None:
-        is_open = bool(mode & stat.S_IWOTH)
-        if is_open and not self._is_warned:
-            reason = "every user of this machine may write it"
-            self._log.warning("keys_unprotected", file=str(self._path), reason=reason)
-        self._is_warned = is_open

@@ -52,9 +52,7 @@ def document() -> Json:
     return {
         **head,
         "info": {"version": __version__, **head["info"]},
-        "x-bounds": [
-            {"what": bound.what, "limit": bound.limit, "where": bound.where} for bound in BOUNDS
-        ],
+        "x-bounds": msgspec.to_builtins(list(BOUNDS)),
         "paths": paths,
         "components": {
             "schemas": _schemas(every),

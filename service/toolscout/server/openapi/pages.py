@@ -19,12 +19,13 @@ from toolscout.server.http.answer import names_tag
 from toolscout.server.http.problems import CODES, Code, Refused
 from toolscout.server.openapi.document import as_json, as_yaml
 
-_CLOSED = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-    f"img-src 'self' data:; connect-src 'self'; {_CLOSED}"
+    f"img-src 'self' data:; connect-src 'self'; {playground.CLOSED}"
 )
-_ERRORS_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; {_CLOSED}"
+_ERRORS_POLICY = (
+    f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; {playground.CLOSED}"
+)
 _FILES = {
     "/llms.txt": ("llms.txt", "text/plain", ""),
     "/docs": ("docs.html", "text/html", _POLICY),
