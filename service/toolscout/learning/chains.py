@@ -83,12 +83,9 @@ class Chains:
         return len(self._experience)
 
     def _current(self, now: float) -> LearnedIndex:
-        keys = [key for key, _ in self._experience]
-        if (
-            self._index is None
-            or set(keys) != set(self._keys)
-            or not self._index.is_current(self._experience, now)
-        ):
+        keys, index = [key for key, _ in self._experience], self._index
+        has_all = index is not None and set(keys) == set(self._keys)
+        if index is None or not (has_all and index.is_current(self._experience, now)):
             self._keys = keys
-            self._index = LearnedIndex(keys, self._experience, now)
-        return self._index
+            self._index = index = LearnedIndex(keys, self._experience, now)
+        return index

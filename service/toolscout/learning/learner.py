@@ -139,7 +139,7 @@ class Learner:
         ask, catalog = ranking.ask, ranking.source.digest
         if ranking.ranker == "hybrid":
             pattern = read_pattern(ranking.query, ranking.vectors)
-            searched = Turn.of_pattern(now, catalog, pattern, learning_gains(ranking))
+            searched = Turn(now, catalog, gains=learning_gains(ranking), unpacked=pattern)
         else:
             texts = [*(message.text for message in reversed(ask.earlier)), ask.ranking_part]
             searched = Turn(now, catalog, vector=await self._packed("\n".join(texts)))

@@ -35,24 +35,18 @@ class Turn:
     vector: bytes = b""
     gains: dict[str, float] = field(default_factory=dict)
     """By how much experience raised 1/rank of tools."""
-    _unpacked: Pattern | None = None
+    unpacked: Pattern | None = None
+    """The vector until it is packed: most never need to be."""
 
-    @classmethod
-    def of_pattern(
-        cls, time: float, catalog: str, pattern: Pattern, gains: dict[str, float]
-    ) -> "Turn":
-        """Make a turn of a vector, which is packed when it is needed: most never are.
-
-        The vector of a long pattern is packed at once, because it takes much less memory then.
-        """
-        if len(pattern.places) > WORDS_KEPT:
-            return cls(time, catalog, vector=pack(pattern), gains=gains)
-        return cls(time, catalog, gains=gains, _unpacked=pattern)
+    def __post_init__(self) -> None:
+        """Pack the vector of a long pattern, which takes much less memory then."""
+        if self.unpacked is not None and len(self.unpacked.places) > WORDS_KEPT:
+            self.packed()
 
     def packed(self) -> bytes:
         """Return the packed vector."""
-        if self._unpacked is not None:
-            self.vector, self._unpacked = pack(self._unpacked), None
+        if self.unpacked is not None:
+            self.vector, self.unpacked = pack(self.unpacked), None
         return self.vector
 
 

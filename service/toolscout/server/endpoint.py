@@ -59,12 +59,10 @@ async def serve(
             service.admission.leave(request.slot)
         route = request.route
         if route is not None and not route.is_open:
-            total, size = perf_counter() - request.started, request.bytes_in
-            identity = request.request_id
-            record = Record(time(), route.call, code, status, total, identity, size, trace)
+            spent = perf_counter() - request.started
+            record = Record(time(), request, route.call, code, status, spent, trace)
             if service.tracing is not None:
-                trace_id = service.tracing.record(request, record, route.path)
-                record = record._replace(trace_id=trace_id)
+                record = record._replace(trace_id=service.tracing.record(record, route.path))
             service.records.add(record)
             if request.method in CHANGING and route.scope in AUDITED:
                 _audit(service, route, request, trace, status)

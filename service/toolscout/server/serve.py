@@ -80,7 +80,8 @@ class Server(LimitedServer):
             if certificate := self.certificate:
                 ends = self.service.metrics.certificate_expiry.labels(self._settings.tls_cert)
                 ends.set_function(lambda: _seconds(certificate.expires))
-            self.service.note_ready()
+            if self.service.is_tested:
+                self.service.log.info("ready", host=self._settings.host, port=self._settings.port)
             sys.stderr.write(banner(self._settings))
             sys.stderr.flush()
 

@@ -86,7 +86,7 @@ class Service:
         self.cache = CatalogCache(settings.cache_bytes)
         self.engine = engine_of(settings, _SELF_TEST)
         self.engine.embedder.prepare()
-        self._self_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
+        self.is_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
         model = model_digest(settings.model or BUNDLED_MODEL)
@@ -146,14 +146,9 @@ class Service:
         """Return what readiness consists of."""
         return {
             "model": True,  # nothing is served before it is loaded
-            "self_test": self._self_tested,
+            "self_test": self.is_tested,
             "accepting": not self.draining,
         }
-
-    def note_ready(self) -> None:
-        """Log that connections are accepted."""
-        if self._self_tested:
-            self.log.info("ready", host=self.settings.host, port=self.settings.port)
 
     def _show_gauges(self) -> None:
         """Let the metrics read what changes all the time."""

@@ -97,8 +97,7 @@ class RedisStore:
             _milliseconds(ttl_s) or "",
         )
         swap = partial(self._redis.eval, _SWAP, 1, self._key(key), *arguments)
-        done = await self._run(swap, once=True)
-        return bool(done)
+        return bool(await self._run(swap, once=True))
 
     async def delete(self, key: str) -> None:
         """Remove a value."""

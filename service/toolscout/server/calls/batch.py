@@ -95,9 +95,8 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     Names to keep in front of a model and names to defer, by shared words alone. Equals keep the
     order of `tools`; by digest, that of their names.
     """
-    body = await request.json_body(service.settings)
     # Without the fast path for known tools, because a catalog does not keep their order.
-    sent = envelope.decode_checked(body, _filter)
+    sent = envelope.decode_checked(await request.json_body(service.settings), _filter)
     envelope.need_tools(sent)
     read = await with_shared(service, trace.space, Read(sent, None, b""))
     if read.external is not None:

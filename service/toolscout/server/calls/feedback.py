@@ -29,7 +29,6 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Key, Observation, ToolExperience, Use
-from toolscout.learning.learner import Learner
 from toolscout.server.calls.envelope import decode, decode_checked
 from toolscout.server.calls.typed import NOT_BLANK, Body, Call, decoder_of
 from toolscout.server.http.problems import Refused, blank, invalid
@@ -111,8 +110,7 @@ async def feedback(request: Call, data: JSONBody[FeedbackEvent | FeedbackBatch])
         )
         for event in events
     ]
-    learner = _learner(service)
-    counted = await learner.record(trace.tenant, observed, trace.key, trace.space)
+    counted = await request.learner.record(trace.tenant, observed, trace.key, trace.space)
     trace.reports = events
     for seen in counted:
         service.metrics.feedback.labels("yes" if seen.success else "no").inc()
@@ -136,8 +134,7 @@ async def chains(request: Call, data: JSONBody[ChainReport]) -> FeedbackAnswer:
         turn=data.turn or "",
         subjects=_subjects(trace.tenant, session=data.session, source=data.source),
     )
-    learner = _learner(request.service)
-    counted = await learner.record(trace.tenant, [seen], trace.key, trace.space)
+    counted = await request.learner.record(trace.tenant, [seen], trace.key, trace.space)
     return FeedbackAnswer(len(counted))
 
 
@@ -152,7 +149,7 @@ async def insights(
 
     Answers 404 with `learning_days = 0`.
     """
-    learner, pattern = _learner(request.service), pattern[:MAX_PATTERN_CHARS]
+    learner, pattern = request.learner, pattern[:MAX_PATTERN_CHARS]
     if not pattern.strip():
         raise blank("pattern")
     await learner.prepare(pattern)
@@ -178,7 +175,7 @@ async def learning(request: Call) -> LearningAnswer:
 
     Answers 404 with `learning_days = 0`.
     """
-    learner, tenant = _learner(request.service), request.trace.tenant
+    learner, tenant = request.learner, request.trace.tenant
     experience = learner.experience(tenant)
     by_use = sorted(experience, key=lambda item: (-item[1].successes - item[1].failures, item[0]))
     tools = [_described(key, tool) for key, tool in by_use[:SHOWN]]
@@ -200,7 +197,7 @@ async def forget(
     Answers 404 with `learning_days = 0`. Everything, or the reports of a session, of a source, or
     of both together; 404 where no report names it.
     """
-    learner, head, tenant = _learner(request.service), request.head, request.trace.tenant
+    learner, head, tenant = request.learner, request.head, request.trace.tenant
     pairs = parse_qsl(head.query.decode("latin-1"), keep_blank_values=True)
     if head.has_body or len(pairs) > len(dict(pairs)):
         detail = "name one session or one source in the query string, and send no body"
@@ -237,11 +234,6 @@ def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail)
         success_rate=use.success_rate,
         typical_duration_ms=use.typical_duration_ms,
     )
-
-
-def _learner(service: Service) -> Learner:
-    assert service.learner is not None, "guarded by `learning_is_on`"
-    return service.learner
 
 
 def _described(key: Key, tool: ToolExperience) -> LearnedTool:

@@ -17,6 +17,7 @@ from litestar.params import HeaderParameter, ParameterKwarg, PathParameter
 
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.errors import InvalidRequest, in_words
+from toolscout.learning.learner import Learner
 from toolscout.server.calls.envelope import Decoder, decode_checked
 from toolscout.server.http.answer import names_tag
 from toolscout.server.http.problems import invalid
@@ -64,6 +65,12 @@ class Call(LitestarRequest[Any, Any, Any]):
     def trace(self) -> Trace:
         """What metrics and log will tell of it."""
         return cast(Trace, self.scope["state"]["trace"])
+
+    @property
+    def learner(self) -> Learner:
+        """What is learned; there is none while learning is off."""
+        assert self.service.learner is not None, "guarded by `learning_is_on`"
+        return self.service.learner
 
 
 class Body(AbstractDTO[Any]):

@@ -56,7 +56,5 @@ def shown(unknown: Sequence[str]) -> str:
 
 def _nearest(name: str, ours: Iterable[str]) -> str | None:
     limit = 1 if len(name) <= SHORT else 2
-    lowered = name.lower()
-    found = [(OSA.distance(lowered, one, score_cutoff=limit), one) for one in ours]
-    distance, near = min(found)
+    distance, near = min((OSA.distance(name.lower(), one, score_cutoff=limit), one) for one in ours)
     return near if distance <= limit else None

@@ -103,7 +103,6 @@ def names_tag(header: str, digest: str) -> bool:
     """
     if header.count(",") >= MAX_TAGS:
         message = f"at most {MAX_TAGS} entity tags, got {header.count(',') + 1}"
-        where = "If-Match, If-None-Match"
-        raise invalid(where, message)
+        raise invalid("If-Match, If-None-Match", message)
     named = [each.strip().removeprefix("W/").strip('"') for each in header.split(",")]
     return "*" in named or digest in named

@@ -28,6 +28,7 @@ from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.contract.learning import FeedbackEvent
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Decision
+from toolscout.server.http.request import Request
 from toolscout.server.observe.log import LineWriter, hashed, line
 from toolscout.server.observe.metrics import Metrics
 from toolscout.tools.conversion import NONE_SKIPPED, Skipped
@@ -133,13 +134,12 @@ class Record(NamedTuple):
 
     time: float
     """Time of its end, in seconds since 1970."""
+    request: Request
     call: str
     code: str
     """`ok`, or the code of the error."""
     status: int
     seconds: float
-    request_id: str
-    bytes_in: int
     trace: Trace
     trace_id: str = ""
 
@@ -255,7 +255,7 @@ class Recorder:
         """
         trace, decision = record.trace, record.trace.decision
         fields = {
-            "request_id": record.request_id,
+            "request_id": record.request.request_id,
             "status": record.status,
             "outcome": record.outcome,
             "total_ms": round(record.seconds * 1_000, 3),
@@ -270,7 +270,7 @@ class Recorder:
             "top_k": trace.top_k,
             "offered": trace.offered,
             "unique": trace.unique,
-            "bytes_in": record.bytes_in,
+            "bytes_in": record.request.bytes_in,
             "phases_ms": {phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
         }
         if decision is not None:

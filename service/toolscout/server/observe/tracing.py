@@ -65,13 +65,13 @@ class Tracing:
         self._tracer = self._provider.get_tracer("toolscout", __version__)
         self._extract = TraceContextTextMapPropagator().extract
 
-    def record(self, request: Request, record: Record, route: str) -> str:
+    def record(self, record: Record, route: str) -> str:
         """Make the span of a request that ends now.
 
         Returns:
             The trace's id in hexadecimal digits; empty without a trace.
         """
-        ended = time_ns()
+        request, ended = record.request, time_ns()
         started = ended - int(record.seconds * _NS)
         carrier = {
             name: request.header(name.encode()).decode("latin-1")
@@ -87,7 +87,7 @@ class Tracing:
             start_time=started,
         )
         if span.is_recording():
-            span.set_attributes(_attributes(request, record))
+            span.set_attributes(_attributes(record))
             for phase, spent, at in _phases(request, record.trace):
                 moment = started + int(at * _NS)
                 span.add_event(phase, {"toolscout.duration_ms": round(spent * 1_000, 3)}, moment)
@@ -122,9 +122,9 @@ def check_environment() -> None:
             raise ConfigurationError(f"{name}: expected {PROTOCOL}, got {protocol!r}")
 
 
-def _attributes(request: Request, record: Record) -> dict[str, AttributeValue]:
+def _attributes(record: Record) -> dict[str, AttributeValue]:
     """Return the attributes of a request, without text of a tool or the pattern."""
-    trace = record.trace
+    request, trace = record.request, record.trace
     found: dict[str, AttributeValue] = {
         "url.scheme": request.scope["scheme"],
         "network.protocol.version": request.scope["http_version"],
