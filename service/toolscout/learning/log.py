@@ -90,9 +90,8 @@ _decode_erasure = msgspec.json.Decoder(Erasure).decode
 
 def unfinished(epoch: bytes | None) -> Erasure | None:
     """Return what a process was removing when it began an epoch; None if that is done."""
-    erasing = (epoch or b"").partition(b" ")[2]
     with suppress(*_UNREADABLE):
-        return _decode_erasure(erasing) if erasing else None
+        return _decode_erasure((epoch or b"").partition(b" ")[2])
     return None
 
 

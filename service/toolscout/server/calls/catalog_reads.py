@@ -88,7 +88,7 @@ async def get_tool(
         near = found.ambiguous or found.suggestions or []
         what = "several tools answer to that name" if found.ambiguous else "no tool has that name"
         raise Refused("not_found", what, suggestions=near)
-    shown = _shown(catalog, found.name, detail)
+    (shown,) = details(catalog, [catalog.rows[found.name]], detail)
     known = with_use(request.service, request.trace.tenant, catalog, shown)
     answer = tagged(known, catalog.digest)
     if known is not shown:  # statistics of its calls change with use
@@ -162,15 +162,14 @@ async def overview(
 def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
     """Show the tools of some names whole, and suggestions for unknown names."""
     resolver = Resolver(catalog, Deadline())
-    found: dict[str, ToolDetail] = {}
-    errors: list[SchemaError] = []
-    for name in dict.fromkeys(names):
-        answer = resolver.resolve(name)
-        if answer.name is None:
-            errors.append(SchemaError(name, answer.ambiguous, answer.suggestions))
-        elif answer.name not in found:
-            found[answer.name] = _shown(catalog, answer.name, "full")
-    return SchemasAnswer(list(found.values()), errors, len(found))
+    answers = {name: resolver.resolve(name) for name in names}
+    rows = dict.fromkeys(catalog.rows[one.name] for one in answers.values() if one.name is not None)
+    errors = [
+        SchemaError(name, one.ambiguous, one.suggestions)
+        for name, one in answers.items()
+        if one.name is None
+    ]
+    return SchemasAnswer(details(catalog, rows, "full"), errors, len(rows))
 
 
 async def _read(
@@ -195,10 +194,6 @@ async def _read(
     cost = len(catalog) if cost is None else min(cost, len(catalog))
     shown = await run_inline_or_in_thread(cost, READ_AT_ONCE, show, catalog)
     return tagged(shown, catalog.digest)
-
-
-def _shown(catalog: Catalog, name: str, detail: Detail) -> ToolDetail:
-    return details(catalog, [catalog.rows[name]], detail)[0]
 
 
 HANDLERS = (list_tools, tool_schemas, complete_names, get_tool, tool_index, overview)

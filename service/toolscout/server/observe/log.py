@@ -36,7 +36,8 @@ def readable(line: bytes) -> bytes:
         head = [time[_CLOCK], *([] if level == "info" else [level.upper()]), event]
         trace = fields.pop("exception", "").splitlines()
         rest = {key: value for key, value in fields.items() if key not in _HEAD}
-        words = _request(rest) if "outcome" in rest else _pairs(rest)
+        pairs = [f"{key}={value}" for key, value in rest.items()]
+        words = _request(rest) if "outcome" in rest else pairs
         return "\n".join(map(_plain, [" ".join([*head, *words]), *trace])).encode()
     except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
         return line
@@ -55,10 +56,6 @@ def _request(fields: dict[str, Any]) -> list[str]:
     pattern = [f'"{fields["pattern"]}"'] if "pattern" in fields else []
     parts = [str(fields["status"]), outcome, f"({', '.join(details)})"]
     return [*parts, *pattern, fields["request_id"]]
-
-
-def _pairs(fields: dict[str, Any]) -> list[str]:
-    return [f"{key}={value}" for key, value in fields.items()]
 
 
 def _plain(text: str) -> str:

@@ -128,6 +128,9 @@ them, as many as come in 0.1 s, take 3 ms."""
 
 SEARCH = "search"
 
+ALWAYS = ("status", "total_ms")
+"""Fields of a line that are there even if they are 0."""
+
 
 class Record(NamedTuple):
     """One answered request."""
@@ -254,13 +257,11 @@ class Recorder:
         Milliseconds count from the arrival of the headers.
         """
         trace, decision = record.trace, record.trace.decision
-        fields = {
+        fields: dict[str, object] = {
             "request_id": record.request.request_id,
             "status": record.status,
             "outcome": record.outcome,
             "total_ms": round(record.seconds * 1_000, 3),
-        }
-        optional: dict[str, object] = {
             "trace_id": record.trace_id,
             "tenant": trace.tenant,
             "degraded": trace.degraded,
@@ -274,15 +275,15 @@ class Recorder:
             "phases_ms": {phase: round(spent * 1_000, 3) for phase, spent in trace.phases.items()},
         }
         if decision is not None:
-            optional["ranker"] = decision.ranking.ranker
-            optional["degraded"] = decision.degraded or "no"
-            optional["selected"] = len(decision.names)
+            fields["ranker"] = decision.ranking.ranker
+            fields["degraded"] = decision.degraded or "no"
+            fields["selected"] = len(decision.names)
             if self._mode == "full":
-                optional |= {"pattern": trace.pattern, "selected_names": decision.names}
-                optional["turn"] = trace.turn
+                fields |= {"pattern": trace.pattern, "selected_names": decision.names}
+                fields["turn"] = trace.turn
         if self._mode == "full":
-            optional["reports"] = [_reported(event) for event in trace.reports]
-        fields |= {name: value for name, value in optional.items() if value}
+            fields["reports"] = [_reported(event) for event in trace.reports]
+        fields = {name: value for name, value in fields.items() if value or name in ALWAYS}
         level = "error" if record.code == "internal_error" else "info"
         return line(datetime.fromtimestamp(record.time, UTC), level, record.call, fields)
 
