@@ -288,7 +288,7 @@ def words_and_end(worker: Worker, sent: Sent, *args: Any, **options: Any) -> Ite
 
 @pytest.mark.anyio
 async def test_words_that_come_again_are_dropped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(queue_module, "compile_list", words_and_end)
+    monkeypatch.setattr(queue_module.worker, "compile_list", words_and_end)
     raw = json.dumps(TOOLS).encode()
     queue = CompileQueue(
         ENGINE, CatalogCache(), SETTINGS, Costs(), LoggedEvents(logging.getLogger("worker"))

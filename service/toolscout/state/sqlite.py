@@ -14,28 +14,7 @@ from pathlib import Path
 from time import time
 from typing import TypeVar
 
-from toolscout.state.sqlite_file import (
-    BUSY_S,
-    DiskFull,
-    Reserve,
-    check,
-    free_bytes,
-    in_transaction,
-    is_read_only,
-    read_only,
-    used_bytes,
-    write_ahead,
-)
-from toolscout.state.store import (
-    EPOCH,
-    LAST_CHARACTER,
-    RECOMPILABLE,
-    SCHEMA,
-    START,
-    Entry,
-    StoreFull,
-    StoreUnavailable,
-)
+from toolscout.state import sqlite_file, store
 
 T = TypeVar("T")
 
@@ -91,7 +70,7 @@ class SqliteStore:
         self, path: Path, max_bytes: int = MAX_BYTES, clock: Callable[[], float] = time
     ) -> None:
         self._path = path
-        self._reserve = Reserve(path)
+        self._reserve = sqlite_file.Reserve(path)
         self._max_bytes = max_bytes
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, "sqlite")
@@ -104,7 +83,7 @@ class SqliteStore:
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
-        size = 0 if key.startswith(f"{EPOCH}/") else len(value)
+        size = 0 if key.startswith(f"{store.EPOCH}/") else len(value)
         await self._write(lambda db: self._set(db, key, value, ttl_s), size)
 
     async def swap(
@@ -135,14 +114,14 @@ class SqliteStore:
         """Return the keys with a prefix."""
         # The index answers a range without reading the values.
         query = "SELECT key FROM kept WHERE key >= ? AND key < ? AND (until IS NULL OR until > ?)"
-        until = (prefix, prefix + LAST_CHARACTER, self._clock())
+        until = (prefix, prefix + store.LAST_CHARACTER, self._clock())
         rows = await self._run(lambda db: db.execute(query, until).fetchall())
         return sorted(key for (key,) in rows)
 
     async def share(self, prefix: str) -> float:
         """Return the share of the limit that the values of these keys take."""
         query = "SELECT TOTAL(LENGTH(value)) FROM kept WHERE key >= ? AND key < ?"
-        bounds = (prefix, prefix + LAST_CHARACTER)
+        bounds = (prefix, prefix + store.LAST_CHARACTER)
         (size,) = await self._run(lambda db: db.execute(query, bounds).fetchone())
         return float(size) / self._max_bytes
 
@@ -161,7 +140,9 @@ class SqliteStore:
 
         await self._write(appended, size)
 
-    async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
+    async def read(
+        self, log: str, after: str = store.START, limit: int = 1_000
+    ) -> list[store.Entry]:
         """Return the entries after a position."""
         query = (
             "SELECT position, value FROM entries WHERE log = ? AND position > ? "
@@ -170,7 +151,7 @@ class SqliteStore:
         rows = await self._run(
             lambda db: db.execute(query, (log, int(after or 0), limit)).fetchall()
         )
-        return [Entry(str(position), value) for position, value in rows]
+        return [store.Entry(str(position), value) for position, value in rows]
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries, which are overwritten in the file."""
@@ -184,7 +165,7 @@ class SqliteStore:
 
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix."""
-        bounds = (prefix, prefix + LAST_CHARACTER)
+        bounds = (prefix, prefix + store.LAST_CHARACTER)
         rows = await self._run(lambda db: db.execute(_LOGS, bounds).fetchall())
         return [log for (log,) in rows]
 
@@ -200,7 +181,7 @@ class SqliteStore:
         def dropped(db: sqlite3.Connection) -> None:
             (newest,) = db.execute(last, (log,)).fetchone()  # what comes later stays
             try:
-                in_transaction(db, lambda db: db.execute(whole, (log, newest)))
+                sqlite_file.in_transaction(db, lambda db: db.execute(whole, (log, newest)))
             except sqlite3.OperationalError:  # for want of room, perhaps
                 while self._reserve.delete(
                     db,
@@ -237,7 +218,7 @@ class SqliteStore:
         def run(db: sqlite3.Connection) -> T:
             if size:
                 self._hold(db, size)
-                return in_transaction(db, action)
+                return sqlite_file.in_transaction(db, action)
             return self._reserve.delete(db, action, is_overwritten=is_overwritten)
 
         return await self._run(run)
@@ -246,11 +227,11 @@ class SqliteStore:
         """Hold room for deletions after a write; where there is none, evict lists to have it."""
         for _ in range(EVICTED_AT_ONCE):
             try:
-                return self._reserve.hold(size, free_bytes(db))
-            except DiskFull:
+                return self._reserve.hold(size, sqlite_file.free_bytes(db))
+            except sqlite_file.DiskFull:
                 if not self._reserve.delete(db, _evict, is_overwritten=False):
                     raise
-        return self._reserve.hold(size, free_bytes(db))
+        return self._reserve.hold(size, sqlite_file.free_bytes(db))
 
     async def _run(self, action: Callable[[sqlite3.Connection], T]) -> T:
         """Run an action in the thread of this store, which opens the file first."""
@@ -261,7 +242,7 @@ class SqliteStore:
             try:
                 return action(self._connection)
             except sqlite3.OperationalError as error:
-                if not (is_read_only(error) and self._is_read_only):
+                if not (sqlite_file.is_read_only(error) and self._is_read_only):
                     raise
             finally:
                 if self._is_read_only:  # by the next action somebody may write the file
@@ -273,32 +254,33 @@ class SqliteStore:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, run)
         except (sqlite3.Error, OSError, RuntimeError) as error:
-            raise StoreUnavailable(f"sqlite: {error}") from error
+            raise store.StoreUnavailable(f"sqlite: {error}") from error
 
     def _open(self) -> sqlite3.Connection:
         try:
             return self._opened()
         except sqlite3.OperationalError as error:
-            if not is_read_only(error):
+            if not sqlite_file.is_read_only(error):
                 raise
-        db = read_only(self._path)
+        db = sqlite_file.read_only(self._path)
         self._is_read_only = True
         return db
 
     def _opened(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(
-            self._path, timeout=BUSY_S, check_same_thread=False, isolation_level=None
+            self._path, timeout=sqlite_file.BUSY_S, check_same_thread=False, isolation_level=None
         )
         try:
-            version = check(db, self._path)
-            write_ahead(db)
+            version = sqlite_file.check(db, self._path)
+            sqlite_file.write_ahead(db)
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA secure_delete = ON")
             db.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             db.executescript(_TABLES)
-            if version != SCHEMA:  # else no write: the disk may be full, or another process writes
-                db.execute(f"PRAGMA user_version = {SCHEMA}")
+            # Else no write: the disk may be full, or another process writes.
+            if version != store.SCHEMA:
+                db.execute(f"PRAGMA user_version = {store.SCHEMA}")
         except BaseException:
             db.close()
             raise
@@ -328,11 +310,11 @@ class SqliteStore:
             StoreFull: there is none left to evict.
         """
         for _ in range(EVICTED_AT_ONCE + 1):
-            if used_bytes(db) + size <= self._max_bytes:
+            if sqlite_file.used_bytes(db) + size <= self._max_bytes:
                 return
             if not _evict(db):
                 break
-        raise StoreFull(f"sqlite: full, {self._max_bytes} bytes")
+        raise store.StoreFull(f"sqlite: full, {self._max_bytes} bytes")
 
 
 def _evict(db: sqlite3.Connection) -> bool:
@@ -340,6 +322,6 @@ def _evict(db: sqlite3.Connection) -> bool:
     evicted = db.execute(
         "DELETE FROM kept WHERE key = (SELECT key FROM kept INDEXED BY kept_until "
         "WHERE until IS NOT NULL AND key >= ? AND key < ? ORDER BY until LIMIT 1)",
-        (RECOMPILABLE, RECOMPILABLE + LAST_CHARACTER),
+        (store.RECOMPILABLE, store.RECOMPILABLE + store.LAST_CHARACTER),
     )
     return bool(evicted.rowcount)

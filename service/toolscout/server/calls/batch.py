@@ -16,17 +16,9 @@ from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.requests import BatchRequest, FilterRequest, ResolveRequest
 from toolscout.contract.tools import Tool
 from toolscout.ranking.resolve import Resolver
-from toolscout.server.calls import answers, envelope
+from toolscout.server.calls import answers, envelope, search
 from toolscout.server.calls.envelope import Read
 from toolscout.server.calls.lookup import with_shared
-from toolscout.server.calls.search import (
-    deadline_of,
-    decide,
-    find,
-    find_compiled,
-    read_call,
-    remember,
-)
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
 from toolscout.server.compiling.worker import Listing, Sent, Worker, read_list
 from toolscout.server.http.answer import Answer, answer_json
@@ -49,21 +41,22 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
 
     One result per pattern, in order; the latency budget is for all of them.
     """
-    read = await read_call(service, request, trace, _batch)
+    read = await search.read_call(service, request, trace, _batch)
     sent = read.request
     envelope.need_tools(sent)
     asks = [read.answerable(ask) for ask in envelope.to_asks(sent, service.settings)]
-    deadline = deadline_of(service, request.arrived, sent.latency_budget_ms, cold=read.is_cold)
+    budget_ms = sent.latency_budget_ms
+    deadline = search.deadline_of(service, request.arrived, budget_ms, cold=read.is_cold)
     trace.top_k = asks[0].top_k
     questions = [(ask, trace.part(ask.pattern)) for ask in asks]
-    source = await find(service, request, read, trace, deadline, questions)
+    source = await search.find(service, request, read, trace, deadline, questions)
     trace.add_parts([part for _, part in questions])
     showing, results = answers.Showing(service), []
     for asked, (ask, part) in zip(sent.patterns, questions, strict=True):
         chained = bool(sent.complete_chain)
-        decision = await decide(service, part, source, ask, deadline, chained=chained)
+        decision = await search.decide(service, part, source, ask, deadline, chained=chained)
         turn = None if isinstance(asked, str) else asked.turn
-        await remember(service, part, turn, decision)
+        await search.remember(service, part, turn, decision)
         await asyncio.sleep(0)  # other requests get their turn between two patterns
         found = await showing.answer(part, decision, explained=bool(sent.explain))
         results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))
@@ -76,10 +69,10 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
 
     Each name to the letter or in another spelling, else what it may have meant.
     """
-    read = await read_call(service, request, trace, _resolve)
+    read = await search.read_call(service, request, trace, _resolve)
     envelope.need_tools(read.request)
     names = read.request.names
-    catalog = await find_compiled(service, request, read, trace, names=names)
+    catalog = await search.find_compiled(service, request, read, trace, names=names)
     began = perf_counter()
     resolver, size = Resolver(catalog, Deadline()), len(names) * len(catalog)
     results = await run_inline_or_in_thread(
@@ -106,7 +99,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     envelope.whole("max_tools", sent.max_tools)
     split = partial(_split, request=msgspec.structs.replace(sent, tools=ABSENT))
     if is_absent(raw):
-        catalog = await find_compiled(service, request, read, trace)
+        catalog = await search.find_compiled(service, request, read, trace)
         began = perf_counter()
         found = await run_inline_or_in_thread(
             trace.unique, SPLIT_AT_ONCE, lambda: split(map(catalog.tool, range(len(catalog))))

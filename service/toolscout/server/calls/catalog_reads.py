@@ -6,17 +6,8 @@ from typing import Annotated, Literal, TypeVar
 from litestar import Response, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
+from toolscout.contract import catalogs
 from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PAGE_SIZE, PAGE_SIZE
-from toolscout.contract.catalogs import (
-    CompletionAnswer,
-    IndexAnswer,
-    IndexEntry,
-    OverviewAnswer,
-    SchemaError,
-    SchemasAnswer,
-    SchemasRequest,
-    ToolPage,
-)
 from toolscout.contract.fields import Detail
 from toolscout.contract.tools import ToolDetail
 from toolscout.index import pages
@@ -47,15 +38,15 @@ async def list_tools(
     ] = PAGE_SIZE,
     detail: Annotated[Detail, QueryParameter(description="How much of each")] = "brief",
     if_none_match: IfNoneMatch = None,
-) -> Response[ToolPage]:
+) -> Response[catalogs.ToolPage]:
     """List one page of tools.
 
     `next_cursor` of a page is the `cursor` of the next.
     """
 
-    def page(catalog: Catalog) -> ToolPage:
+    def page(catalog: Catalog) -> catalogs.ToolPage:
         rows, following = pages.page(catalog, cursor, page_size)
-        return ToolPage(details(catalog, rows, detail), len(catalog), following)
+        return catalogs.ToolPage(details(catalog, rows, detail), len(catalog), following)
 
     return await _read(request, id, if_none_match, page, page_size)
 
@@ -98,8 +89,8 @@ async def get_tool(
 
 @post("/tools:batch", call="schemas", status_code=200)
 async def tool_schemas(
-    request: Call, id: CatalogId, data: JSONBody[SchemasRequest]
-) -> Response[SchemasAnswer]:
+    request: Call, id: CatalogId, data: JSONBody[catalogs.SchemasRequest]
+) -> Response[catalogs.SchemasAnswer]:
     """Return several tools whole.
 
     With their definitions; unknown names come with the nearest known ones.
@@ -116,14 +107,14 @@ async def complete_names(
     id: CatalogId,
     prefix: Annotated[str, QueryParameter(description="The beginning, any spelling")] = "",
     if_none_match: IfNoneMatch = None,
-) -> Response[CompletionAnswer]:
+) -> Response[catalogs.CompletionAnswer]:
     """Return the names that begin so.
 
     For completion in an editor or a prompt.
     """
 
-    def names(catalog: Catalog) -> CompletionAnswer:
-        return CompletionAnswer(pages.complete(catalog, prefix))
+    def names(catalog: Catalog) -> catalogs.CompletionAnswer:
+        return catalogs.CompletionAnswer(pages.complete(catalog, prefix))
 
     return await _read(request, id, if_none_match, names)
 
@@ -131,14 +122,15 @@ async def complete_names(
 @get("/index", call="index")
 async def tool_index(
     request: Call, id: CatalogId, if_none_match: IfNoneMatch = None
-) -> Response[IndexAnswer]:
+) -> Response[catalogs.IndexAnswer]:
     """Return every tool in a line.
 
     Name and first sentence of every tool, for a prompt.
     """
 
-    def entries(catalog: Catalog) -> IndexAnswer:
-        return IndexAnswer(catalog.digest, [IndexEntry(*line) for line in pages.index(catalog)])
+    def entries(catalog: Catalog) -> catalogs.IndexAnswer:
+        lines = [catalogs.IndexEntry(*line) for line in pages.index(catalog)]
+        return catalogs.IndexAnswer(catalog.digest, lines)
 
     return await _read(request, id, if_none_match, entries)
 
@@ -146,30 +138,30 @@ async def tool_index(
 @get("/overview", call="overview")
 async def overview(
     request: Call, id: CatalogId, if_none_match: IfNoneMatch = None
-) -> Response[OverviewAnswer]:
+) -> Response[catalogs.OverviewAnswer]:
     """Return a catalog in 500 tokens.
 
     How many tools, their namespaces and domains, and examples of each.
     """
 
-    def text(catalog: Catalog) -> OverviewAnswer:
-        domains = pages.domains(catalog)
-        return OverviewAnswer(catalog.digest, len(catalog), domains, pages.overview(catalog))
+    def text(catalog: Catalog) -> catalogs.OverviewAnswer:
+        domains, shown = pages.domains(catalog), pages.overview(catalog)
+        return catalogs.OverviewAnswer(catalog.digest, len(catalog), domains, shown)
 
     return await _read(request, id, if_none_match, text)
 
 
-def found_schemas(catalog: Catalog, names: Iterable[str]) -> SchemasAnswer:
+def found_schemas(catalog: Catalog, names: Iterable[str]) -> catalogs.SchemasAnswer:
     """Show the tools of some names whole, and suggestions for unknown names."""
     resolver = Resolver(catalog, Deadline())
     answers = {name: resolver.resolve(name) for name in names}
     rows = dict.fromkeys(catalog.rows[one.name] for one in answers.values() if one.name is not None)
     errors = [
-        SchemaError(name, one.ambiguous, one.suggestions)
+        catalogs.SchemaError(name, one.ambiguous, one.suggestions)
         for name, one in answers.items()
         if one.name is None
     ]
-    return SchemasAnswer(details(catalog, rows, "full"), errors, len(rows))
+    return catalogs.SchemasAnswer(details(catalog, rows, "full"), errors, len(rows))
 
 
 async def _read(

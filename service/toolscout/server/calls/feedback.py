@@ -14,17 +14,8 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 from litestar.params import JSONBody, QueryParameter
 
+from toolscout.contract import learning as contract
 from toolscout.contract.bounds import MAX_PATTERN_CHARS
-from toolscout.contract.learning import (
-    ChainReport,
-    FeedbackAnswer,
-    FeedbackBatch,
-    FeedbackEvent,
-    InsightAnswer,
-    LearnedCatalog,
-    LearnedTool,
-    LearningAnswer,
-)
 from toolscout.contract.tools import ToolDetail
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
@@ -78,19 +69,22 @@ class Report(Body):
         Raises:
             Refused, InvalidRequest: it is none, or a field is misspelt.
         """
-        is_batch = decode(value, decoder_of(_Kind)).events != _NULL
-        return decode_checked(value, decoder_of(FeedbackBatch if is_batch else FeedbackEvent))
+        is_one = decode(value, decoder_of(_Kind)).events == _NULL
+        shape = contract.FeedbackEvent if is_one else contract.FeedbackBatch
+        return decode_checked(value, decoder_of(shape))
 
 
 @post("/feedback", call="feedback", scope="feedback", status_code=202, dto=Report)
-async def feedback(request: Call, data: JSONBody[FeedbackEvent | FeedbackBatch]) -> FeedbackAnswer:
+async def feedback(
+    request: Call, data: JSONBody[contract.FeedbackEvent | contract.FeedbackBatch]
+) -> contract.FeedbackAnswer:
     """Tell which tool worked.
 
     Answers 404 with `learning_days = 0`. One event, or several as `events`.
     """
-    service, trace, batch = request.service, request.trace, isinstance(data, FeedbackBatch)
+    service, trace, batch = request.service, request.trace, isinstance(data, contract.FeedbackBatch)
     trace.phases["decode"] = perf_counter() - request.head.arrived
-    events = data.events if isinstance(data, FeedbackBatch) else (data,)
+    events = data.events if isinstance(data, contract.FeedbackBatch) else (data,)
     for number, event in enumerate(events):
         path = f"events[{number}].pattern" if batch else "pattern"
         if event.pattern is None:
@@ -114,11 +108,11 @@ async def feedback(request: Call, data: JSONBody[FeedbackEvent | FeedbackBatch])
     trace.reports = events
     for seen in counted:
         service.metrics.feedback.labels("yes" if seen.success else "no").inc()
-    return FeedbackAnswer(len(counted))
+    return contract.FeedbackAnswer(len(counted))
 
 
 @post("/chains", call="chains", scope="feedback", status_code=202, guards=[sees_all_tools])
-async def chains(request: Call, data: JSONBody[ChainReport]) -> FeedbackAnswer:
+async def chains(request: Call, data: JSONBody[contract.ChainReport]) -> contract.FeedbackAnswer:
     """Tell which tools worked one after the other.
 
     Answers 404 with `learning_days = 0`.
@@ -135,7 +129,7 @@ async def chains(request: Call, data: JSONBody[ChainReport]) -> FeedbackAnswer:
         subjects=_subjects(trace.tenant, session=data.session, source=data.source),
     )
     counted = await request.learner.record(trace.tenant, [seen], trace.key, trace.space)
-    return FeedbackAnswer(len(counted))
+    return contract.FeedbackAnswer(len(counted))
 
 
 @get("/insights", call="insights", guards=[sees_all_tools])
@@ -144,7 +138,7 @@ async def insights(
     pattern: Annotated[
         str, QueryParameter(description="What is to be done", schema_extra={"pattern": NOT_BLANK})
     ] = "",
-) -> InsightAnswer:
+) -> contract.InsightAnswer:
     """Return the chain of tools for a pattern.
 
     Answers 404 with `learning_days = 0`.
@@ -155,13 +149,13 @@ async def insights(
     await learner.prepare(pattern)
     known = learner.insight(request.trace.tenant, pattern)
     if known is None:
-        return InsightAnswer([], 0.0, 0)
+        return contract.InsightAnswer([], 0.0, 0)
     names = list(known.chain.names)
     steps = ", then ".join(f"`{name}`" for name in names)
     worked = f"{known.successes} of {known.evidence} times"
     is_shown = all(map(str.isprintable, names))
     sentence = f"For requests like this, {steps} worked {worked}." if is_shown else ""
-    return InsightAnswer(names, known.chain.confidence, known.evidence, sentence)
+    return contract.InsightAnswer(names, known.chain.confidence, known.evidence, sentence)
 
 
 def _naming(subject: str) -> QueryParameter:
@@ -170,7 +164,7 @@ def _naming(subject: str) -> QueryParameter:
 
 
 @get("/", call="learning", scope="admin")
-async def learning(request: Call) -> LearningAnswer:
+async def learning(request: Call) -> contract.LearningAnswer:
     """Return what was learned.
 
     Answers 404 with `learning_days = 0`.
@@ -180,10 +174,10 @@ async def learning(request: Call) -> LearningAnswer:
     by_use = sorted(experience, key=lambda item: (-item[1].successes - item[1].failures, item[0]))
     tools = [_described(key, tool) for key, tool in by_use[:SHOWN]]
     catalogs = [
-        LearnedCatalog(digest, gate.reported, gate.orders, gate.ordered, gate.why)
+        contract.LearnedCatalog(digest, gate.reported, gate.orders, gate.ordered, gate.why)
         for digest, gate in learner.gates(tenant).items()
     ]
-    return LearningAnswer(experience.observations, tools, catalogs)
+    return contract.LearningAnswer(experience.observations, tools, catalogs)
 
 
 @delete("/", call="learning", scope="admin")
@@ -236,10 +230,10 @@ def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail)
     )
 
 
-def _described(key: Key, tool: ToolExperience) -> LearnedTool:
+def _described(key: Key, tool: ToolExperience) -> contract.LearnedTool:
     name, content = key
     use = Use(tool.successes, tool.failures, tool.duration_ms)
-    return LearnedTool(
+    return contract.LearnedTool(
         name=name,
         successes=tool.successes,
         failures=tool.failures,

@@ -16,8 +16,7 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.details import cost_of, details
 from toolscout.learning.experience import Experience
 from toolscout.ranking.ask import Ask
-from toolscout.server.calls import answers, envelope
-from toolscout.server.calls.search import deadline_of, decide, find_compiled, read_call
+from toolscout.server.calls import answers, envelope, search
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.request import Request
@@ -94,7 +93,7 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
 
     A few tools whole, some in brief, within a budget of tokens.
     """
-    read = await read_call(service, request, trace, _hot)
+    read = await search.read_call(service, request, trace, _hot)
     sent = read.request
     envelope.need_tools(sent)
     given = envelope.whole("token_budget", sent.token_budget)
@@ -102,7 +101,7 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
     asks = _asks(service.settings, sent)
     used = [use.name for use in (sent.session.recent or ())] if sent.session else []
     named = [*(sent.tier0 or ()), *used]
-    catalog = await find_compiled(service, request, read, trace, asks, named)
+    catalog = await search.find_compiled(service, request, read, trace, asks, named)
     began = perf_counter()
     rows = await _ranked(service, trace, catalog, asks, sent)
     successes: Mapping[str, int] = {}
@@ -121,11 +120,11 @@ async def _ranked(
     service: Service, trace: Trace, catalog: Catalog, asks: Iterable[Ask], sent: HotRequest
 ) -> Sequence[int]:
     """Rank the tools for the message; if nothing matches, for the words of the context."""
-    deadline = deadline_of(service, perf_counter())
+    deadline = search.deadline_of(service, perf_counter())
     for ask in asks:
         part = trace.part(ask.pattern)
         chained = ask.pattern is sent.message
-        decision = await decide(service, part, catalog, ask, deadline, chained=chained)
+        decision = await search.decide(service, part, catalog, ask, deadline, chained=chained)
         trace.degraded = decision.degraded or ""
         if decision.rows:
             return decision.rows

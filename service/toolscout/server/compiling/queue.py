@@ -17,21 +17,8 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.changed import LatestLists, catalog_of
 from toolscout.ranking.ladder import Costs
+from toolscout.server.compiling import work_threads, worker
 from toolscout.server.compiling.link import Link, WorkerProcess
-from toolscout.server.compiling.work_threads import (
-    DEADLINE_S,
-    MOST_WAITING,
-    in_time,
-    run_in_thread,
-)
-from toolscout.server.compiling.worker import (
-    Listing,
-    Sent,
-    Worker,
-    compile_list,
-    read_list,
-    serve,
-)
 from toolscout.serving.connections import Events
 from toolscout.settings import Settings
 from toolscout.state.registry import SharedCatalogs
@@ -61,11 +48,11 @@ class CompileJob:
     `Overloaded`.
     """
 
-    def __init__(self, sent: Sent) -> None:
+    def __init__(self, sent: worker.Sent) -> None:
         loop = asyncio.get_running_loop()
         self.sent = sent
         self.task: asyncio.Task[None] | None = None
-        self.listing: asyncio.Future[Listing] = loop.create_future()
+        self.listing: asyncio.Future[worker.Listing] = loop.create_future()
         self.lexical: asyncio.Future[Catalog] = loop.create_future()
         """The catalog as far as its words go."""
         self.complete: asyncio.Future[Catalog] = loop.create_future()
@@ -103,7 +90,7 @@ class CompileQueue:
         self._costs = costs
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
-        process = WorkerProcess(settings, lambda end: serve(end, engine, settings))
+        process = WorkerProcess(settings, lambda end: worker.serve(end, engine, settings))
         replaced = partial(log.warning, "state", detail="the worker ended and was replaced")
         self._link = Link(process, settings, engine.compiler, replaced)
         self.open = self._link.open
@@ -122,12 +109,12 @@ class CompileQueue:
         key = (tenant, raw_hash)
         job = self._jobs.get(key)
         if job is None:
-            job = self._jobs[key] = CompileJob(Sent(tenant, raw_hash, raw))
+            job = self._jobs[key] = CompileJob(worker.Sent(tenant, raw_hash, raw))
             job.task = asyncio.create_task(self._compile(job))
             job.task.add_done_callback(lambda _: self._jobs.pop(key, None))
         elif job.listing.done() and not job.is_hurried:
             job.is_hurried = True
-            self._link.tell("call", tenant_of(tenant), Worker.hurry, tenant, raw_hash)
+            self._link.tell("call", tenant_of(tenant), worker.Worker.hurry, tenant, raw_hash)
         return job
 
     async def run(
@@ -136,7 +123,7 @@ class CompileQueue:
         work: Callable[..., T],
         *args: Any,
         pool: str = "call",
-        seconds: float = DEADLINE_S,
+        seconds: float = work_threads.DEADLINE_S,
     ) -> T:
         """Call a function in the worker; it is given the worker first.
 
@@ -150,11 +137,12 @@ class CompileQueue:
         Raises:
             TooMuchWork: too many calls wait, or it took longer than that.
         """
-        if self._calls >= MOST_WAITING:
+        if self._calls >= work_threads.MOST_WAITING:
             raise TooMuchWork("too much work waits for a thread; try again shortly")
         self._calls += 1
         try:
-            return cast(T, await in_time(self._link.ask(pool, tenant, work, *args), seconds))
+            asked = self._link.ask(pool, tenant, work, *args)
+            return cast(T, await work_threads.in_time(asked, seconds))
         finally:
             self._calls -= 1
 
@@ -171,7 +159,7 @@ class CompileQueue:
         try:
             if await self._compile_changed(job):
                 return
-            listing = await self._link.ask("read", tenant_of(sent.space), read_list, sent)
+            listing = await self._link.ask("read", tenant_of(sent.space), worker.read_list, sent)
             self._cache.add_alias(sent.space, sent.raw_hash, listing)
             job.listing.set_result(listing)
             catalog = self._cache.by_digest(sent.space, listing.digest)
@@ -202,7 +190,7 @@ class CompileQueue:
         if sent.space not in self._latest or filters_of(sent.space) is not None:
             return False
         try:
-            changed = await run_in_thread(self._changed_catalog, sent)
+            changed = await work_threads.run_in_thread(self._changed_catalog, sent)
         except Exception:
             return False  # the worker reads the whole list, and says what is wrong with it
         if changed is None:
@@ -215,7 +203,7 @@ class CompileQueue:
         job.complete.set_result(catalog)
         return True
 
-    def _changed_catalog(self, sent: Sent) -> tuple[Listing, Catalog] | None:
+    def _changed_catalog(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
         by_digest = partial(self._cache.by_digest, sent.space)
         change = self._latest.compare(sent.space, sent.raw, by_digest, self._max_tools)
         if change is None:
@@ -223,22 +211,22 @@ class CompileQueue:
         catalog = by_digest(change.digest) or catalog_of(change, self._compiler)
         if catalog is None or catalog.nbytes > self._cache.catalog_limit:
             return None
-        return Listing(change.digest, change.offered, NONE_SKIPPED, change.offered), catalog
+        return worker.Listing(change.digest, change.offered, NONE_SKIPPED, change.offered), catalog
 
-    def _keep(self, sent: Sent, catalog: Catalog) -> None:
+    def _keep(self, sent: worker.Sent, catalog: Catalog) -> None:
         if self._shared is not None:
             tools = b"[" + b",".join(catalog.wires) + b"]"
             self._shared.keep(tenant_of(sent.space), catalog.digest, tools)
         self._cache.add(sent.space, catalog)
 
     async def _compile_new(self, job: CompileJob) -> Catalog:
-        sent, tenant = job.sent, tenant_of(job.sent.space)
+        sent, ask = job.sent, partial(self._link.ask, "compile", tenant_of(job.sent.space))
 
         def on_words(words: Catalog) -> None:
             if not job.lexical.done():  # a worker that was replaced may have sent them
                 job.lexical.set_result(words)
 
-        complete = await self._link.ask("compile", tenant, compile_list, sent, on_words=on_words)
+        complete = await ask(worker.compile_list, sent, on_words=on_words)
         catalog = job.lexical.result()
         if complete.vectors is not None:
             catalog = catalog.with_vectors(complete.vectors)

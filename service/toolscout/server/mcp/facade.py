@@ -25,15 +25,7 @@ from toolscout.server.calls.envelope import decode
 from toolscout.server.http.answer import Answer, relayed
 from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Request
-from toolscout.server.mcp.resources import (
-    PROMPTS,
-    TEMPLATES,
-    answering,
-    listed,
-    prompt_text,
-    resource_text,
-)
-from toolscout.server.mcp.tools import DEFINITIONS, INSTRUCTIONS, OFFERED, TRACE, call
+from toolscout.server.mcp import resources, tools
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.serving.bodies import replay
@@ -55,7 +47,7 @@ _FIXED: tuple[CacheableMethod, ...] = (
 _FIXED_MS = 3_600_000
 """Milliseconds for which clients may keep what only another release changes."""
 
-_INPUT_SCHEMAS = {tool.name: tool.input_schema for tool in DEFINITIONS}
+_INPUT_SCHEMAS = {tool.name: tool.input_schema for tool in tools.DEFINITIONS}
 
 
 class McpFacade:
@@ -70,16 +62,16 @@ class McpFacade:
             "toolscout",
             version=__version__,
             title="Toolscout",
-            instructions=INSTRUCTIONS,
+            instructions=tools.INSTRUCTIONS,
             cache_hints=dict.fromkeys(_FIXED, CacheHint(ttl_ms=_FIXED_MS, scope="public")),
             get_tool_input_schema=_INPUT_SCHEMAS.get,
-            on_list_tools=_only_page(types.ListToolsResult(tools=DEFINITIONS)),
+            on_list_tools=_only_page(types.ListToolsResult(tools=tools.DEFINITIONS)),
             on_call_tool=self._call_tool,
-            on_list_prompts=_only_page(types.ListPromptsResult(prompts=PROMPTS)),
+            on_list_prompts=_only_page(types.ListPromptsResult(prompts=resources.PROMPTS)),
             on_get_prompt=self._get_prompt,
             on_list_resources=self._list_resources,
             on_list_resource_templates=_only_page(
-                types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+                types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
             ),
             on_read_resource=self._read_resource,
         )
@@ -102,7 +94,7 @@ class McpFacade:
         Raises:
             Refused: the body is not JSON in UTF-8, or nested too deep.
         """
-        TRACE.set(trace)
+        tools.TRACE.set(trace)
         body = await request.json_body(service.settings, MAX_MCP_BYTES)
         if is_deeper(body, MAX_DEPTH):  # the SDK would fail on it, as on what is not JSON
             detail = f"the message is nested more than {MAX_DEPTH} levels deep"
@@ -115,27 +107,28 @@ class McpFacade:
     async def _call_tool(
         self, _: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        if params.name not in OFFERED:
+        if params.name not in tools.OFFERED:
             raise MCPError(types.INVALID_PARAMS, "there is no tool of that name")
-        return await call(self._service, params.name, params.arguments)
+        return await tools.call(self._service, params.name, params.arguments)
 
     async def _get_prompt(
         self, _: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
-        with answering():
-            text = await prompt_text(self._service, params.name, params.arguments or {})
+        with resources.answering():
+            text = await resources.prompt_text(self._service, params.name, params.arguments or {})
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(messages=[message])
 
     async def _list_resources(self, _: Context, params: Page) -> types.ListResourcesResult:
-        with answering():
-            return await listed(self._service, params.cursor if params else None)
+        with resources.answering():
+            return await resources.listed(self._service, params.cursor if params else None)
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        with answering():
-            text, media = await resource_text(self._service, params.uri, context.protocol_version)
+        with resources.answering():
+            protocol = context.protocol_version
+            text, media = await resources.resource_text(self._service, params.uri, protocol)
         content = types.TextResourceContents(uri=params.uri, mime_type=media, text=text)
         return types.ReadResourceResult(contents=[content])
 

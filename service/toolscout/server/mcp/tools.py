@@ -17,15 +17,8 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import details
+from toolscout.metatools import arguments
 from toolscout.metatools.answers import ToolsFound, none_found
-from toolscout.metatools.arguments import (
-    CallError,
-    SearchTools,
-    TopK,
-    answer_schema,
-    read_arguments,
-    schema_of,
-)
 from toolscout.metatools.table import TOOLS, MetaTool, instructions
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import lookup
@@ -63,9 +56,9 @@ _CatalogName = Annotated[
 def _of_catalog(tool: MetaTool) -> MetaTool:
     """Add the argument `catalog` to a tool."""
     fields: list[Any] = [("catalog", _CatalogName | UnsetType, UNSET)]
-    if tool.arguments is SearchTools:
-        fields.append(("top_k", TopK, TOP_K))
-    arguments: Any = msgspec.defstruct(
+    if tool.arguments is arguments.SearchTools:
+        fields.append(("top_k", arguments.TopK, TOP_K))
+    extended: Any = msgspec.defstruct(
         tool.arguments.__name__,
         fields,
         bases=(tool.arguments,),
@@ -73,7 +66,7 @@ def _of_catalog(tool: MetaTool) -> MetaTool:
         kw_only=True,
         forbid_unknown_fields=True,
     )
-    return tool._replace(arguments=arguments)
+    return tool._replace(arguments=extended)
 
 
 OFFERED = {name: _of_catalog(tool) for name, tool in TOOLS.items()}
@@ -82,8 +75,8 @@ DEFINITIONS = [
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=schema_of(tool.arguments),
-        output_schema=answer_schema(tool.answer),
+        input_schema=arguments.schema_of(tool.arguments),
+        output_schema=arguments.answer_schema(tool.answer),
         annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
     )
     for tool in OFFERED.values()
@@ -97,7 +90,7 @@ class CatalogTools:
         self._service = service
         self._catalog = catalog
 
-    async def search(self, wanted: SearchTools) -> ToolsFound:
+    async def search(self, wanted: arguments.SearchTools) -> ToolsFound:
         """Search the catalog; metrics and log count it as a search over HTTP."""
         trace = TRACE.get()
         ask = ask_with(
@@ -144,7 +137,7 @@ class CatalogTools:
         rows = [catalog.rows[name] for name in names]
         nbytes = sum(len(catalog.wires[row]) for row in rows) if detail == "full" else 0
         if nbytes > MAX_MCP_SHOWN:
-            raise CallError(
+            raise arguments.CallError(
                 f"these tools have {nbytes} bytes, at most {MAX_MCP_SHOWN} are shown at once: "
                 "ask for fewer, or for detail brief"
             )
@@ -168,12 +161,12 @@ async def call(service: Service, name: str, given: dict[str, Any] | None) -> typ
     """Call a tool; what is wrong is in the result, where a model can correct it."""
     tool = OFFERED[name]
     try:
-        wanted: Any = read_arguments(tool.arguments, given)
-        is_search = isinstance(wanted, SearchTools)
+        wanted: Any = arguments.read_arguments(tool.arguments, given)
+        is_search = isinstance(wanted, arguments.SearchTools)
         catalog = await named_catalog(service, wanted.catalog, is_search=is_search)
         answer: Any = await tool.handler(CatalogTools(service, catalog), wanted)
-    except (CallError, *REFUSALS) as error:
-        text = str(error) if isinstance(error, CallError) else refusal(error).detail
+    except (arguments.CallError, *REFUSALS) as error:
+        text = str(error) if isinstance(error, arguments.CallError) else refusal(error).detail
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
     if isinstance(answer, ToolDetail):
         answer = with_use(service, TRACE.get().tenant, catalog, answer)
@@ -216,7 +209,7 @@ async def named_catalog(
         names = await service.registry.names(trace.tenant)
         if len(names) != 1:
             listed = f"one of {', '.join(names)}" if names else "none is registered"
-            raise CallError(f"name a catalog: {listed}")
+            raise arguments.CallError(f"name a catalog: {listed}")
         name = names[0]
     complete_by = deadline_of(service, trace.started, cold=True) if is_search else None
     return await lookup.find(service, trace, name, complete_by)

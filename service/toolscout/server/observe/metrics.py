@@ -2,20 +2,14 @@
 
 from collections.abc import Sequence
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    disable_created_metrics,
-)
+import prometheus_client
+from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.exposition import choose_encoder
 
 from toolscout import __version__
 
 # A counter begins with its process; a gauge that says so for each would double the text.
-disable_created_metrics()  # type: ignore[no-untyped-call]
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 _MILLISECOND = 1e-3
 _SECONDS = tuple(
@@ -30,8 +24,8 @@ class Metrics:
     """The counters of one process."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
+        self.registry = registry = prometheus_client.CollectorRegistry()
+        prometheus_client.ProcessCollector(registry=registry)
 
         def counter(name: str, about: str, *labels: str) -> Counter:
             return Counter(f"toolscout_{name}", about, labels, registry=registry)

@@ -16,14 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import prometheus_client
 
-from toolscout.contract.answers import (
-    CacheCounts,
-    LearningSize,
-    Quantiles,
-    StatsAnswer,
-    TierTokens,
-    TokenTotals,
-)
+from toolscout.contract import answers
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.contract.learning import FeedbackEvent
 from toolscout.index.catalog import Catalog
@@ -62,7 +55,7 @@ class Trace:
     """The events of a request of feedback."""
     parts: Sequence["Trace"] = ()
     """The searches of a batch."""
-    tiers: TierTokens | None = None
+    tiers: answers.TierTokens | None = None
     """The tokens in an answer of `hot`."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds per phase."""
@@ -114,12 +107,12 @@ class _Figures:
             self.times[ranker][phase].append(spent)
 
 
-def _quantiles(seconds: deque[float], digits: int) -> Quantiles:
+def _quantiles(seconds: deque[float], digits: int) -> answers.Quantiles:
     milliseconds = np.array(seconds) * 1_000
     if not digits:
         milliseconds = np.ceil(milliseconds)
     p50, p95, p99 = np.quantile(milliseconds, (0.5, 0.95, 0.99)).round(digits).tolist()
-    return Quantiles(p50, p95, p99, len(seconds))
+    return answers.Quantiles(p50, p95, p99, len(seconds))
 
 
 MAX_PENDING = 8
@@ -231,20 +224,20 @@ class Recorder:
         self._metrics.tokens_saved.labels(tenant).inc(max(0, offered - shown))
 
     def stats(
-        self, tenant: str, learning: LearningSize | None, *, coarse: bool = False
-    ) -> StatsAnswer:
+        self, tenant: str, learning: answers.LearningSize | None, *, coarse: bool = False
+    ) -> answers.StatsAnswer:
         """Return one tenant's statistics; in whole milliseconds if `coarse`, as in `Trace`."""
         self.write()
         figures, digits = self._figures.get(tenant, _Figures()), 0 if coarse else 3
-        return StatsAnswer(
+        return answers.StatsAnswer(
             searches=figures.outcomes.total(),
             outcomes=dict(figures.outcomes),
             latency_ms={
                 ranker: {phase: _quantiles(spent, digits) for phase, spent in phases.items()}
                 for ranker, phases in figures.times.items()
             },
-            cache=CacheCounts(figures.cache["hit"], figures.cache["miss"]),
-            tokens=TokenTotals(
+            cache=answers.CacheCounts(figures.cache["hit"], figures.cache["miss"]),
+            tokens=answers.TokenTotals(
                 figures.offered, figures.selected, figures.offered - figures.selected
             ),
             hot=figures.hot,

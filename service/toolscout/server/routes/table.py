@@ -15,21 +15,7 @@ from litestar.routes import HTTPRoute
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extractOne
 
-from toolscout.contract.answers import (
-    BatchAnswer,
-    FilterAnswer,
-    GatewayAnswer,
-    HotAnswer,
-    ResolveAnswer,
-    SearchAnswer,
-)
-from toolscout.contract.requests import (
-    BatchRequest,
-    FilterRequest,
-    HotRequest,
-    ResolveRequest,
-    SearchRequest,
-)
+from toolscout.contract import answers, requests
 from toolscout.server.calls import catalog_reads, catalogs, feedback, probes
 from toolscout.server.calls.batch import filter_tools, resolve, search_batch
 from toolscout.server.calls.hot import hot_tools
@@ -63,9 +49,9 @@ class RawCall(NamedTuple):
 _BELOW = "/v1/tool-discovery"
 
 
-def _tools(path: str, handler: Handler, takes: type, gives: Any) -> RawCall:
-    route = Route(f"{_BELOW}/{path}", path.rpartition(":")[2])
-    return RawCall("POST", handler, route, takes, gives)
+def _tools(call: str, handler: Handler, takes: type, gives: Any, path: str = "") -> RawCall:
+    route = Route(path or f"{_BELOW}/{call}", call.rpartition(":")[2])
+    return RawCall("POST", handler, route, takes, gives, handler.__name__ if path else "")
 
 
 def _probe(call: str, handler: Handler) -> RawCall:
@@ -73,12 +59,12 @@ def _probe(call: str, handler: Handler) -> RawCall:
 
 
 RAW: tuple[RawCall, ...] = (
-    _tools("search", search, SearchRequest, GatewayAnswer | SearchAnswer),
-    RawCall("POST", compress, Route(COMPRESS, "search"), SearchRequest, GatewayAnswer, "compress"),
-    _tools("search:batch", search_batch, BatchRequest, BatchAnswer),
-    _tools("resolve", resolve, ResolveRequest, ResolveAnswer),
-    _tools("filter", filter_tools, FilterRequest, FilterAnswer),
-    _tools("hot", hot_tools, HotRequest, HotAnswer),
+    _tools("search", search, requests.SearchRequest, answers.GatewayAnswer | answers.SearchAnswer),
+    _tools("search", compress, requests.SearchRequest, answers.GatewayAnswer, COMPRESS),
+    _tools("search:batch", search_batch, requests.BatchRequest, answers.BatchAnswer),
+    _tools("resolve", resolve, requests.ResolveRequest, answers.ResolveAnswer),
+    _tools("filter", filter_tools, requests.FilterRequest, answers.FilterAnswer),
+    _tools("hot", hot_tools, requests.HotRequest, answers.HotAnswer),
     _probe("healthz", probes.healthz),
     _probe("readyz", probes.readyz),
     _probe("metrics", probes.metrics),
