@@ -9,35 +9,57 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
+from toolscout.common.lru import Lru
 from toolscout.common.spelling import key
 from toolscout.contract.catalogs import CatalogPatch
+from toolscout.contract.fields import is_absent
 from toolscout.engine import Engine
 from toolscout.errors import ToolscoutError
-from toolscout.external.changes import MAX_WRITTEN, compiled, rows_of
-from toolscout.external.packed_tools import unpack_tools
-from toolscout.external.tables import ANY, CandidateQuery, Row, Tables, invalid
+from toolscout.external.packed_tools import pack_tool, unpack_tools
+from toolscout.external.tables import (
+    ANY,
+    IN_NAME,
+    CandidateQuery,
+    Row,
+    Tables,
+    invalid,
+    without_nul,
+)
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.compile import CompiledTool
+from toolscout.index.compile import CompiledTool, Compiler
 from toolscout.index.counts import Corpus
 from toolscout.index.embedder import Embedder
 from toolscout.index.expand import synonym_terms
 from toolscout.index.names import possible_forms
 from toolscout.index.tool_list import ToolList, catalog_digest
 from toolscout.ranking.ask import Ask
-from toolscout.state.registry import Place, Record, Registry
+from toolscout.state.registry import Place, Record, Registry, patched
 from toolscout.state.store import StoreUnavailable
 from toolscout.text.query import analyse
 from toolscout.tools.documents import decode_tool
-from toolscout.tools.filters import filters_of, tenant_of
+from toolscout.tools.filters import filters_of, labels, tenant_of
+from toolscout.tools.traits import infer, unpack_clues
+
+MAX_WRITTEN = 1_000
+"""Tools of one change: some two seconds, most of it for the index of vectors."""
+
+MAX_NAME_BYTES = 2_000
+"""Bytes of a name: what an index of PostgreSQL takes."""
 
 COMPILED_WITHIN_S = 30.0
 """Seconds that a change waits for its tools to be compiled."""
+
+
+class Worker(Protocol):
+    """The process that compiles."""
+
+    engine: Engine
 
 
 class NeedsAllTools(ToolscoutError):  # noqa: N818 - an answer, not a failure
@@ -206,3 +228,51 @@ def _unpacked(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool
         each = [_unpacked([row], embedder) for row in rows] if len(rows) > 1 else []
         return {name: tool for one in each for name, tool in one.items()}
     return dict(zip((row.name for row in rows), tools, strict=True))
+
+
+def compiled(compiler: Compiler, tools: ToolList) -> dict[str, CompiledTool]:
+    """Return tools embedded, by their names; one whose text cannot be compiled is left out."""
+    words, embedded = compiler.lexical(tools, Lru(0))
+    compiler.embed(words, embedded)
+    return dict(zip(words.names, embedded, strict=True))
+
+
+def rows_of(
+    worker: Worker, change: CatalogPatch, present: Sequence[bytes], build: str
+) -> list[Row]:
+    """Return the rows of the tools that a change adds, and of those whose status it sets.
+
+    Raises:
+        ToolUnknown, InvalidRequest: the change is at fault.
+    """
+    upsert = b"[]" if is_absent(change.upsert) else change.upsert
+    sent = ToolList.decode(upsert, MAX_WRITTEN).checked().tools
+    by_name = patched((*map(decode_tool, present), *sent), change)
+    tools, compiler = ToolList.of(by_name.values()), worker.engine.compiler
+    digests = {tool.name: digest for tool, digest in zip(tools.tools, tools.digests, strict=True)}
+    rows = []
+    for name, tool in compiled(compiler, tools).items():
+        traits = infer(by_name[name], unpack_clues(tool.clues), compiler.taxonomy)
+        in_name = [IN_NAME + term for term in dict.fromkeys(tool.name_terms)]
+        row = Row(
+            name,
+            digests[name],
+            build,
+            tool.wire,
+            pack_tool(tool),
+            memoryview(tool.vector or b"").cast("f").tolist(),
+            [ANY, *tool.counts.terms, *in_name],
+            _forms(tool),
+            labels(by_name[name], traits),
+        )
+        texts = [name, *row.terms, *row.forms, *row.labels]
+        if len(name.encode()) > MAX_NAME_BYTES or len(without_nul(texts)) < len(texts):
+            raise invalid("upsert", f"{name[:40]!r}: a name too long, or a NUL character in a tool")
+        rows.append(row)
+    return rows
+
+
+def _forms(tool: CompiledTool) -> list[str]:
+    """Return what a tool can be called by, as far as an index of PostgreSQL takes it."""
+    forms = dict.fromkeys(chain.from_iterable(tool.spellings))
+    return [form for form in forms if len(form.encode()) <= MAX_NAME_BYTES]

@@ -1,6 +1,11 @@
-"""Build the ASGI application from the settings."""
+"""Build the ASGI application from the settings, and do what it does beside its requests."""
 
-from collections.abc import Iterable, Mapping
+import asyncio
+import gc
+import os
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,9 +17,8 @@ from litestar.exceptions import ClientException, ValidationException
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Receive, Scope, Send
 
-from toolscout import playground
+from toolscout import __version__, playground
 from toolscout.common.optional import needed
-from toolscout.server.background import in_background
 from toolscout.server.calls import lookup
 from toolscout.server.calls.envelope import decode
 from toolscout.server.calls.typed import Call, refused_argument
@@ -26,11 +30,24 @@ from toolscout.server.observe.record import Trace
 from toolscout.server.openapi import pages
 from toolscout.server.routes.table import METHODS, RAW, RawCall, near_paths, patterns, typed
 from toolscout.server.service import Service
+from toolscout.serving.connections import Steps
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
+from toolscout.state.store import StoreUnavailable, key
 
 if TYPE_CHECKING:
     from toolscout.server.mcp.facade import McpFacade
+
+
+SWITCH_S = 0.0001
+"""How long a thread may keep the interpreter lock from the event loop: pages and traits of large
+catalogs are made in threads. With Python's 5 ms, 8 callers of them quadrupled the longest stall."""
+
+CHECK_STORE_S = 2.0
+"""How long the store may take to answer as the service starts; nothing waits for it."""
+
+TICK_S = 0.1
+"""Housekeeping period in seconds: write records, flush the log, look after the worker."""
 
 
 class Application:
@@ -176,3 +193,55 @@ def mcp_facade() -> "type[McpFacade]":
     """
     module = needed("mcp", "mcp", "mcp", "toolscout.server.mcp.facade")
     return cast("type[McpFacade]", module.McpFacade)
+
+
+@asynccontextmanager
+async def in_background(service: Service) -> AsyncIterator[None]:
+    """Do it; at the end, release threads, timers and the store."""
+    service.log.info("start", version=__version__, pid=os.getpid())
+    service.compiles.open()
+    work = [_check_store(service), _housekeep(service)]
+    if service.learner is not None:
+        follow, tenants = service.learner.follow, service.keyring.tenants
+        work.append(follow(tenants, lambda what: service.log.warning("state", detail=what)))
+    if service.key_file is not None:
+        work.append(service.key_file.files.follow())
+    tasks = list(map(asyncio.create_task, work))
+    sys.setswitchinterval(SWITCH_S)
+    service.admission.start()
+    # What lives as long as the process need not be walked by every collection.
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        with suppress(StoreUnavailable):
+            await service.guard.store.close()
+        service.admission.stop()
+        service.compiles.close()
+        if service.tracing is not None:
+            await asyncio.to_thread(service.tracing.close)
+        service.connections.report()
+        service.records.write()
+        service.log.info("stop", pid=os.getpid())
+        service.log.close()
+
+
+async def _check_store(service: Service) -> None:
+    """Log one line where the store cannot be used; searches go on without it."""
+    try:
+        await service.guard.within(CHECK_STORE_S).get(key("checked", ""))
+    except StoreUnavailable as error:
+        service.log.error("store_unavailable", detail=str(error))
+
+
+async def _housekeep(service: Service) -> None:
+    """Write figures and the log, and look after the worker, until cancelled."""
+    steps = Steps(service.log)
+    while True:
+        steps.run(service.records.write)
+        steps.run(service.log.flush)
+        steps.run(service.compiles.check_health)
+        await asyncio.sleep(TICK_S)
