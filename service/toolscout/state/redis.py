@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from toolscout import data
 from toolscout.common.optional import needed
 from toolscout.errors import ConfigurationError
 from toolscout.state.store import SCHEMA, START, Entry, StoreUnavailable
@@ -33,22 +34,7 @@ CONNECT_S = 0.5
 READ_S = 2.0
 """Seconds for an answer; requests have shorter limits."""
 
-_SWAP = """
-local present = redis.call('GET', KEYS[1])
-if ARGV[1] == '0' then
-  if present then return 0 end
-elseif not present or present ~= ARGV[2] then
-  return 0
-end
-if ARGV[3] == '0' then
-  redis.call('DEL', KEYS[1])
-elseif ARGV[5] ~= '' then
-  redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[5])
-else
-  redis.call('SET', KEYS[1], ARGV[4])
-end
-return 1
-"""
+_SWAP: str = data.load("redis")["swap"]
 
 
 class RedisStore:

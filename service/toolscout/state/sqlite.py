@@ -12,34 +12,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import time
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from toolscout import data
 from toolscout.state import sqlite_file, store
 
 T = TypeVar("T")
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB NOT NULL, until REAL);
-CREATE INDEX IF NOT EXISTS kept_until ON kept (until, key) WHERE until IS NOT NULL;
-CREATE INDEX IF NOT EXISTS kept_key_until ON kept (key, until);
-CREATE TABLE IF NOT EXISTS entries (
-  position INTEGER PRIMARY KEY AUTOINCREMENT, log TEXT NOT NULL, value BLOB NOT NULL
-);
-CREATE INDEX IF NOT EXISTS entries_of_log ON entries (log, position);
-"""
-
-# Each name is found in the index from the one before it, without reading the entries of a log.
-_LOGS = """
-WITH RECURSIVE found(log) AS (
-  SELECT MIN(log) FROM entries WHERE log >= ?1 AND log < ?2
-  UNION ALL
-  SELECT (SELECT MIN(log) FROM entries WHERE log > found.log AND log < ?2)
-  FROM found WHERE found.log IS NOT NULL
-)
-SELECT log FROM found WHERE log IS NOT NULL
-"""
-
-_DELETE = "DELETE FROM kept WHERE key = ?"
+_QUERY: dict[str, str] = data.load("sqlite")
 
 MAX_BYTES = 1 << 30
 """Size of the file from which unregistered lists are evicted."""
@@ -95,7 +75,7 @@ class SqliteStore:
             if self._value(db, key) != expected:
                 return False
             if value is None:
-                db.execute(_DELETE, (key,))
+                db.execute(_QUERY["delete"], (key,))
             else:
                 self._set(db, key, value, ttl_s)
             return True
@@ -104,7 +84,7 @@ class SqliteStore:
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
-        await self._write(lambda db: db.execute(_DELETE, (key,)))
+        await self._write(lambda db: db.execute(_QUERY["delete"], (key,)))
 
     async def now(self) -> float:
         """Return the time of this machine."""
@@ -112,17 +92,12 @@ class SqliteStore:
 
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
-        # The index answers a range without reading the values.
-        query = "SELECT key FROM kept WHERE key >= ? AND key < ? AND (until IS NULL OR until > ?)"
-        until = (prefix, prefix + store.LAST_CHARACTER, self._clock())
-        rows = await self._run(lambda db: db.execute(query, until).fetchall())
-        return sorted(key for (key,) in rows)
+        rows = await self._ask("keys", prefix, prefix + store.LAST_CHARACTER, self._clock())
+        return [key for (key,) in rows]
 
     async def share(self, prefix: str) -> float:
         """Return the share of the limit that the values of these keys take."""
-        query = "SELECT TOTAL(LENGTH(value)) FROM kept WHERE key >= ? AND key < ?"
-        bounds = (prefix, prefix + store.LAST_CHARACTER)
-        (size,) = await self._run(lambda db: db.execute(query, bounds).fetchone())
+        ((size,),) = await self._ask("share", prefix, prefix + store.LAST_CHARACTER)
         return float(size) / self._max_bytes
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
@@ -131,12 +106,10 @@ class SqliteStore:
 
         def appended(db: sqlite3.Connection) -> None:
             self._make_room(db, size)
-            rows = [(log, value) for value in values]
-            db.executemany("INSERT INTO entries (log, value) VALUES (?, ?)", rows)
-            newest_first = "SELECT position FROM entries WHERE log = ? ORDER BY position DESC"
-            oldest = db.execute(f"{newest_first} LIMIT 1 OFFSET ?", (log, keep)).fetchone()
-            if oldest is not None:
-                db.execute("DELETE FROM entries WHERE log = ? AND position <= ?", (log, *oldest))
+            db.executemany(_QUERY["append"], [(log, value) for value in values])
+            last = db.execute(_QUERY["surplus"], (log, keep)).fetchone()
+            if last is not None:
+                db.execute(_QUERY["drop"], (log, *last))
 
         await self._write(appended, size)
 
@@ -144,18 +117,12 @@ class SqliteStore:
         self, log: str, after: str = store.START, limit: int = 1_000
     ) -> list[store.Entry]:
         """Return the entries after a position."""
-        query = (
-            "SELECT position, value FROM entries WHERE log = ? AND position > ? "
-            "ORDER BY position LIMIT ?"
-        )
-        rows = await self._run(
-            lambda db: db.execute(query, (log, int(after or 0), limit)).fetchall()
-        )
+        rows = await self._ask("read", log, int(after or 0), limit)
         return [store.Entry(str(position), value) for position, value in rows]
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries, which are overwritten in the file."""
-        query = "DELETE FROM entries WHERE log = ? AND position = ?"
+        query = _QUERY["remove"]
         removed = await self._write(
             lambda db: sum(db.execute(query, (log, int(one))).rowcount for one in positions),
             is_overwritten=True,
@@ -165,27 +132,21 @@ class SqliteStore:
 
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix."""
-        bounds = (prefix, prefix + store.LAST_CHARACTER)
-        rows = await self._run(lambda db: db.execute(_LOGS, bounds).fetchall())
+        rows = await self._ask("logs", prefix, prefix + store.LAST_CHARACTER)
         return [log for (log,) in rows]
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries, which are overwritten in the file."""
-        last = "SELECT MAX(position) FROM entries WHERE log = ?"
-        whole = "DELETE FROM entries WHERE log = ? AND position <= ?"
-        part = (
-            "DELETE FROM entries WHERE position IN (SELECT position FROM entries "
-            "WHERE log = ? AND position <= ? ORDER BY position LIMIT ?)"
-        )
 
         def dropped(db: sqlite3.Connection) -> None:
-            (newest,) = db.execute(last, (log,)).fetchone()  # what comes later stays
+            (newest,) = db.execute(_QUERY["newest"], (log,)).fetchone()  # what comes later stays
+            drop, some = _QUERY["drop"], _QUERY["drop_some"]
             try:
-                sqlite_file.in_transaction(db, lambda db: db.execute(whole, (log, newest)))
+                sqlite_file.in_transaction(db, lambda db: db.execute(drop, (log, newest)))
             except sqlite3.OperationalError:  # for want of room, perhaps
                 while self._reserve.delete(
                     db,
-                    lambda db: db.execute(part, (log, newest, DROPPED_AT_ONCE)).rowcount,
+                    lambda db: db.execute(some, (log, newest, DROPPED_AT_ONCE)).rowcount,
                     is_overwritten=True,
                 ):
                     pass
@@ -198,6 +159,10 @@ class SqliteStore:
         if self._connection is not None:
             self._thread.submit(self._connection.close)
         self._thread.shutdown(wait=True)
+
+    async def _ask(self, query: str, *values: object) -> list[Any]:
+        """Return the rows of a query."""
+        return await self._run(lambda db: db.execute(_QUERY[query], values).fetchall())
 
     async def _write(
         self,
@@ -277,7 +242,7 @@ class SqliteStore:
             db.execute("PRAGMA synchronous = FULL")
             db.execute("PRAGMA secure_delete = ON")
             db.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
-            db.executescript(_TABLES)
+            db.executescript(_QUERY["tables"])
             # Else no write: the disk may be full, or another process writes.
             if version != store.SCHEMA:
                 db.execute(f"PRAGMA user_version = {store.SCHEMA}")
@@ -287,21 +252,15 @@ class SqliteStore:
         return db
 
     def _value(self, db: sqlite3.Connection, key: str) -> bytes | None:
-        row = db.execute(
-            "SELECT value FROM kept WHERE key = ? AND (until IS NULL OR until > ?)",
-            (key, self._clock()),
-        ).fetchone()
+        row = db.execute(_QUERY["get"], (key, self._clock())).fetchone()
         return None if row is None else bytes(row[0])
 
     def _set(self, db: sqlite3.Connection, key: str, value: bytes, ttl_s: float | None) -> None:
         now = self._clock()
-        db.execute(
-            "DELETE FROM kept WHERE key IN (SELECT key FROM kept WHERE until <= ? LIMIT ?)",
-            (now, EXPIRED_AT_ONCE),
-        )
+        db.execute(_QUERY["expire"], (now, EXPIRED_AT_ONCE))
         self._make_room(db, len(value))
         until = None if ttl_s is None else now + ttl_s
-        db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", (key, value, until))
+        db.execute(_QUERY["put"], (key, value, until))
 
     def _make_room(self, db: sqlite3.Connection, size: int) -> None:
         """Evict unregistered lists until there is room for more bytes.
@@ -319,9 +278,5 @@ class SqliteStore:
 
 def _evict(db: sqlite3.Connection) -> bool:
     """Evict the unregistered list that expires first; return whether there was one."""
-    evicted = db.execute(
-        "DELETE FROM kept WHERE key = (SELECT key FROM kept INDEXED BY kept_until "
-        "WHERE until IS NOT NULL AND key >= ? AND key < ? ORDER BY until LIMIT 1)",
-        (store.RECOMPILABLE, store.RECOMPILABLE + store.LAST_CHARACTER),
-    )
-    return bool(evicted.rowcount)
+    bounds = (store.RECOMPILABLE, store.RECOMPILABLE + store.LAST_CHARACTER)
+    return bool(db.execute(_QUERY["evict"], bounds).rowcount)
