@@ -29,8 +29,6 @@ from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.pipeline import decide
-from toolscout.state.guarded import Guard
-from toolscout.state.memory import MemoryStore
 
 SETS = (
     *(f"dev/{name}" for name in DEV),
@@ -189,12 +187,7 @@ class User:
     def __init__(self, catalog: Catalog, ours: Ours) -> None:
         self._catalog = catalog
         self._embedder = ours.embedder
-        self._learner = Learner(
-            Guard(MemoryStore()),
-            ours.embedder,
-            lambda *_: catalog,
-            lasting=False,
-        )
+        self._learner = Learner(None, ours.embedder, lambda *_: catalog)
         self._prior: Prior | None = ExamplePriors().of(catalog)
 
     async def tell(self, told: Sequence[Question]) -> None:

@@ -105,7 +105,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_518,
+        8_488,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_673),
     "turns": Product(
@@ -118,7 +118,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_575,
+        3_574,
     ),
     "commands": Product(
         "questions, logs, flags",

@@ -54,9 +54,9 @@ async def store(
     await made.close()
 
 
-def process(store: StateStore, clock: Clock, **options: Any) -> Learner:
+def process(store: StateStore | None, clock: Clock, **options: Any) -> Learner:
     return Learner(
-        Guard(store),
+        None if store is None else Guard(store),
         ENGINE.embedder,
         lambda *_: CATALOG,
         lambda: clock.set_to,
@@ -146,7 +146,7 @@ async def test_what_nobody_used_for_long_goes_part_by_part(store: StateStore, cl
 
 @pytest.mark.parametrize("days", [400, -400])
 async def test_memory_alone_is_forgotten_at_its_age_whatever_the_clock(clock: Clock, days: int):
-    one = process(MemoryStore(), clock, lasting=False)
+    one = process(None, clock)
     await one.record("acme", [worked()])
     clock.set_to += days * DAY_S
     clock.wait(DAY_S)

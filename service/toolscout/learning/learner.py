@@ -49,11 +49,10 @@ class Learner:
     """Records observations and turns them into priors.
 
     Args:
-        guard: the store.
+        guard: the store; None where observations are not written to one at all.
         embedder: the model that embeds patterns.
         catalog: returns a tenant's catalog by its digest, if it is still cached.
         model: the name of the model; vectors of other models cannot be compared.
-        lasting: whether observations are written to the store at all.
         kept_s: seconds after which they are deleted.
         suspected: is told where most of a log would be too old at once.
         steady: counts seconds, whatever the clock is set to.
@@ -61,24 +60,23 @@ class Learner:
 
     def __init__(  # noqa: PLR0913  # the parts, and how long and in what form to keep patterns
         self,
-        guard: Guard,
+        guard: Guard | None,
         embedder: Embedder,
         catalog: Callable[[str, str], Catalog | None],
         clock: Callable[[], float] = time,
         *,
         model: str = "",
-        lasting: bool = True,
         kept_s: float = KEPT_S,
         suspected: Callable[[str], object] = lambda _: None,
         steady: Callable[[], float] = monotonic,
     ) -> None:
         self._embedder = embedder
         self._clock = clock
-        self._model = f"{model}/{LAYOUT}"
+        self._model = model = f"{model}/{LAYOUT}"
         self._catalog = catalog
         self._tenants = Tenants()
         self._examples = ExamplePriors()
-        self._log = AgingLog(guard, self._model, kept_s, suspected, steady) if lasting else None
+        self._log = None if guard is None else AgingLog(guard, model, kept_s, suspected, steady)
         self._kept_s, self._steady = kept_s, steady
         self._began = clock() - steady()  # the time at which `steady` was 0
         self._aged = -inf

@@ -5,11 +5,7 @@ from collections.abc import Iterator
 from secrets import token_hex
 
 from toolscout.common.lru import Lru
-from toolscout.learning.chains import Chains
-from toolscout.learning.experience import MAX_TOOLS, Experience
-from toolscout.learning.gate import Gate
-from toolscout.learning.indexes import CATALOGS, Indexes
-from toolscout.learning.turns import Turns
+from toolscout.learning import chains, experience, gate, indexes, turns
 
 SUBJECTS = 100_000
 """Maximum number of sessions and sources of one tenant that are remembered, as many as a log has
@@ -20,7 +16,7 @@ MAX_TENANTS = 4_096
 and read again from the store, if one is set, when it comes back.
 """
 
-ALL_TOOLS = 4 * MAX_TOOLS
+ALL_TOOLS = 4 * experience.MAX_TOOLS
 """Maximum number of tools of all tenants together (about 200 MB), in equal shares."""
 
 
@@ -28,10 +24,10 @@ class Tenant:
     """The experience of one tenant, and the positions in its logs."""
 
     def __init__(self) -> None:
-        self.experience = Experience()
-        self.indexes = Indexes(self.experience)
-        self.chains = Chains()
-        self.turns = Turns()
+        self.experience = experience.Experience()
+        self.indexes = indexes.Indexes(self.experience)
+        self.chains = chains.Chains()
+        self.turns = turns.Turns()
         self.positions: dict[str, str] = {}
         """Positions of the last entries that were read, by log."""
         self.origin = token_hex(8)
@@ -41,7 +37,7 @@ class Tenant:
         self.foreign = 0
         """Entries of other models, which were passed over."""
         self._subjects: Lru[tuple[str, ...], frozenset[str]] = Lru(SUBJECTS)
-        self._searched: Lru[str, None] = Lru(CATALOGS)
+        self._searched: Lru[str, None] = Lru(indexes.CATALOGS)
 
     def note_subjects(self, subjects: tuple[str, ...]) -> None:
         """Note whom a report names that was learned, the latest of them."""
@@ -82,7 +78,7 @@ class Tenants:
         self._tenants.move_to_end(name)
         while len(self._tenants) > MAX_TENANTS:
             self._tenants.popitem(last=False)
-        share = min(MAX_TOOLS, ALL_TOOLS // len(self._tenants))
+        share = min(experience.MAX_TOOLS, ALL_TOOLS // len(self._tenants))
         for each in self._tenants.values():
             each.experience.bound(share)
         return tenant
@@ -97,7 +93,7 @@ class Tenants:
             tenant.experience.forget(before)
             tenant.chains.forget(before)
 
-    def gates(self) -> Iterator[Gate]:
+    def gates(self) -> Iterator[gate.Gate]:
         """Yield the gates of the catalogs that the tenants searched last."""
         for tenant in self._tenants.values():
             yield from tenant.indexes.gates().values()

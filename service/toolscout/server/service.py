@@ -21,12 +21,8 @@ from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.compiling.worker import engine_of
-from toolscout.server.http.admission import Admission, RateLimit
-from toolscout.server.http.answer import refusal_on_wire
-from toolscout.server.http.auth import KeyFile, Keyring
-from toolscout.server.observe.log import LineWriter
-from toolscout.server.observe.metrics import Metrics
-from toolscout.server.observe.record import Recorder
+from toolscout.server.http import admission, answer, auth
+from toolscout.server.observe import log, metrics, record
 from toolscout.serving.callers import CallerGuard
 from toolscout.serving.connections import Connections
 from toolscout.settings import Settings
@@ -67,21 +63,21 @@ class Service:
         """
         use_one_arena()
         self.settings = settings
-        self.rate_limit = RateLimit(settings.rate_limit)
+        self.rate_limit = admission.RateLimit(settings.rate_limit)
         store = open_store(settings.store, settings.store_bytes)
-        self.metrics = Metrics()
-        self.log = LineWriter(STDOUT, self.metrics.log_dropped.inc)
+        self.metrics = metrics.Metrics()
+        self.log = log.LineWriter(STDOUT, self.metrics.log_dropped.inc)
         refused = self.metrics.connections_refused
         self.connections = Connections(
             settings,
-            refusal_on_wire,
+            answer.refusal_on_wire,
             self.log,
             lambda reason: refused.labels(reason).inc(),
             is_service=True,
         )
-        self.records = Recorder(settings.log, self.metrics, self.log)
+        self.records = record.Recorder(settings.log, self.metrics, self.log)
         self.costs = Costs()
-        self.admission = Admission(settings.max_in_flight, settings.max_lag_ms)
+        self.admission = admission.Admission(settings.max_in_flight, settings.max_lag_ms)
         self.callers = CallerGuard(settings.host, settings.allowed_hosts)
         self.cache = CatalogCache(settings.cache_bytes)
         self.engine = engine_of(settings, _SELF_TEST)
@@ -103,37 +99,31 @@ class Service:
         tables = Tables(store, self.engine.embedder.dimension, build(model, settings.domains))
         self.registry = Registry(self.guard, tables)
         self.external = ExternalCatalogs(
-            tables,
-            self.registry,
-            self.engine,
-            self.cache,
-            run_in_thread,
-            self.compiles.run,
+            tables, self.registry, self.engine, self.cache, run_in_thread, self.compiles.run
         )
         self.learner = self._make_learner(model) if settings.learning_days else None
-        self.key_file: KeyFile | None = None
+        self.key_file: auth.KeyFile | None = None
         if file := secret_file(settings, "api_keys"):
             seen, changes = settings.api_keys or "", self.metrics.key_changes
-            self.key_file = KeyFile(file, seen, self._use_keys, self.log, changes)
+            self.key_file = auth.KeyFile(file, seen, self._use_keys, self.log, changes)
         self.tracing = open_tracing() if settings.tracing else None
         """What makes spans, where that is on."""
         self.draining = self.stopping = False
-        self._use_keys(Keyring(settings.api_keys))
+        self._use_keys(auth.Keyring(settings.api_keys))
         self.metrics.describe(model)
         self._show_gauges()
 
     def _make_learner(self, model: str) -> Learner:
         return Learner(
-            self.guard,
+            self.guard if self.shared is not None else None,
             self.engine.embedder,
             self.cache.by_digest,
             model=model,
-            lasting=self.shared is not None,
             kept_s=self.settings.learning_days * DAY_S,
             suspected=lambda what: self.log.error("clock_suspect", detail=what),
         )
 
-    def _use_keys(self, keys: Keyring) -> None:
+    def _use_keys(self, keys: auth.Keyring) -> None:
         self.keyring = keys
         self.admission.serve(len(keys.tenants))
         self.compiles.serve(len(keys.tenants))

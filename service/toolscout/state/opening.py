@@ -3,15 +3,11 @@
 from pathlib import Path
 
 from toolscout.errors import ConfigurationError
-from toolscout.state.memory import MemoryStore
-from toolscout.state.postgres import PostgresStore
-from toolscout.state.redis import RedisStore
-from toolscout.state.sqlite import MAX_BYTES, SqliteStore
-from toolscout.state.sqlite_file import verify
+from toolscout.state import memory, postgres, redis, sqlite, sqlite_file
 from toolscout.state.store import StateStore
 
 
-def open_store(url: str, max_bytes: int = MAX_BYTES) -> StateStore:
+def open_store(url: str, max_bytes: int = sqlite.MAX_BYTES) -> StateStore:
     """Open `memory`, `sqlite:PATH`, `redis://HOST:PORT/DATABASE` or `postgres://HOST/DATABASE`.
 
     Redis may also be `redis+sentinel://` or `redis+cluster://`, with TLS `rediss…`.
@@ -22,15 +18,15 @@ def open_store(url: str, max_bytes: int = MAX_BYTES) -> StateStore:
         ConfigurationError: the store is unknown, or its package is not installed.
     """
     if url == "memory":
-        return MemoryStore()
+        return memory.MemoryStore()
     path = sqlite_path(url)
     if path is not None:
-        return SqliteStore(path, max_bytes)
+        return sqlite.SqliteStore(path, max_bytes)
     scheme = url.partition(":")[0]
     if scheme.partition("+")[0] in ("redis", "rediss"):
-        return RedisStore(url)
+        return redis.RedisStore(url)
     if scheme in ("postgres", "postgresql"):
-        return PostgresStore(url)
+        return postgres.PostgresStore(url)
     raise ConfigurationError(
         "store: expected memory, sqlite:PATH, redis://HOST:PORT/DATABASE or "
         f"postgres://HOST/DATABASE, got {scheme!r}"
@@ -54,4 +50,4 @@ def check_store(url: str) -> None:
     if path is None:
         open_store(url)
     else:
-        verify(path)
+        sqlite_file.verify(path)

@@ -40,11 +40,10 @@ class Finder:
         self.catalog: Catalog = self._engine.catalog
         self.resolver = Resolver(self.catalog)
         self._learner = Learner(
-            Guard(self._store),
+            None if isinstance(self._store, MemoryStore) else Guard(self._store),
             self._engine.embedder,
             lambda _, digest: self.catalog if digest == self.catalog.digest else None,
             model=__version__,
-            lasting=not isinstance(self._store, MemoryStore),
         )
 
     async def follow(self) -> None:

@@ -207,12 +207,9 @@ async def _write(
 
 def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
     """Return the JSON array of the tools after a change, each name once."""
-    present, changed = ToolList.decode(raw, most).tools, request.upsert
-    sent = (
-        ()
-        if is_absent(changed)
-        else ToolList.decode(changed, most, "upsert").checked("upsert").tools
-    )
+    present = ToolList.decode(raw, most).tools
+    upsert = b"[]" if is_absent(request.upsert) else request.upsert
+    sent = ToolList.decode(upsert, most, "upsert").checked("upsert").tools
     by_name = patched((*present, *sent), request)
     if len(by_name) > most:
         message = f"makes it {len(by_name)} tools; the limit is {most}: {RAISE}"

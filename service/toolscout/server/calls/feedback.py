@@ -13,6 +13,7 @@ from litestar import delete, get, post
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 from litestar.params import JSONBody, QueryParameter
+from msgspec.structs import replace
 
 from toolscout.contract import learning as contract
 from toolscout.contract.bounds import MAX_PATTERN_CHARS
@@ -93,14 +94,11 @@ async def feedback(
         elif not event.pattern.strip():
             raise blank(path)
     observed = [
-        Observation(
-            pattern=event.pattern or "",
+        replace(
+            _observed(trace, event, event.pattern or ""),
             tool=event.tool,
-            success=event.success,
             duration_ms=event.duration_ms,
             catalog=event.catalog or "",
-            turn=event.turn or "",
-            subjects=_subjects(trace.tenant, session=event.session, source=event.source),
         )
         for event in events
     ]
@@ -120,14 +118,7 @@ async def chains(request: Call, data: JSONBody[contract.ChainReport]) -> contrac
     trace = request.trace
     if not data.intent.strip():
         raise blank("intent")
-    seen = Observation(
-        pattern=data.intent,
-        tool="",
-        success=data.success,
-        chain=data.chain,
-        turn=data.turn or "",
-        subjects=_subjects(trace.tenant, session=data.session, source=data.source),
-    )
+    seen = replace(_observed(trace, data, data.intent), chain=data.chain)
     counted = await request.learner.record(trace.tenant, [seen], trace.key, trace.space)
     return contract.FeedbackAnswer(len(counted))
 
@@ -207,6 +198,14 @@ async def forget(
         raise Refused("not_found", "no report names it; write a plus sign as %2B")
 
 
+def _observed(
+    trace: Trace, report: contract.FeedbackEvent | contract.ChainReport, pattern: str
+) -> Observation:
+    """Return what is observed by any report, without a tool or a chain."""
+    subjects = _subjects(trace.tenant, session=report.session, source=report.source)
+    return Observation(pattern, "", report.success, turn=report.turn or "", subjects=subjects)
+
+
 def _subjects(tenant: str, **names: str | None) -> tuple[str, ...]:
     """Return the digests of what a report is about, by which it can be deleted."""
     return tuple(
@@ -222,7 +221,7 @@ def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail)
     use = None if learner is None else learner.use(tenant, catalog, catalog.rows[shown.name])
     if use is None:
         return shown
-    return msgspec.structs.replace(
+    return replace(
         shown,
         uses=use.successes + use.failures,
         success_rate=use.success_rate,

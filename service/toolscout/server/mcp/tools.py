@@ -93,12 +93,8 @@ class CatalogTools:
     async def search(self, wanted: arguments.SearchTools) -> ToolsFound:
         """Search the catalog; metrics and log count it as a search over HTTP."""
         trace = TRACE.get()
-        ask = ask_with(
-            self._service.settings,
-            pattern=wanted.query,
-            top_k=wanted.top_k,
-            filters=wanted.filters,
-        )
+        asked = {"pattern": wanted.query, "top_k": wanted.top_k, "filters": wanted.filters}
+        ask = ask_with(self._service.settings, **asked)
         trace.pattern, trace.top_k = ask.pattern, ask.top_k
         deadline = deadline_of(self._service, perf_counter())
         trace.cache = "hit"
