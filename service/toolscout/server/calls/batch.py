@@ -25,7 +25,7 @@ from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO, Candidate, keep_relevant
+from toolscout.text.relevance import Candidate, keep_relevant
 from toolscout.tools.documents import description_of
 
 SPLIT_AT_ONCE = 500
@@ -95,9 +95,10 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     if read.external is not None:
         raise read.external.refusal("a filter by shared words")
     sent, raw = read.request, read.request.tools
-    envelope.whole("min_tools", sent.min_tools)
-    envelope.whole("max_tools", sent.max_tools)
-    split = partial(_split, request=msgspec.structs.replace(sent, tools=ABSENT))
+    least = envelope.whole("min_tools", sent.min_tools)
+    most = envelope.whole("max_tools", sent.max_tools)
+    limited = msgspec.structs.replace(sent, tools=ABSENT, min_tools=least, max_tools=most)
+    split = partial(_split, request=limited)
     if is_absent(raw):
         catalog = await search.find_compiled(service, request, read, trace)
         began = perf_counter()
@@ -133,16 +134,13 @@ def _split_sent(
 
 
 def _split(tools: Iterable[Tool], request: FilterRequest) -> FilterAnswer:
+    available = (tool for tool in tools if tool.status != "unavailable")
+    candidates = [Candidate(tool.name, description_of(tool)) for tool in available]
+    limits = {name: getattr(request, name) for name in ("min_tools", "max_tools", "target_ratio")}
     kept, deferred = keep_relevant(
-        [
-            Candidate(tool.name, description_of(tool))
-            for tool in tools
-            if tool.status != "unavailable"
-        ],
+        candidates,
         request.query,
-        min_tools=int(MIN_TOOLS if request.min_tools is None else request.min_tools),
-        max_tools=int(MAX_TOOLS if request.max_tools is None else request.max_tools),
-        target_ratio=TARGET_RATIO if request.target_ratio is None else request.target_ratio,
+        **{name: limit for name, limit in limits.items() if limit is not None},
         always_keep=request.always_keep or (),
         recent=request.recent or (),
         expanded=request.expanded or (),

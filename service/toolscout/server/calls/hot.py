@@ -153,14 +153,13 @@ def _tiers(
         return cost_of(catalog.tool(row), "brief")
 
     allowed = catalog.facets.allowed(sent.filters, catalog.rows)
-
-    def passes(row: int) -> bool:
-        return allowed is None or bool(allowed[row])
-
-    named = _rows(catalog, dict.fromkeys(sent.tier0 or ()), passes)
+    permitted = catalog.rows
+    if allowed is not None:
+        permitted = {name: row for name, row in catalog.rows.items() if allowed[row]}
+    named = [permitted[name] for name in dict.fromkeys(sent.tier0 or ()) if name in permitted]
     first, tokens0 = fill(named, int(budget * TIER0_SHARE), whole, brief)
     shown = {row for row, _ in first}
-    order = rows or _served(catalog, sent, successes, passes)
+    order = rows or _served(catalog, sent, successes, permitted)
     ranked = [row for row in order if row not in shown]
     second, tokens1 = fill(ranked, int(budget * TIER1_SHARE), brief, most=TIER1_TOOLS)
     levels: tuple[Detail, Detail] = ("full", "brief")
@@ -193,23 +192,18 @@ def _asks(settings: Settings, request: HotRequest) -> list[Ask]:
     ]
 
 
-def _rows(catalog: Catalog, names: Iterable[str], passes: Callable[[int], bool]) -> list[int]:
-    """Return the rows of tools by name, of those that there are and that pass the filters."""
-    return [row for name in names if (row := catalog.rows.get(name)) is not None and passes(row)]
-
-
 def _served(
-    catalog: Catalog,
-    sent: HotRequest,
-    successes: Mapping[str, int],
-    passes: Callable[[int], bool],
+    catalog: Catalog, sent: HotRequest, successes: Mapping[str, int], permitted: Mapping[str, int]
 ) -> list[int]:
-    """Return the tools that worked in the session; without any information, the core tools."""
+    """Return the tools that worked in the session; without any information, the core tools.
+
+    `permitted` are the rows of the tools that pass the filters, by name.
+    """
     session = sent.session
     recent = [use for use in (session.recent or ()) if use.successes] if session else []
     recent.sort(key=lambda use: (-(use.successes or 0), use.name))
-    served = _rows(catalog, (use.name for use in recent), passes)
+    served = [permitted[use.name] for use in recent if use.name in permitted]
     if not served and not (sent.message or "").strip():
         core = core_tools(catalog.names, catalog.facets.prepare(), successes)
-        served = list(filter(passes, core))
+        served = [row for row in core if catalog.names[row] in permitted]
     return served

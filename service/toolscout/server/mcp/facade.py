@@ -7,7 +7,6 @@ those known by digest, and never runs a tool.
 
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 import mcp_types as types
@@ -83,10 +82,7 @@ class McpFacade:
             stateless=True,
             max_request_body_size=MAX_MCP_BYTES,  # the body was read before, with the same limit
         )
-
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Run the SDK's session manager, during which calls are answered."""
-        return self._manager.run()
+        self.running = self._manager.run
 
     async def relay(self, service: Service, request: Request, trace: Trace) -> Answer:
         """Have the SDK answer one message.

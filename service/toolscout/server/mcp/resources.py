@@ -19,13 +19,7 @@ from toolscout.metatools.arguments import CallError
 from toolscout.server.calls import lookup
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.problems import CODES, REFUSALS, refusal
-from toolscout.server.mcp.tools import (
-    INSTRUCTIONS,
-    TRACE,
-    CatalogTools,
-    lines_of,
-    named_catalog,
-)
+from toolscout.server.mcp import tools
 from toolscout.server.service import Service
 from toolscout.state.registry import Place, Record
 
@@ -113,10 +107,11 @@ async def prompt_text(service: Service, name: str, arguments: dict[str, str]) ->
     """
     catalog = arguments.get("catalog") or None
     if name == "discover":
-        return INSTRUCTIONS
+        return tools.INSTRUCTIONS
     if name == "find_tool":
-        tools = CatalogTools(service, await named_catalog(service, catalog, is_search=True))
-        return await find_tool(tools, arguments.get("task"), "Call it where it lives.")
+        searched = await tools.named_catalog(service, catalog, is_search=True)
+        source = tools.CatalogTools(service, searched)
+        return await find_tool(source, arguments.get("task"), "Call it where it lives.")
     if name == "backend_status":
         return await _status(service, catalog)
     raise ValueError("there is no prompt of that name")
@@ -128,7 +123,7 @@ async def listed(service: Service, cursor: str | None) -> types.ListResourcesRes
     Raises:
         CallError: the cursor is wrong.
     """
-    registered = await service.registry.names(TRACE.get().tenant)
+    registered = await service.registry.names(tools.TRACE.get().tenant)
     names, following = page_of(registered, cursor, PAGE_CATALOGS)
     found = [
         types.Resource(
@@ -149,16 +144,16 @@ async def _status(service: Service, name: str | None) -> str:
     Raises:
         ValueError: the named catalog does not exist.
     """
-    tenant = TRACE.get().tenant
+    tenant = tools.TRACE.get().tenant
     names = [name] if name else await service.registry.names(tenant)
     lines = []
     for each in names[:MAX_CATALOGS]:
         record = await service.registry.record(Place(tenant, each))
         if record is None:
             continue
-        tools = await _tools(service, each, record)
-        line = f"{each}: {len(tools)} tools"
-        if unavailable := [tool.name for tool in tools if tool.status == "unavailable"]:
+        present = await _tools(service, each, record)
+        line = f"{each}: {len(present)} tools"
+        if unavailable := [tool.name for tool in present if tool.status == "unavailable"]:
             more = ", …" if len(unavailable) > MAX_UNAVAILABLE else ""
             shown = ", ".join(unavailable[:MAX_UNAVAILABLE])
             line += f", {len(unavailable)} unavailable ({shown}{more})"
@@ -174,7 +169,7 @@ async def _status(service: Service, name: str | None) -> str:
 
 async def _tools(service: Service, name: str, record: Record) -> Sequence[Tool]:
     """Return what is registered, or as much of it as the caller's key sees."""
-    trace = TRACE.get()
+    trace = tools.TRACE.get()
     if trace.space != trace.tenant:
         catalog = await lookup.find(service, trace, name)
         return list(map(catalog.tool, range(len(catalog))))
@@ -194,9 +189,9 @@ async def resource_text(service: Service, uri: str, protocol: str | None) -> tup
     try:
         if not uri.startswith(SCHEME) or path not in KINDS:
             raise CallError("there is no such resource")
-        catalog = await named_catalog(service, name)
-        tools = CatalogTools(service, catalog)
-        tool = await resolved(tools, unquote(quoted)) if quoted else ""
+        catalog = await tools.named_catalog(service, name)
+        source = tools.CatalogTools(service, catalog)
+        tool = await resolved(source, unquote(quoted)) if quoted else ""
     except (CatalogUnknown, CallError) as error:
         is_modern = protocol in MODERN_PROTOCOL_VERSIONS
         code = types.INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND
@@ -205,6 +200,6 @@ async def resource_text(service: Service, uri: str, protocol: str | None) -> tup
     if kind == "overview":
         return pages.overview(catalog), media
     if kind == "index":
-        return "\n".join(await run_in_thread(lines_of, catalog)), media
-    (shown,) = await tools.show([tool], "full")
+        return "\n".join(await run_in_thread(tools.lines_of, catalog)), media
+    (shown,) = await source.show([tool], "full")
     return msgspec.json.encode(shown).decode(), media

@@ -133,12 +133,12 @@ def _attributes(record: Record) -> dict[str, AttributeValue]:
         "toolscout.outcome": record.outcome,
         "toolscout.request_id": request.request_id,
     }
-    if agent := request.header(b"user-agent")[:MAX_AGENT_CHARS].decode("latin-1"):
-        found["user_agent.original"] = agent
-    if record.status:
-        found["http.response.status_code"] = record.status
-    if trace.tenant:
-        found["toolscout.tenant"] = trace.tenant
+    optional: dict[str, AttributeValue] = {
+        "user_agent.original": request.header(b"user-agent")[:MAX_AGENT_CHARS].decode("latin-1"),
+        "http.response.status_code": record.status,
+        "toolscout.tenant": trace.tenant,
+    }
+    found |= {name: value for name, value in optional.items() if value}
     if trace.catalog:
         found["toolscout.cache"], found["toolscout.catalog"] = trace.cache, trace.catalog
         found["toolscout.tools.offered"] = trace.offered

@@ -30,10 +30,10 @@ class Operation(NamedTuple):
     """One method of one path, as its handler describes it."""
 
     method: str
-    route: Route
-    name: str
     about: Callable[..., Any]
     """The handler; its docstring is the summary and the description."""
+    route: Route
+    name: str
     tag: str
     takes: Any = None
     gives: Any = None
@@ -48,18 +48,7 @@ class Operation(NamedTuple):
 
 def operations() -> list[Operation]:
     """Return every operation: those looked up before Litestar, then those that it routes."""
-    found = [
-        Operation(
-            call.method,
-            call.route,
-            call.name or call.route.call,
-            call.handler,
-            "selection" if call.takes else "operation",
-            call.takes,
-            call.gives,
-        )
-        for call in RAW
-    ]
+    found = [Operation(*call) for call in RAW]
     for routed in routes():
         for handler in sorted(routed.route_handlers, key=lambda one: sorted(one.http_methods)):
             if "call" in handler.opt:  # no answer of Litestar's own to OPTIONS
@@ -77,9 +66,9 @@ def _routed(path: str, handler: HTTPRouteHandler) -> Operation:
     (method,) = handler.http_methods
     return Operation(
         method,
+        handler.fn,
         Route(shown_path(path), handler.opt["call"], handler.opt.get("scope", "search")),
         first + "".join(map(str.capitalize, words)),
-        handler.fn,
         next(iter(handler.resolve_tags())),
         None if data is None else data.annotation,
         None if gives.is_none_type else gives.annotation,

@@ -38,12 +38,13 @@ class RawCall(NamedTuple):
     method: str
     handler: Handler
     route: Route
+    name: str = ""
+    """The name and the tag of the operation."""
+    tag: str = ""
     takes: Any = None
     """The type of the body."""
     gives: Any = None
     """The type of the answer, of several a union."""
-    name: str = ""
-    """The operation's, if it is not that of metrics."""
 
 
 _BELOW = "/v1/tool-discovery"
@@ -51,11 +52,12 @@ _BELOW = "/v1/tool-discovery"
 
 def _tools(call: str, handler: Handler, takes: type, gives: Any, path: str = "") -> RawCall:
     route = Route(path or f"{_BELOW}/{call}", call.rpartition(":")[2])
-    return RawCall("POST", handler, route, takes, gives, handler.__name__ if path else "")
+    name = handler.__name__ if path else route.call
+    return RawCall("POST", handler, route, name, "selection", takes, gives)
 
 
 def _probe(call: str, handler: Handler) -> RawCall:
-    return RawCall("GET", handler, Route(f"/{call}", call, is_open=True))
+    return RawCall("GET", handler, Route(f"/{call}", call, is_open=True), call, "operation")
 
 
 RAW: tuple[RawCall, ...] = (
