@@ -31,11 +31,7 @@ def load(
         config = Path(environ[PREFIX + "CONFIG"])
     found = _from_toml(config) if config else {}
     found |= _from_environment(environ) | _from_flags(flags or {})
-    values: dict[str, Any] = {
-        setting.name: setting.parse(*found[setting.name])
-        for setting in SETTINGS
-        if setting.name in found
-    }
+    values: dict[str, Any] = {name: BY_NAME[name].parse(*raw) for name, raw in found.items()}
     if environ.get(_CALLERS_KEY) and not values.get("api_keys"):
         raise ConfigurationError(
             f"{_CALLERS_KEY} is the key that a caller sends; the service reads its own from "
@@ -97,18 +93,17 @@ _QUERY = re.compile(r"(?i)([?&][a-z_]*password=)[^&#]*")
 
 
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
-    for name, value in flags.items():
-        if name in BY_NAME and redacted(value) != value:
-            setting = BY_NAME[name]
+    found: dict[str, tuple[Any, str]] = {}
+    for setting in SETTINGS:
+        value = flags.get(setting.name)
+        if redacted(value) != value:
             raise ConfigurationError(
                 f"{setting.flag}: holds a password, which every process list would show; "
                 f"use {setting.env} or {setting.env}_FILE"
             )
-    return {
-        name: (value, f"flag {BY_NAME[name].flag}")
-        for name, value in flags.items()
-        if name in BY_NAME and value is not None
-    }
+        if value is not None:
+            found[setting.name] = value, f"flag {setting.flag}"
+    return found
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:

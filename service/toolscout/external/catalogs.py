@@ -67,6 +67,10 @@ class NeedsAllTools(ToolscoutError):  # noqa: N818 - an answer, not a failure
 
     code = "catalog_too_large_for"
 
+    def __init__(self, what: str, catalog: "ExternalCatalog") -> None:
+        super().__init__(f"{what} needs all tools of the catalog together")
+        self.catalog = catalog
+
 
 class DatabaseUnavailable(ToolscoutError):  # noqa: N818 - a state, not a bug
     """The database of a catalog cannot be used."""
@@ -88,12 +92,8 @@ class ExternalCatalog(NamedTuple):
             NeedsAllTools: it is a regular expression.
         """
         if ask.ranker == "regex":
-            raise self.refusal("ranker: a regular expression")
+            raise NeedsAllTools("ranker: a regular expression", self)
         return replace(ask, ranker="hybrid") if ask.ranker == "auto" else ask
-
-    def refusal(self, what: str) -> NeedsAllTools:
-        """Return the refusal of what needs all tools."""
-        return NeedsAllTools(f"{what} needs all tools of the catalog together")
 
 
 @dataclass(frozen=True)

@@ -292,10 +292,9 @@ class SharedCatalogs:
 
     async def find(self, tenant: str, name: str) -> bytes | None:
         """Return what was kept under a name; None if it is absent or cannot be read."""
-        try:
+        with suppress(StoreUnavailable):
             return await self._guard.within(READ_S).get(key(CATALOG, tenant, name))
-        except StoreUnavailable:
-            return None
+        return None
 
     async def _write(self, tenant: str, name: str, value: bytes) -> None:
         with suppress(StoreUnavailable):

@@ -15,6 +15,7 @@ from toolscout.contract.answers import BatchAnswer, BatchResult, FilterAnswer, R
 from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.requests import BatchRequest, FilterRequest, ResolveRequest
 from toolscout.contract.tools import Tool
+from toolscout.external.catalogs import NeedsAllTools
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers, envelope, search
 from toolscout.server.calls.envelope import Read
@@ -93,7 +94,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     envelope.need_tools(sent)
     read = await with_shared(service, trace.space, Read(sent, None, b""))
     if read.external is not None:
-        raise read.external.refusal("a filter by shared words")
+        raise NeedsAllTools("a filter by shared words", read.external)
     sent, raw = read.request, read.request.tools
     least = envelope.whole("min_tools", sent.min_tools)
     most = envelope.whole("max_tools", sent.max_tools)

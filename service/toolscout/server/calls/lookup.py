@@ -45,14 +45,6 @@ EXTERNAL = "external"
 """What traces tell in place of a hit or a miss where PostgreSQL keeps the tools one by one."""
 
 
-class IsExternal(NeedsAllTools):
-    """The tools of a registered catalog are not held here, and all of them are needed."""
-
-    def __init__(self, catalog: ExternalCatalog) -> None:
-        super().__init__("this needs all tools of a catalog together")
-        self.catalog = catalog
-
-
 def is_digest(name: str) -> bool:
     """Whether a catalog is named by its content."""
     return _DIGEST.fullmatch(name) is not None
@@ -143,7 +135,7 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     usual_ms = settings.cold_budget_ms if is_name else settings.latency_budget_ms
     wait_s = (given or usual_ms) / 1_000 if compiled_here is None else WAIT_S
     await asyncio.wait([loading], timeout=wait_s)
-    if loading.done() and isinstance(external := loading.exception(), IsExternal):
+    if loading.done() and isinstance(external := loading.exception(), NeedsAllTools):
         return Read(read.request, None, b"", external=external.catalog)
     # What takes longer goes on; the next request may find what this one could not wait for.
     must_know = is_name and compiled_here is None  # of a digest, callers send the tools instead
@@ -175,13 +167,13 @@ async def find(
     Raises:
         CatalogUnknown: there is none.
         StoreUnavailable: the store could not be read.
-        IsExternal: the catalog is external, and no names were given.
+        NeedsAllTools: the catalog is external, and no names were given.
     """
     catalog = service.cache.by_digest(trace.space, name)
     if catalog is None:
         try:
             digest, raw = await _look_up(service, trace.space, name)
-        except IsExternal as external:
+        except NeedsAllTools as external:
             if names is None:
                 raise
             return await near(service, trace, external.catalog, names=names)
@@ -287,7 +279,7 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
         return None, None
     if record.external:
         service.named.pop((space, name))
-        raise IsExternal(ExternalCatalog(space, name, record))
+        raise NeedsAllTools("this", ExternalCatalog(space, name, record))
     if space == tenant and service.cache.by_digest(space, record.digest) is not None:
         service.named.put((space, name), (record.digest, record.digest), 1)
     whole, seen = service.named.get((space, name)) or NOWHERE

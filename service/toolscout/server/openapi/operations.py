@@ -104,13 +104,11 @@ def field_docs() -> Mapping[str, Mapping[str, str]]:
     for module in _DESCRIBED:
         for node in ast.parse(getsource(module)).body:
             if isinstance(node, ast.ClassDef):
-                bases = (found.get(ast.unparse(base), {}) for base in node.bases)
-                own = found[node.name] = {
-                    name: text for base in bases for name, text in base.items()
-                }
+                own = found[node.name] = {}
+                for base in node.bases:
+                    own |= found.get(ast.unparse(base), {})
                 for field, text in pairwise(node.body):
                     if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
-                        own[ast.unparse(field.target)] = " ".join(
-                            ast.literal_eval(text.value).split()
-                        )
+                        words = ast.literal_eval(text.value).split()
+                        own[ast.unparse(field.target)] = " ".join(words)
     return found

@@ -75,20 +75,15 @@ RAW: tuple[RawCall, ...] = (
 
 def typed() -> list[Router | HTTPRouteHandler]:
     """Return the handlers that Litestar routes."""
-    about_learning = partial(Router, tags=["learning"], guards=[feedback.learning_is_on], dto=Body)
+    router = partial(Router, dto=Body, return_dto=None)
+    about_learning = partial(router, tags=["learning"], guards=[feedback.learning_is_on])
     reports = [feedback.feedback, feedback.chains, feedback.insights]
     of_catalogs = [*catalogs.HANDLERS, *catalog_reads.HANDLERS]
     return [
-        about_learning(_BELOW, route_handlers=reports, return_dto=None),
+        about_learning(_BELOW, route_handlers=reports),
         about_learning("/v1/learning", route_handlers=[feedback.learning, feedback.forget]),
         probes.stats,
-        Router(
-            "/v1/catalogs/{id:str}",
-            route_handlers=of_catalogs,
-            tags=["catalogs"],
-            dto=Body,
-            return_dto=None,
-        ),
+        router("/v1/catalogs/{id:str}", route_handlers=of_catalogs, tags=["catalogs"]),
     ]
 
 
