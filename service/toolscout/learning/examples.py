@@ -1,7 +1,5 @@
 """What tools say by `examples`: whether it improves their order, and their votes alone."""
 
-from collections import Counter
-
 from msgspec.structs import replace
 
 from toolscout.common.lru import Lru
@@ -48,14 +46,11 @@ def judged(catalog: Catalog, embedder: Embedder | None) -> Catalog:
         return catalog
     index, gained = index_of_examples(catalog), 0.0
     without = Prior(lambda query, vectors: index.prior(read_pattern(query, vectors), left_out=True))
-    places: list[tuple[int, int]] = []
-    of_tool: Counter[int] = Counter()
-    for row, _ in catalog.examples:
-        places.append((row, of_tool[row]))
-        of_tool[row] += 1
-    count = min(LEFT_OUT, len(places))
-    for row, number in (places[at * len(places) // count] for at in range(count)):
-        text = example_texts(catalog.tool(row))[number]
+    rows = [row for row, _ in catalog.examples]  # those of a tool follow one another
+    count = min(LEFT_OUT, len(rows))
+    for place in (at * len(rows) // count for at in range(count)):
+        row = rows[place]
+        text = example_texts(catalog.tool(row))[place - rows.index(row)]
         ranking = rank(catalog, Ask(pattern=text), embedder, prior=without)
         gained += learning_gains(ranking).get(catalog.names[row], 0.0)
     return replace(catalog, examples_gain=gained)

@@ -67,8 +67,8 @@ class Certificate:
     def __init__(self, settings: Settings, live: ssl.SSLContext, log: Events) -> None:
         """Follow the files for the context that answers new connections."""
         assert settings.tls_cert is not None
-        self._files: tuple[str, str | None] = (settings.tls_cert, settings.tls_key)
-        self._client_ca: str | None = settings.tls_client_ca
+        self._files = settings.tls_cert, settings.tls_key
+        self._client_ca = settings.tls_client_ca
         self._renewed: ssl.SSLContext | None = None
         self._log = log
         self.expires = expires(self._files[0])

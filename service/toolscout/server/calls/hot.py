@@ -14,7 +14,6 @@ from toolscout.contract.fields import Detail
 from toolscout.contract.requests import HotRequest
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import cost_of, details
-from toolscout.learning.experience import Experience
 from toolscout.ranking.ask import Ask
 from toolscout.server.calls import answers, envelope, search
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
@@ -104,9 +103,10 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
     catalog = await search.find_compiled(service, request, read, trace, asks, named)
     began = perf_counter()
     rows = await _ranked(service, trace, catalog, asks, sent)
-    successes: Mapping[str, int] = {}
+    successes: Counter[str] = Counter()
     if service.learner is not None and not (sent.message or "").strip():
-        successes = _successes(service.learner.experience(trace.tenant))
+        for (name, _), tool in service.learner.experience(trace.tenant):
+            successes[name] += tool.successes
     size = max(len(catalog), int(catalog.tokens.sum()) // TOKENS_PER_TOOL)
     found = await run_inline_or_in_thread(
         size, TIERED_AT_ONCE, _tiers, catalog, sent, budget, rows, trace, successes
@@ -129,13 +129,6 @@ async def _ranked(
         if decision.rows:
             return decision.rows
     return ()
-
-
-def _successes(experience: Experience) -> Mapping[str, int]:
-    counted: Counter[str] = Counter()
-    for (name, _), tool in experience:
-        counted[name] += tool.successes
-    return counted
 
 
 def _tiers(

@@ -71,13 +71,8 @@ def as_json() -> bytes:
 @cache
 def as_yaml() -> str:
     """Return the same as YAML; shared parts are repeated, which is easier to read and compare."""
-
-    class Plain(yaml.SafeDumper):
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
     options: Any = {"sort_keys": False, "allow_unicode": True, "width": 99}
-    return str(yaml.dump(document(), None, Plain, **options))
+    return str(yaml.safe_dump(msgspec.json.decode(as_json()), **options))
 
 
 @cache
