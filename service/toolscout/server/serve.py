@@ -185,13 +185,16 @@ def banner(settings: Settings) -> str:
     scheme = "https" if settings.tls_cert else "http"
     url = f"{scheme}://{shown}:{settings.port}"
     key = " -H 'Authorization: Bearer YOUR_KEY'" if keys else ""
-    trust = " --cacert CA.pem" if settings.tls_cert else ""
+    trust, has_tls = "", "off"
+    if settings.tls_cert:
+        trust, has_tls = " --cacert CA.pem", "on"
     if settings.tls_client_ca:
         trust += " --cert CLIENT.pem --key CLIENT.key"
+        has_tls = "on, callers need a certificate"
     lines = [
         f"Toolscout {__version__} is ready at {scheme}://{host}:{settings.port}",
         f"  auth    {f'{keys} key(s)' if keys else 'off: anyone who reaches this address'}",
-        f"  tls     {_tls(settings)}",
+        f"  tls     {has_tls}",
         f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
         f"  limits  {settings.max_tools:,} tools, {_size(settings.max_body_bytes)}, "
         f"{settings.latency_budget_ms} ms budget, {settings.cold_budget_ms} ms for new tools",
@@ -223,9 +226,3 @@ def expiries(settings: Settings) -> list[str]:
 def _size(nbytes: int) -> str:
     power, unit = (20, "MiB") if nbytes >= 1 << 20 else (10, "KiB")
     return f"{nbytes / (1 << power):,.4g} {unit}"
-
-
-def _tls(settings: Settings) -> str:
-    if not settings.tls_cert:
-        return "off"
-    return "on, callers need a certificate" if settings.tls_client_ca else "on"

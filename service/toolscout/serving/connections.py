@@ -180,11 +180,9 @@ class Connections:
 
     def report(self) -> None:
         """Log how many connections were refused since the last report, if any were, and why."""
-        if self._exhausted:
-            self.log.warning("descriptors_exhausted", **self._exhausted)
-        if self._refused:
-            self.log.warning("connections_refused", **self._refused)
-        if self._refused or self._exhausted:
-            self._refused.clear()
-            self._exhausted.clear()
-            self._reported = self._clock()
+        counted = {"descriptors_exhausted": self._exhausted, "connections_refused": self._refused}
+        for event, counts in counted.items():
+            if counts:
+                self.log.warning(event, **counts)
+                counts.clear()
+                self._reported = self._clock()

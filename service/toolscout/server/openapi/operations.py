@@ -18,7 +18,7 @@ from toolscout.contract import answers, catalogs, learning, requests, tools
 from toolscout.server.calls.typed import NOT_BLANK
 from toolscout.server.http import problems
 from toolscout.server.http.request import Route
-from toolscout.server.routes.table import RAW, routes, shown_path
+from toolscout.server.routes.table import RAW, api, route_of
 
 Json = dict[str, Any]
 
@@ -48,12 +48,7 @@ class Operation(NamedTuple):
 
 def operations() -> list[Operation]:
     """Return every operation: those looked up before Litestar, then those that it routes."""
-    found = [Operation(*call) for call in RAW]
-    for routed in routes():
-        for handler in sorted(routed.route_handlers, key=lambda one: sorted(one.http_methods)):
-            if "call" in handler.opt:  # no answer of Litestar's own to OPTIONS
-                found += [_routed(routed.path, handler)]
-    return found
+    return [*(Operation(*call) for call in RAW), *(_routed(*one) for one in api())]
 
 
 def _routed(path: str, handler: HTTPRouteHandler) -> Operation:
@@ -67,7 +62,7 @@ def _routed(path: str, handler: HTTPRouteHandler) -> Operation:
     return Operation(
         method,
         handler.fn,
-        Route(shown_path(path), handler.opt["call"], handler.opt.get("scope", "search")),
+        route_of(path, handler),
         first + "".join(map(str.capitalize, words)),
         next(iter(handler.resolve_tags())),
         None if data is None else data.annotation,

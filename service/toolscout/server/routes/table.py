@@ -5,7 +5,7 @@ search by digest 8 %. Everything else is a typed handler.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -101,14 +101,9 @@ Patterns = Sequence[tuple[re.Pattern[str], Mapping[str, Route]]]
 def patterns(app: Litestar) -> Patterns:
     """Return the paths that an application routes; fixed ones may end in a slash."""
     found: dict[str, dict[str, Route]] = {}
-    for route in app.routes:
-        for handler in route.route_handlers if isinstance(route, HTTPRoute) else ():
-            opt, path = handler.opt, shown_path(route.path)
-            if "call" in opt:  # no answer of Litestar's own to OPTIONS
-                scope, is_open = opt.get("scope", "search"), opt.get("is_open", False)
-                to = Route(path, opt["call"], scope, is_open)
-                by_method = found.setdefault(route.path, {})
-                by_method.update(dict.fromkeys(map(str, handler.http_methods), to))
+    for path, handler in handlers(app):
+        by_method = found.setdefault(path, {})
+        by_method.update(dict.fromkeys(map(str, handler.http_methods), route_of(path, handler)))
     return [(re.compile(_pattern(path)), by_method) for path, by_method in found.items()]
 
 
@@ -118,17 +113,33 @@ def _pattern(path: str) -> str:
     return written if written != path else f"{path.rstrip('/')}/?"
 
 
+def handlers(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler]]:
+    """Yield the handlers of an application, with their whole paths, by path and method."""
+    for route in app.routes:
+        found = route.route_handlers if isinstance(route, HTTPRoute) else ()
+        for handler in sorted(found, key=lambda one: sorted(one.http_methods)):
+            if "call" in handler.opt:  # no answer of Litestar's own to OPTIONS
+                yield route.path, handler
+
+
+def route_of(path: str, handler: HTTPRouteHandler) -> Route:
+    """Return what a handler says of its path."""
+    opt = handler.opt
+    scope, is_open = opt.get("scope", "search"), opt.get("is_open", False)
+    return Route(shown_path(path), opt["call"], scope, is_open)
+
+
 @cache
-def routes() -> Sequence[HTTPRoute]:
-    """Return the typed handlers by their whole paths."""
+def api() -> Sequence[tuple[str, HTTPRouteHandler]]:
+    """Return the typed handlers, with their whole paths."""
     app = Litestar(typed(), request_class=Call, openapi_config=None, logging_config=None)
-    return [route for route in app.routes if isinstance(route, HTTPRoute)]
+    return list(handlers(app))
 
 
 @cache
 def paths() -> tuple[str, ...]:
     """Return the paths of the API, with their variable parts in braces."""
-    routed = (shown_path(route.path) for route in routes())
+    routed = (shown_path(path) for path, _ in api())
     return tuple(dict.fromkeys([*(call.route.path for call in RAW), *routed]))
 
 
