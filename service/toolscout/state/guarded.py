@@ -7,7 +7,7 @@ separately: a full disk can still be read.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from types import SimpleNamespace
@@ -39,6 +39,7 @@ class _Circuit:
     closed_until: float = 0.0
 
 
+@dataclass
 class Guard:
     """Runs actions on a store within a limit of time.
 
@@ -47,20 +48,15 @@ class Guard:
         failed: called with the name of each action that fails.
     """
 
-    def __init__(
-        self,
-        store: StateStore,
-        failed: Callable[[str], None] = lambda _: None,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self.store = store
-        self._failed = failed
-        self._clock = clock
-        self._reads, self._writes = _Circuit(), _Circuit()
+    store: StateStore
+    failed: Callable[[str], None] = lambda _: None
+    clock: Callable[[], float] = monotonic
+    _reads: _Circuit = field(default_factory=_Circuit)
+    _writes: _Circuit = field(default_factory=_Circuit)
 
     def is_open(self, name: str) -> bool:
         """Whether actions of this kind are paused."""
-        return self._clock() < self._circuit(name).closed_until
+        return self.clock() < self._circuit(name).closed_until
 
     def _circuit(self, name: str) -> _Circuit:
         return self._reads if name in READS else self._writes
@@ -82,11 +78,11 @@ class Guard:
             async with asyncio.timeout(limit_s):
                 result = await getattr(self.store, name)(*args)
         except (StoreUnavailable, TimeoutError) as error:
-            self._failed(name)
+            self.failed(name)
             circuit.failures += 1
             # Actions that were running when the circuit opened fail too, and do not count.
             if circuit.failures >= FAILURES and not self.is_open(name):
-                circuit.closed_until = self._clock() + circuit.pause_s
+                circuit.closed_until = self.clock() + circuit.pause_s
                 circuit.pause_s = min(2 * circuit.pause_s, MAX_PAUSE_S)
             if isinstance(error, TimeoutError):
                 raise StoreUnavailable(f"no answer within {limit_s:g} s") from None

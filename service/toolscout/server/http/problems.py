@@ -5,9 +5,9 @@ The kinds of errors are in the table `problems.toml`.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
-from typing import Any
 
 import msgspec
 
@@ -117,28 +117,18 @@ FILTER_KEYS = Filters.__struct_fields__
 MAX_KEY_SHOWN = 64
 
 
+@dataclass(eq=False)
 class Refused(Exception):  # noqa: N818 - an answer, not a failure
     """A request that ends in an error answer."""
 
-    def __init__(
-        self,
-        code: str,
-        detail: str,
-        errors: Sequence[FieldError] = (),
-        headers: Iterable[tuple[bytes, bytes]] = (),
-        *,
-        suggestions: Sequence[str] = (),
-    ) -> None:
-        super().__init__(detail)
-        self.code = code
-        self.detail = detail
-        self.errors = errors
-        self.headers = list(headers)
-        self.suggestions = suggestions
+    code: str
+    detail: str
+    errors: Sequence[FieldError] = ()
+    headers: Sequence[tuple[bytes, bytes]] = ()
+    suggestions: Sequence[str] = ()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Let the worker refuse, too."""
-        return Refused, (self.code, self.detail), self.__dict__
+    def __str__(self) -> str:
+        return self.detail
 
 
 REFUSALS = (Refused, ToolscoutError, StoreUnavailable)
