@@ -8,6 +8,7 @@ log a moment later. Without a store, nothing is written.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from math import inf
 from time import monotonic, time
 
@@ -45,6 +46,7 @@ with and without experience: some two milliseconds.
 """
 
 
+@dataclass
 class Learner:
     """Records observations and turns them into priors.
 
@@ -58,30 +60,27 @@ class Learner:
         steady: counts seconds, whatever the clock is set to.
     """
 
-    def __init__(  # noqa: PLR0913  # the parts, and how long and in what form to keep patterns
-        self,
-        guard: Guard | None,
-        embedder: Embedder,
-        catalog: Callable[[str, str], Catalog | None],
-        clock: Callable[[], float] = time,
-        *,
-        model: str = "",
-        kept_s: float = KEPT_S,
-        suspected: Callable[[str], object] = lambda _: None,
-        steady: Callable[[], float] = monotonic,
-    ) -> None:
-        self._embedder = embedder
-        self._clock = clock
-        self._model = model = f"{model}/{LAYOUT}"
-        self._catalog = catalog
-        self._tenants = Tenants()
-        self._examples = ExamplePriors()
-        self._log = None if guard is None else AgingLog(guard, model, kept_s, suspected, steady)
-        self._kept_s, self._steady = kept_s, steady
-        self._began = clock() - steady()  # the time at which `steady` was 0
-        self._aged = -inf
-        """When what is too old was looked for."""
-        self._reached = True
+    guard: Guard | None
+    embedder: Embedder
+    catalog: Callable[[str, str], Catalog | None]
+    clock: Callable[[], float] = time
+    _: KW_ONLY
+    model: str = ""
+    kept_s: float = KEPT_S
+    suspected: Callable[[str], object] = lambda _: None
+    steady: Callable[[], float] = monotonic
+    _tenants: Tenants = field(default_factory=Tenants)
+    _examples: ExamplePriors = field(default_factory=ExamplePriors)
+    _aged: float = -inf
+    """When what is too old was looked for."""
+    _reached: bool = True
+
+    def __post_init__(self) -> None:
+        """Take the logs in the store, if there is one."""
+        self._model, guard = f"{self.model}/{LAYOUT}", self.guard
+        aging = self.kept_s, self.suspected, self.steady
+        self._log = None if guard is None else AgingLog(guard, self._model, *aging)
+        self._began = self.clock() - self.steady()  # the time at which `steady` was 0
 
     @property
     def held_logs(self) -> int:
@@ -109,7 +108,7 @@ class Learner:
         """Return a function that scores tools by experience and examples; None without any."""
         learned = self._tenants.get(tenant)
         learned.note(catalog.digest)
-        index = learned.indexes.of(catalog, self._clock()) if len(learned.experience) else None
+        index = learned.indexes.of(catalog, self.clock()) if len(learned.experience) else None
         # While a thread makes the index of a large catalog, its examples count all the same.
         return self._examples.of(catalog, tenant) if index is None else prior_of(index)
 
@@ -121,10 +120,10 @@ class Learner:
         if not len(learned.chains):
             return None
         query = analyse(pattern)
-        vectors = self._embedder.query(query.embedding_words)
+        vectors = self.embedder.query(query.embedding_words)
         familiarity = 0.0 if vectors is None else vectors.familiarity
         read = read_pattern(query, vectors)
-        return learned.chains.insight(read, familiarity, self._clock(), fits)
+        return learned.chains.insight(read, familiarity, self.clock(), fits)
 
     def chain(self, tenant: str, pattern: str, catalog: Catalog) -> Chain | None:
         """Return the chain of a catalog's tools to follow for a pattern; None if none is near."""
@@ -133,7 +132,7 @@ class Learner:
 
     async def remember(self, tenant: str, turn: str, decision: Decision) -> None:
         """Remember the pattern of a turn, so that feedback may name the turn instead."""
-        ranking, now = decision.ranking, self._clock()
+        ranking, now = decision.ranking, self.clock()
         ask, catalog = ranking.ask, ranking.source.digest
         if ranking.ranker == "hybrid":
             pattern = read_pattern(ranking.query, ranking.vectors)
@@ -211,12 +210,12 @@ class Learner:
 
     async def catch_up(self, report: Report) -> None:
         """Read what other processes have added, and forget what is too old."""
-        is_daily = self._steady() - self._aged >= DAY_S
+        is_daily = self.steady() - self._aged >= DAY_S
         if self._log is None:
-            if self._steady() - self._aged >= DAY_S / 24:
-                self._aged = self._steady()
+            if self.steady() - self._aged >= DAY_S / 24:
+                self._aged = self.steady()
                 # However the clock is set meanwhile.
-                self._tenants.forget(self._began + self._aged - self._kept_s)
+                self._tenants.forget(self._began + self._aged - self.kept_s)
             return
         for tenant in self._tenants.names():
             try:
@@ -227,7 +226,7 @@ class Learner:
                     report(f"learning: {error}")
                 self._reached = False
         if self._reached and is_daily:
-            self._aged = self._steady()
+            self._aged = self.steady()
             await self._log.tidy_others(self._tenants.names(), report)
 
     async def _catch_up(self, log: AgingLog, tenant: str, report: Report) -> None:
@@ -281,7 +280,7 @@ class Learner:
 
     def _is_elsewhere(self, learned: Tenant, seen: Observation) -> bool:
         """Whether only another process may know the turn of an observation."""
-        return not seen.pattern and learned.turns.find(digest(seen.turn), self._clock()) is None
+        return not seen.pattern and learned.turns.find(digest(seen.turn), self.clock()) is None
 
     async def _completed(
         self, space: str, learned: Tenant, seen: Observation, key: str
@@ -293,7 +292,7 @@ class Learner:
         report = report_of(seen)
         if learned.turns.is_counted(report):
             return None
-        turn = learned.turns.find(digest(seen.turn), self._clock()) if seen.turn else None
+        turn = learned.turns.find(digest(seen.turn), self.clock()) if seen.turn else None
         if not seen.pattern:
             if turn is None:
                 return None
@@ -301,7 +300,7 @@ class Learner:
         catalogs = [seen.catalog] if seen.catalog else learned.recent
         if turn is not None and not seen.catalog:
             catalogs = [turn.catalog, *catalogs]
-        cached = (self._catalog(space, name) for name in catalogs)
+        cached = (self.catalog(space, name) for name in catalogs)
         catalog = next((one for one in cached if one is not None and seen.tool in one.rows), None)
         if catalog is None and space != tenant_of(space):
             return None
@@ -310,7 +309,7 @@ class Learner:
             gain = turn.gains.get(seen.tool, 0.0)
         elif catalog is not None:
             gain = self._gain(tenant_of(space), seen, catalog)
-        now = self._clock()
+        now = self.clock()
         complete = replace(
             seen,
             catalog="",
@@ -333,14 +332,14 @@ class Learner:
         prior = self.prior(tenant, catalog) if is_compared else None
         if prior is None:
             return 0.0
-        ranking = rank(catalog, Ask(pattern=seen.pattern), self._embedder, prior=prior)
+        ranking = rank(catalog, Ask(pattern=seen.pattern), self.embedder, prior=prior)
         return learning_gains(ranking).get(seen.tool, 0.0)
 
     async def prepare(self, text: str) -> None:
         """Load what the text of another language needs, without holding up the event loop."""
-        if self._embedder.needs_languages(text):
-            await asyncio.to_thread(self._embedder.load_languages)
+        if self.embedder.needs_languages(text):
+            await asyncio.to_thread(self.embedder.load_languages)
 
     async def _packed(self, pattern: str) -> bytes:
         await self.prepare(pattern)
-        return pack_text(pattern, self._embedder)
+        return pack_text(pattern, self.embedder)

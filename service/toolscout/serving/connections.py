@@ -5,6 +5,7 @@ import traceback
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from operator import itemgetter
 from time import monotonic
 from typing import Any, Protocol
@@ -88,42 +89,31 @@ class Watched(Protocol):
         """End an overdue wait."""
 
 
+@dataclass
 class Connections:
     """Deadlines of slow connections and counts by address."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        refusal: Refusal,
-        log: Events,
-        count: Callable[[str], object] = lambda _: None,
-        is_service: bool = False,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        """Begin to count.
+    settings: Settings
+    """The limits."""
+    refusal: Refusal
+    log: Events
+    """Gets the refusals, now and then."""
+    count: Callable[[str], object] = lambda _: None
+    """Gets the reason of every refusal."""
+    is_service: bool = False
+    """Whether the application is told that a body is late, and a caller may wait for its answer
+    after it has closed its sending half. The proxy and the gateway find out by themselves, and such
+    a caller, who would wait for a model, counts as gone."""
+    clock: Callable[[], float] = monotonic
+    _due: dict[tuple[Watched, str], float] = field(default_factory=dict)
+    _by_address: Counter[str] = field(default_factory=Counter)
+    _refused: Counter[str] = field(default_factory=Counter)
+    _exhausted: Counter[str] = field(default_factory=Counter)
 
-        Args:
-            settings: the limits.
-            refusal: writes the answer to what is refused.
-            log: gets the refusals, now and then.
-            count: gets the reason of every refusal.
-            is_service: whether the application is told that a body is late, and a caller may wait
-                for its answer after it has closed its sending half. The proxy and the gateway find
-                out by themselves, and such a caller, who would wait for a model, counts as gone.
-            clock: the time in seconds.
-        """
-        self.is_service = is_service
-        self.settings = settings
-        self.refusal = refusal
-        self._count = count
-        self.log = log
-        self._clock = clock
-        self._steps = Steps(log)
-        self._due: dict[tuple[Watched, str], float] = {}
-        self._by_address: Counter[str] = Counter()
-        self._refused: Counter[str] = Counter()
-        self._exhausted: Counter[str] = Counter()
-        self._reported = clock() - REPORT_EVERY_S
+    def __post_init__(self) -> None:
+        """Begin to count."""
+        self._steps = Steps(self.log)
+        self._reported = self.clock() - REPORT_EVERY_S
 
     def enter(self, address: str) -> bool:
         """Count a new connection; return whether its address may have one more."""
@@ -141,7 +131,7 @@ class Connections:
 
     def watch(self, connection: Watched, wait: str, seconds: float) -> None:
         """Set a deadline for one wait of a connection, unless it has one."""
-        self._due.setdefault((connection, wait), self._clock() + seconds)
+        self._due.setdefault((connection, wait), self.clock() + seconds)
 
     def unwatch(self, connection: Watched, wait: str) -> None:
         """Remove a deadline."""
@@ -149,12 +139,12 @@ class Connections:
 
     def refused(self, reason: str) -> None:
         """Count a connection that is closed because of what it sent or did not read."""
-        self._count(reason)
+        self.count(reason)
         self._refused[reason] += 1
 
     def expire(self) -> None:
         """End overdue waits and log refusals; called several times a second."""
-        now = self._clock()
+        now = self.clock()
         for key in [key for key, due in self._due.items() if due <= now]:
             del self._due[key]
             self._steps.run(key[0].overdue, key[1])
@@ -173,7 +163,7 @@ class Connections:
         idle = [(since, one) for one in connections if (since := one.idle_since) is not None]
         oldest = sorted(idle, key=itemgetter(0))[:CLOSED_AT_ONCE]
         for _, connection in oldest:
-            self._count("descriptors")
+            self.count("descriptors")
             connection.transport.close()
         self._exhausted += Counter(times=1, closed=len(oldest))
         return len(oldest)
@@ -185,4 +175,4 @@ class Connections:
             if counts:
                 self.log.warning(event, **counts)
                 counts.clear()
-                self._reported = self._clock()
+                self._reported = self.clock()

@@ -11,6 +11,7 @@ is unknown, and the caller sends its tools.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from dataclasses import InitVar, dataclass
 from secrets import token_hex
 from time import time
 from typing import Any, NamedTuple, Protocol
@@ -109,22 +110,21 @@ def patched(tools: Iterable[Tool], change: CatalogPatch) -> dict[str, Tool]:
     return by_name
 
 
+@dataclass
 class Registry:
     """The registered catalogs of all tenants.
 
     Every method raises `StoreUnavailable` when the store cannot serve it.
     """
 
-    def __init__(
-        self,
-        guard: Guard,
-        tables: ToolTables | None = None,
-        clock: Callable[[], float] = time,
-    ) -> None:
-        """`tables` has the tools of external catalogs, where the store can keep these."""
+    guard: InitVar[Guard]
+    tables: ToolTables | None = None
+    """Has the tools of external catalogs, where the store can keep these."""
+    clock: Callable[[], float] = time
+
+    def __post_init__(self, guard: Guard) -> None:
+        """Bound the waits for the store."""
         self._reading, self._writing = guard.within(READ_S), guard.within(WRITE_S)
-        self._tables = tables
-        self._clock = clock
 
     async def record(self, place: Place) -> Record | None:
         """Return the record of a catalog; None if there is none or it is malformed."""
@@ -173,7 +173,7 @@ class Registry:
         """
         expected = await self._expected(place, current)
         fresh = self._next(current, digest, len(tools), expires=expires, content=token_hex(8))
-        lasts = None if expires is None else max(0.001, expires - self._clock())
+        lasts = None if expires is None else max(0.001, expires - self.clock())
         raw = b"[" + b",".join(tools) + b"]"
         await self._writing.put(place.tools_key(fresh.content), raw, lasts)
         try:
@@ -214,15 +214,15 @@ class Registry:
             Changed: the record has changed since.
         """
         expected = await self._expected(place, current)
-        if current.external and self._tables is not None:
-            await self._tables.drop(place, expected)
+        if current.external and self.tables is not None:
+            await self.tables.drop(place, expected)
         else:
             await self._swap(place, expected, None, None)
             await self._drop(place, current)
 
     def _next(self, current: Record | None, digest: str, tools: int, **more: Any) -> Record:
         """Return the record that follows the one that was read; the same content is no version."""
-        now = self._clock()
+        now = self.clock()
         if current is None:
             return Record(digest, tools, version=1, created=now, updated=now, **more)
         same = current.digest == digest
@@ -250,8 +250,8 @@ class Registry:
     async def _drop(self, place: Place, record: Record) -> None:
         """Try to remove tools that no record refers to any more."""
         with suppress(StoreUnavailable):
-            if record.external and self._tables is not None:
-                await self._tables.drop(place)
+            if record.external and self.tables is not None:
+                await self.tables.drop(place)
             else:
                 await self._writing.delete(place.tools_key(record.content))
 

@@ -17,8 +17,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import count
 from math import inf
 from multiprocessing.connection import Connection
@@ -139,27 +140,21 @@ class _Asked(msgspec.Struct):
     tries: int = 1
 
 
+@dataclass
 class Link:
     """Sends work to a worker and hands out its replies, both from threads of its own."""
 
-    def __init__(
-        self,
-        process: WorkerProcess,
-        settings: Settings,
-        compiler: Compiler,
-        restarted: Callable[[], object],
-    ) -> None:
-        self._process = process
-        self._settings = settings
-        self._compiler = compiler
-        self._restarted = restarted
-        self._sender = FairPool(1, "to worker")
-        self._asked: dict[int, _Asked] = {}
-        self._numbers = count(1)
-        self._silent_since = inf
-        """Since when the worker owes a word; abandoned work counts, it shows most that it hangs."""
-        self._is_open = False
-        self._loop: asyncio.AbstractEventLoop
+    process: WorkerProcess
+    settings: Settings
+    compiler: Compiler
+    restarted: Callable[[], object]
+    _sender: FairPool = field(default_factory=lambda: FairPool(1, "to worker"))
+    _asked: dict[int, _Asked] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    _silent_since: float = inf
+    """Since when the worker owes a word; abandoned work counts, it shows most that it hangs."""
+    _is_open: bool = False
+    _loop: asyncio.AbstractEventLoop = field(init=False)
 
     def open(self) -> None:
         """Listen to the worker; call from the running loop."""
@@ -170,7 +165,7 @@ class Link:
     def close(self) -> None:
         """End the worker; what is unfinished stays so."""
         self._is_open = False
-        self._process.end()
+        self.process.end()
 
     async def ask(
         self,
@@ -198,9 +193,9 @@ class Link:
         number = next(self._numbers)
         result = self._loop.create_future()
         message = number, pool, tenant, work, args
-        asked = self._asked[number] = _Asked(message, result, on_words, self._process)
+        asked = self._asked[number] = _Asked(message, result, on_words, self.process)
         self._silent_since = min(self._silent_since, time.monotonic())
-        self._sender.submit("", _send, self._process.connection, message)
+        self._sender.submit("", _send, self.process.connection, message)
         try:
             return await asked.result
         finally:
@@ -209,29 +204,29 @@ class Link:
     def tell(self, pool: str, tenant: str, work: Callable[..., None], *args: Any) -> None:
         """Have the worker do something that nobody waits for."""
         message = UNASKED, pool, tenant, work, args
-        self._sender.submit("", _send, self._process.connection, message)
+        self._sender.submit("", _send, self.process.connection, message)
 
     def check_health(self) -> None:
         """End a worker that hangs; to be called now and then."""
         if time.monotonic() - self._silent_since > HUNG_S:
-            self._process.end()  # whoever receives replaces it
+            self.process.end()  # whoever receives replaces it
 
     def _receive(self) -> None:
         started = 0.0
         while True:
             with suppress(EOFError, OSError):
                 while True:
-                    number, reply = self._process.connection.recv()
+                    number, reply = self.process.connection.recv()
                     if isinstance(reply, Packed):
-                        reply = unpack(reply, self._compiler)
+                        reply = unpack(reply, self.compiler)
                     self._call(self._take, number, reply)
-            self._process.end()
+            self.process.end()
             time.sleep(max(0.0, started + RESTART_S - time.monotonic()))
             if not self._is_open:
                 return
             started = time.monotonic()
             with suppress(OSError):  # if no process can be started now, it is tried again
-                self._process = WorkerProcess(self._settings)
+                self.process = WorkerProcess(self.settings)
             self._call(self._repeat)
 
     def _call(self, function: Callable[..., object], *args: Any) -> None:
@@ -254,15 +249,15 @@ class Link:
 
     def _repeat(self) -> None:
         """Ask a new worker for everything that is not done."""
-        self._restarted()
+        self.restarted()
         self._silent_since = time.monotonic() if self._asked else inf
-        for asked in [each for each in self._asked.values() if each.process is not self._process]:
-            asked.tries, asked.process = asked.tries + 1, self._process
+        for asked in [each for each in self._asked.values() if each.process is not self.process]:
+            asked.tries, asked.process = asked.tries + 1, self.process
             if asked.tries > TRIES:
                 error = TooMuchWork("the tools could not be compiled; send fewer")
                 self._take(asked.message[0], error)
             else:
-                self._sender.submit("", _send, self._process.connection, asked.message)
+                self._sender.submit("", _send, self.process.connection, asked.message)
 
 
 def _send(connection: Connection, message: tuple[Any, ...]) -> None:

@@ -10,6 +10,7 @@ import hmac
 import re
 import stat
 from collections.abc import Callable, Iterable
+from dataclasses import InitVar, dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -220,23 +221,20 @@ def _date(text: str | None) -> datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
+@dataclass
 class KeyFile:
-    """The file with the keys, and what it said last."""
+    """The file with the keys, which said `seen` last."""
 
-    def __init__(
-        self,
-        path: Path,
-        seen: str,
-        accept: Callable[[Keyring], None],
-        log: Events,
-        changes: Counter,
-    ) -> None:
-        """Follow a file that said `seen`; `changes` counts each change: `ok` or `refused`."""
-        self._path = path
-        self._accept = accept
-        self._log = log
-        self._changes = changes
-        self._is_warned = False
+    path: Path
+    seen: InitVar[str]
+    accept: Callable[[Keyring], None]
+    log: Events
+    changes: Counter
+    """Counts each change: `ok` or `refused`."""
+    _is_warned: bool = False
+
+    def __post_init__(self, seen: str) -> None:
+        """Follow it."""
         self._keys = Keyring(seen)
         self.files = FollowedFiles(self._text, self._use, seen)
 
@@ -247,27 +245,27 @@ class KeyFile:
             if not len(keys):
                 raise ConfigurationError("no key in it")
         except ConfigurationError as error:
-            self._changes.labels("refused").inc()
-            self._log.error("keys_kept", file=str(self._path), reason=error.detail)
+            self.changes.labels("refused").inc()
+            self.log.error("keys_kept", file=str(self.path), reason=error.detail)
             return
         wider = keys.wider_than(self._keys)
         self._keys = keys
-        self._accept(keys)
-        self._changes.labels("ok").inc()
+        self.accept(keys)
+        self.changes.labels("ok").inc()
         for name, what in wider:
-            self._log.warning("keys_widened", key=name, what=what)
-        self._log.info("keys_changed", keys=len(keys), tenants=len(keys.tenants))
+            self.log.warning("keys_widened", key=name, what=what)
+        self.log.info("keys_changed", keys=len(keys), tenants=len(keys.tenants))
 
     def _text(self) -> str:
         try:
-            mode = self._path.stat().st_mode
+            mode = self.path.stat().st_mode
             if not stat.S_ISREG(mode):
                 return ""  # reading a pipe would wait for its writer
             is_open = bool(mode & stat.S_IWOTH)
             if is_open and not self._is_warned:
                 reason = "every user of this machine may write it"
-                self._log.warning("keys_unprotected", file=str(self._path), reason=reason)
+                self.log.warning("keys_unprotected", file=str(self.path), reason=reason)
             self._is_warned = is_open
-            return self._path.read_text("utf-8-sig").strip()
+            return self.path.read_text("utf-8-sig").strip()
         except (OSError, UnicodeDecodeError):
             return ""  # as if it were empty: no keys, so those so far stay
