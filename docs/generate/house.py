@@ -105,7 +105,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_403,
+        8_400,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_673),
     "turns": Product(

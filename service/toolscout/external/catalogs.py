@@ -212,11 +212,8 @@ class ExternalCatalogs:
         wires = [row.wire for row in present]
         compiling = partial(self.run_in_worker, pool="compile", seconds=COMPILED_WITHIN_S)
         rows: list[Row] = await compiling(place.tenant, rows_of, sent, wires, tables.build)
-        return await self.registry.change(
-            place,
-            current,
-            lambda record: tables.write(place, rows, sent.remove or (), record, anew=anew),
-        )
+        write = partial(tables.write, place, rows, sent.remove or (), anew=anew)
+        return await self.registry.change(place, current, write)
 
 
 def _unpacked(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool]:
