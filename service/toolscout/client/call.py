@@ -12,6 +12,7 @@ coroutine (`Channel.send`), wherever its event loop runs.
 import asyncio
 import random
 from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, field
 from email.utils import parsedate_to_datetime
 from time import monotonic, time
 from typing import Any, get_args
@@ -89,22 +90,20 @@ class Call(msgspec.Struct):
         self.result = Selection([], [], True, reason, detail)
 
 
+@dataclass
 class Channel:
     """State shared by calls to one endpoint: its breaker, retry budget and known digests."""
 
-    def __init__(
-        self,
-        connections: Connections,
-        breaker: CircuitBreaker,
-        encoder: Encoder,
-        api_key: str | None,
-        use_digests: bool,
-    ) -> None:
-        self.connections = connections
-        self.breaker = breaker
-        self.retries = RetryBudget()
+    connections: Connections
+    breaker: CircuitBreaker
+    encoder: Encoder
+    api_key: InitVar[str | None]
+    use_digests: InitVar[bool]
+    retries: RetryBudget = field(default_factory=RetryBudget)
+
+    def __post_init__(self, api_key: str | None, use_digests: bool) -> None:
+        """Prepare what every call sends."""
         self.digests = Digests() if use_digests else None
-        self.encoder = encoder
         self.headers = {
             "content-type": "application/json",
             "accept": "application/json",

@@ -6,6 +6,7 @@ The tenants take turns there, and share the bytes of the lists that wait.
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -66,33 +67,30 @@ class CompileJob:
                 stage.exception()  # where nobody waits any more, it is no unhandled error
 
 
+@dataclass
 class CompileQueue:
     """Starts compiles and shares those that are under way."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        cache: CatalogCache,
-        settings: Settings,
-        costs: Costs,
-        log: Events,
-        shared: SharedCatalogs | None = None,
-    ) -> None:
-        self._cache = cache
+    engine: Engine
+    cache: CatalogCache
+    settings: Settings
+    costs: Costs
+    log: Events
+    shared: SharedCatalogs | None = None
+    _jobs: dict[tuple[str, bytes], CompileJob] = field(default_factory=dict)
+    _calls: int = 0
+
+    def __post_init__(self) -> None:
+        """Start the worker."""
+        nbytes = self.settings.cache_bytes
         self._too_large: Lru[tuple[str, str], TooLargeToKeep] = Lru(TOO_LARGE_REMEMBERED)
-        self._log = log
-        self._shared = shared
-        self._bytes = Shares(min(settings.cache_bytes // WAITING_SHARE, MAX_WAITING_BYTES))
+        self._bytes = Shares(min(nbytes // WAITING_SHARE, MAX_WAITING_BYTES))
         """Of lists that are read and not yet compiled."""
-        self._compiler = engine.compiler
-        self._max_tools = settings.max_tools
-        self._latest = LatestLists(settings.cache_bytes // LATEST_SHARE)
-        self._costs = costs
-        self._jobs: dict[tuple[str, bytes], CompileJob] = {}
-        self._calls = 0
-        process = WorkerProcess(settings, lambda end: worker.serve(end, engine, settings))
-        replaced = partial(log.warning, "state", detail="the worker ended and was replaced")
-        self._link = Link(process, settings, engine.compiler, replaced)
+        self._latest = LatestLists(nbytes // LATEST_SHARE)
+        work = partial(worker.serve, engine=self.engine, settings=self.settings)
+        replaced = partial(self.log.warning, "state", detail="the worker ended and was replaced")
+        process = WorkerProcess(self.settings, work)
+        self._link = Link(process, self.settings, self.engine.compiler, replaced)
         self.open = self._link.open
         self.close = self._link.close
         self.check_health = self._link.check_health
@@ -160,9 +158,9 @@ class CompileQueue:
             if await self._compile_changed(job):
                 return
             listing = await self._link.ask("read", tenant_of(sent.space), worker.read_list, sent)
-            self._cache.add_alias(sent.space, sent.raw_hash, listing)
+            self.cache.add_alias(sent.space, sent.raw_hash, listing)
             job.listing.set_result(listing)
-            catalog = self._cache.by_digest(sent.space, listing.digest)
+            catalog = self.cache.by_digest(sent.space, listing.digest)
             if catalog is None:
                 too_large = self._too_large.get((sent.space, listing.digest))
                 if too_large is not None:
@@ -173,7 +171,7 @@ class CompileQueue:
                     catalog = await self._compile_new(job)
                 except TooLargeToKeep as error:
                     self._too_large.put((sent.space, listing.digest), error)
-                    self._log.warning("catalog_too_large", detail=error.detail)
+                    self.log.warning("catalog_too_large", detail=error.detail)
                     raise
                 finally:
                     self._bytes.give(tenant_of(sent.space), len(sent.raw))
@@ -196,7 +194,7 @@ class CompileQueue:
         if changed is None:
             return False
         listing, catalog = changed
-        self._cache.add_alias(sent.space, sent.raw_hash, listing)
+        self.cache.add_alias(sent.space, sent.raw_hash, listing)
         self._keep(sent, catalog)
         job.listing.set_result(listing)
         job.lexical.set_result(catalog)
@@ -204,20 +202,20 @@ class CompileQueue:
         return True
 
     def _changed_catalog(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
-        by_digest = partial(self._cache.by_digest, sent.space)
-        change = self._latest.compare(sent.space, sent.raw, by_digest, self._max_tools)
+        by_digest = partial(self.cache.by_digest, sent.space)
+        change = self._latest.compare(sent.space, sent.raw, by_digest, self.settings.max_tools)
         if change is None:
             return None
-        catalog = by_digest(change.digest) or catalog_of(change, self._compiler)
-        if catalog is None or catalog.nbytes > self._cache.catalog_limit:
+        catalog = by_digest(change.digest) or catalog_of(change, self.engine.compiler)
+        if catalog is None or catalog.nbytes > self.cache.catalog_limit:
             return None
         return worker.Listing(change.digest, change.offered, NONE_SKIPPED, change.offered), catalog
 
     def _keep(self, sent: worker.Sent, catalog: Catalog) -> None:
-        if self._shared is not None:
+        if self.shared is not None:
             tools = b"[" + b",".join(catalog.wires) + b"]"
-            self._shared.keep(tenant_of(sent.space), catalog.digest, tools)
-        self._cache.add(sent.space, catalog)
+            self.shared.keep(tenant_of(sent.space), catalog.digest, tools)
+        self.cache.add(sent.space, catalog)
 
     async def _compile_new(self, job: CompileJob) -> Catalog:
         sent, ask = job.sent, partial(self._link.ask, "compile", tenant_of(job.sent.space))
@@ -233,5 +231,5 @@ class CompileQueue:
         if complete.entries is not None:
             self._latest.keep(sent.space, catalog, complete.entries)
         self._keep(sent, catalog)
-        self._costs.learn("compile", complete.spent)
+        self.costs.learn("compile", complete.spent)
         return catalog
