@@ -197,7 +197,7 @@ def mcp_facade() -> "type[McpFacade]":
 
 @asynccontextmanager
 async def in_background(service: Service) -> AsyncIterator[None]:
-    """Do it; at the end, release threads, timers and the store."""
+    """Run what a process does beside its requests; then release threads, timers and the store."""
     service.log.info("start", version=__version__, pid=os.getpid())
     service.compiles.open()
     work = [_check_store(service), _housekeep(service)]
