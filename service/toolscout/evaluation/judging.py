@@ -1,6 +1,6 @@
 """Judge a selector by questions with known answers: what it found, what it missed, and why."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log2
 from statistics import fmean
@@ -94,7 +94,8 @@ def judge(
     tokens = {tool.name: tool_tokens(tool) for tool in tools}
     words = {tool.name: telling(f"{tool.name} {description_of(tool)}") for tool in tools}
     everything = sum(tokens.values())
-    hits: list[list[bool]] = []
+    hits: list[tuple[list[bool], int]] = []
+    """Of each question that has an answer: which shown tools are wanted, and how many are."""
     shown_tokens: list[int] = []
     misses: list[Miss] = []
     overlaps: list[float] = []
@@ -108,24 +109,23 @@ def judge(
             refused += not names
             continue
         empty += not names
-        hits.append([name in question.tools for name in names])
+        hits.append(([name in question.tools for name in names], len(question.tools)))
         overlaps.append(_overlap(question, words))
         missed = [name for name in question.tools if name not in names]
         if missed:
             deeper = ask(question.query, max(DEPTH, top_k)) if names else answer
             misses += (_miss(question.query, name, names, deeper, words) for name in missed)
     answerable = [question for question in questions if question.tools]
-    counts = [len(question.tools) for question in answerable]
-    recalls = [_recall(hit, count, top_k) for hit, count in zip(hits, counts, strict=True)]
+    recalls = [_recall(hit, count, top_k) for hit, count in hits]
     impossible = len(questions) - len(answerable)
     return Verdict(
         questions=len(questions),
         tools=len(tools),
         top_k=top_k,
-        recall={k: _mean(map(_recall, hits, counts, [k] * len(hits))) for k in _depths(top_k)},
-        ndcg=_mean(_ndcg(hit, count, top_k) for hit, count in zip(hits, counts, strict=True)),
-        first_right=_mean(float(hit[:1] == [True]) for hit in hits),
-        found=sum(sum(hit) == count for hit, count in zip(hits, counts, strict=True)),
+        recall={k: _mean(_recall(*each, k) for each in hits) for k in _depths(top_k)},
+        ndcg=_mean(_ndcg(hit, count, top_k) for hit, count in hits),
+        first_right=_mean(float(hit[:1] == [True]) for hit, _ in hits),
+        found=sum(sum(hit) == count for hit, count in hits),
         no_match=empty / max(1, len(answerable)),
         impossible=impossible,
         refused=refused / impossible if impossible else None,
@@ -202,9 +202,7 @@ def _thirds(overlaps: Sequence[float], found: Sequence[float]) -> list[Part]:
 
 def _worst(questions: Sequence[Question], misses: Sequence[Miss]) -> list[tuple[str, int, int]]:
     wanted = Counter(name for question in questions for name in question.tools)
-    missed: defaultdict[str, int] = defaultdict(int)
-    for miss in misses:
-        missed[miss.wanted] += 1
+    missed = Counter(miss.wanted for miss in misses)
     rows = [(name, wanted[name], count) for name, count in missed.items()]
     return sorted(rows, key=lambda row: (-row[2], -row[2] / row[1], row[0]))
 
