@@ -96,7 +96,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_668,
+        7_667,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -118,13 +118,13 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_574,
+        3_569,
     ),
     "commands": Product(
         "questions, logs, flags",
         ("evaluation", "cli", "beginning", "searching", "tool_files", "terminal"),
         ("core", "service", "client", "turns", "gateways"),
-        1_498,
+        1_496,
     ),
 }
 """Each room belongs to one of them."""
