@@ -124,7 +124,7 @@ PRODUCTS = {
         "questions, logs, flags",
         ("evaluation", "cli", "beginning", "searching", "tool_files", "terminal"),
         ("core", "service", "client", "turns", "gateways"),
-        1_496,
+        1_508,
     ),
 }
 """Each room belongs to one of them."""

@@ -2,14 +2,26 @@
 
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 
 from toolscout.evaluation.judging import REASONS, Verdict
 
 MAX_MISSES = 10
 """Misses and tools that the text shows; the page and the JSON have all of them."""
 
-STYLE = Path(__file__).with_name("report.css")
+STYLE = """
+:root{color-scheme:light dark;--fg:#1f2328;--dim:#57606a;--bar:#0969da;--line:#d0d7de;--bg:#fff}
+@media(prefers-color-scheme:dark){:root{--fg:#e6edf3;--dim:#9da7b1;--bar:#4493f8;--line:#30363d;
+--bg:#0d1117}}
+body{font:16px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg);max-width:62rem;
+margin:2rem auto;padding:0 1rem}
+h1,h2{line-height:1.2}p.said{font-size:1.4rem}h2{margin-top:2.5rem}p.dim,td.dim{color:var(--dim)}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.4rem .6rem;
+border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+td.number,th.number{text-align:right;white-space:nowrap}
+.bar{display:block;height:.8rem;background:var(--bar);min-width:1px}
+dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(11rem,1fr));gap:1rem}
+dt{color:var(--dim)}dd{margin:0;font-size:1.8rem}
+"""
 
 
 def money(tokens: float, price: float) -> str:
@@ -107,7 +119,7 @@ def as_page(verdict: Verdict, price: float | None, title: str) -> str:
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f"<title>{escape(title)}</title><style>\n{STYLE.read_text('utf-8')}</style></head><body><main>",
+            f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>",
             f"<h1>{escape(title)}</h1>",
             f'<p class="said">{escape(sentence(verdict))}</p>',
             f'<p class="dim">{verdict.questions:,} questions over {verdict.tools:,} tools;'
