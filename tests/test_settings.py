@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolscout.errors import ConfigurationError
-from toolscout.settings import SETTINGS, Setting
+from toolscout.settings import SETTINGS, Setting, Settings
 from toolscout.settings_sources import load
 
 NUMBERS = [setting for setting in SETTINGS if setting.kind in (int, float)]
@@ -15,6 +15,12 @@ def toml(folder: Path, text: str) -> Path:
     path = folder / "toolscout.toml"
     path.write_text(text, "utf-8")
     return path
+
+
+def test_no_secret_is_in_what_a_log_may_repeat():
+    settings = Settings(api_keys="acme=" + "S" * 32, store="redis://:PASSWORD@db")
+    assert "SSS" not in repr(settings)
+    assert "PASSWORD" not in repr(settings)
 
 
 def test_defaults_of_the_contract():

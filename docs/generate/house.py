@@ -96,7 +96,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_667,
+        7_675,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -105,7 +105,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_396,
+        8_401,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_670),
     "turns": Product(
@@ -118,13 +118,13 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_569,
+        3_556,
     ),
     "commands": Product(
         "questions, logs, flags",
         ("evaluation", "cli", "beginning", "searching", "tool_files", "terminal"),
         ("core", "service", "client", "turns", "gateways"),
-        1_508,
+        1_531,
     ),
 }
 """Each room belongs to one of them."""

@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import cycle, islice
-from pathlib import Path
 from random import Random
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -18,7 +17,7 @@ from evals.speed import client, servers, traffic
 from evals.speed.plan import Plan, beside, in_turn, learn, row, settle
 from evals.speed.questions import Questions
 from evals.speed.report import Row
-from toolscout.gateway.bulk import write_lines
+from toolscout.gateway.bulk import write_each
 
 CACHE = ("--cache-bytes", str(1 << 30))
 ROOM = ("--max-tools", "200000", "--max-body-bytes", str(128 << 20), *CACHE)
@@ -177,9 +176,6 @@ def _written(ours: servers.Running, name: str, tools: Tools) -> Iterator[Row]:
     answer = httpx2.get(f"{url}/v1/catalogs/{name}")
     if answer.is_success and answer.json()["tools"] == len(tools):
         return
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "tools.jsonl"
-        file.write_text("\n".join(map(json.dumps, tools)))
-        began = perf_counter()
-        write_lines(file, name, url)
+    began = perf_counter()
+    write_each(tools, name, url)
     yield Row(f"{len(tools):,} tools written", note=f"{perf_counter() - began:.0f} s")

@@ -31,7 +31,7 @@ def setting(
 LEARNING_DAYS = 365
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)  # some are secrets, which no log may repeat
 class Settings:
     """Effective values, and the origin of each."""
 

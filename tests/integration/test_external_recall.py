@@ -50,22 +50,26 @@ def test_a_file_of_tools_is_written_and_found_as_in_one_process(
     assert theirs >= 0.98 * ours
 
 
-def test_a_byte_order_mark_before_the_tools_is_passed_over(
+def test_a_byte_order_mark_is_passed_over_and_a_list_joins_what_is_kept_one_by_one(
     tmp_path: Path, postgres_server: PostgresServer, capsys: pytest.CaptureFixture[str]
 ):
     file = tmp_path / "tools.jsonl"
     file.write_text('{"name": "a"}\n{"name": "b"}', "utf-8-sig")
     postgres_server.empty()
     with running(tmp_path, TOOLSCOUT_STORE=postgres_server.url) as server:
-        assert main(["import", "--tools", str(file), "--catalog", "b", "--url", server.url]) == 0
+        command = ["import", "--tools", str(file), "--catalog", "b", "--url", server.url]
+        assert main(command) == 0
         assert capsys.readouterr().out == "b: 2 tools\n"
+        file.write_text('[{"name": "c"}]')
+        assert main(command) == 0
+        assert capsys.readouterr().out == "b: 3 tools\n"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"name": "a"}\n{"name": \n', "line 2: not JSON"),
-        ('{"name": 5}\n', "refuses (4"),
+        ('{"name": "a"}\n\n{"name": "b"}\n{"name": \n', "line 4: not JSON"),
+        ('{"name": 5}\n{"name": 6}\n', "refuses (4"),
         (None, "No such file"),
     ],
 )

@@ -90,7 +90,7 @@ class Call(msgspec.Struct):
         self.result = Selection([], [], True, reason, detail)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Channel:
     """State shared by calls to one endpoint: its breaker, retry budget and known digests."""
 

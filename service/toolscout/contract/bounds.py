@@ -63,7 +63,7 @@ class Bound:
 
 BOUNDS: tuple[Bound, ...] = (
     Bound("characters of a tool's name", MAX_NAME_CHARS, "`tools[].name`, `names`, paths, MCP"),
-    Bound("names in a list", MAX_NAMES, "`always_keep` and all other lists of names"),
+    Bound("names in a list", MAX_NAMES, "`always_keep`, filters, all lists but `names`"),
     Bound("names at once", MAX_RESOLVED, "`resolve`, `tools:batch`"),
     Bound("patterns at once", MAX_PATTERNS, "`search:batch`"),
     Bound("values of one filter", MAX_FILTER_VALUES, "`filters`"),
@@ -80,16 +80,24 @@ BOUNDS: tuple[Bound, ...] = (
     Bound("characters of a turn", MAX_TURN_CHARS, "`turn` of a search, `feedback`, `chains`"),
     Bound("statuses at once", MAX_STATUSES, "`status` of a `PATCH`"),
     Bound("values of one tool", MAX_TOOL_VALUES, "its commas and opening brackets outside texts"),
-    Bound("values outside the tools", MAX_VALUES, "commas and opening brackets outside texts"),
+    Bound("values outside the tools", MAX_VALUES, "commas and opening brackets outside its texts"),
     Bound("entries per distinct tool allowed", MAX_OFFERED, "`tools`: 4 × `max_tools` entries"),
-    Bound("tools shown", MAX_SHOWN, "with `explain`, `detail` or definitions, of all patterns"),
-    Bound("characters of a pattern that count", MAX_PATTERN_CHARS, "`pattern`; others are ignored"),
+    Bound(
+        "tools shown",
+        MAX_SHOWN,
+        "with `explain`, `detail` or `include_definitions`, over all patterns of a batch",
+    ),
+    Bound(
+        "characters of a pattern that count; the rest is ignored",
+        MAX_PATTERN_CHARS,
+        "`pattern`, `query`",
+    ),
     Bound("catalogs that a tenant registers", MAX_CATALOGS, "`PUT /v1/catalogs/{id}`"),
     Bound("bytes of an answer", MAX_ANSWER_BYTES, "every call; more is a 422"),
     Bound("entity tags", MAX_TAGS, "`If-Match`, `If-None-Match`"),
     Bound("bytes of a call", MAX_MCP_BYTES, "`/mcp`"),
     Bound("bytes of tools shown whole in one answer", MAX_MCP_SHOWN, "`/mcp`"),
-    Bound("levels of nesting of a tool", MAX_TOOL_DEPTH, "more is `invalid_json` (400)"),
+    Bound("levels of nesting of a definition", MAX_TOOL_DEPTH, "more is `invalid_json` (400)"),
     Bound("levels of nesting, about", MAX_DEPTH, "any JSON; more is `invalid_json` (400)"),
 )
 """Bounds that are no settings; `max_body_bytes` and `max_tools` are."""

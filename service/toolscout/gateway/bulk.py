@@ -4,17 +4,14 @@ Those that PostgreSQL keeps tool by tool go a thousand at a time, so that it can
 begun again: what is there already is not written anew.
 """
 
-import codecs
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import httpx2
-import msgspec
 
-from toolscout.errors import NOT_JSON, ConfigurationError
+from toolscout.errors import ConfigurationError
 from toolscout.searching import service_at
 
 AT_A_TIME = 1_000
@@ -40,26 +37,32 @@ def register(tools: Sequence[Any], catalog: str, url: str) -> str:
     return "\n".join(_report(catalog, before, after))
 
 
-def write_lines(path: Path, catalog: str, url: str) -> str:
-    """Write the tools of a file, one in each line, and say how many there are then.
+def write_each(tools: Iterable[Any], catalog: str, url: str) -> str:
+    """Write tools one by one, a thousand at a time, and say how many there are then.
 
     Progress goes to standard error.
 
     Raises:
-        ConfigurationError: the file cannot be read, or the service refuses or is not there; says
-            how many tools were written before.
+        ConfigurationError: they cannot be read, or the service refuses or is not there; says how
+            many were written before.
     """
-    sent, total = 0, 0
+    sent, total, left = 0, 0, iter(tools)
     try:
         with service_at(url) as client:
-            tools = iter(_tools(path))
-            while some := list(islice(tools, AT_A_TIME)):
+            while some := list(islice(left, AT_A_TIME)):
                 total = _write(client, f"/v1/catalogs/{catalog}", some)
                 sent += len(some)
                 sys.stderr.write(f"{catalog}: {sent:,} tools written\n")
     except ConfigurationError as error:
         raise ConfigurationError(f"after {sent:,} tools: {error}") from None
     return f"{catalog}: {total:,} tools"
+
+
+def keeps_each(catalog: str, url: str) -> bool:
+    """Whether a service keeps the tools of a catalog one by one, in PostgreSQL."""
+    with service_at(url) as client:
+        answer = client.get(f"/v1/catalogs/{catalog}")
+        return answer.is_success and answer.json().get("keep") == "postgres"
 
 
 def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]]) -> int:
@@ -71,21 +74,6 @@ def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]])
     if answer.status_code == httpx2.codes.NOT_FOUND:
         answer = client.put(path, json={"tools": tools, "keep": "postgres"})
     return int(answer.raise_for_status().json()["tools"])
-
-
-def _tools(path: Path) -> Iterator[Any]:
-    """Yield the tools of a file, line by line."""
-    place = str(path)
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                place = f"{path}, line {number}"
-                if text := line.removeprefix(codecs.BOM_UTF8).strip():
-                    yield msgspec.json.decode(text)
-    except OSError as error:
-        raise ConfigurationError(f"{path}: {error.strerror}") from None
-    except NOT_JSON as error:
-        raise ConfigurationError(f"{place}: not JSON: {error}") from None
 
 
 def _registered(client: httpx2.Client, catalog: str) -> Tools | None:

@@ -46,7 +46,7 @@ with and without experience: some two milliseconds.
 """
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Learner:
     """Records observations and turns them into priors.
 

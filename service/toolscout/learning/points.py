@@ -26,7 +26,7 @@ COMPARED_WHOLE = 4 * CANDIDATES
 """Patterns up to which it is faster to compare all dimensions of all."""
 
 LEAST_ROOM = 64
-"""Places that are made at a time at least; there are never more than twice as many as are used."""
+"""Places that are made at a time at least; beyond, as many as there are."""
 
 ROUND = 127
 """Words are compared by weights in steps of one `ROUND`th, which take a quarter of the memory."""

@@ -217,7 +217,7 @@ def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
     for row, more in raised.items():
         share = 1.0
         if is_match and not is_same and row not in learned.proven and row not in learned.exemplary:
-            share = (before[row] / best_score - IGNORED) / (COUNTED - IGNORED)
+            share = (before[row] / (best_score or 1.0) - IGNORED) / (COUNTED - IGNORED)
         moved[row] += more * max(0.0, min(1.0, share))
     if is_same and not is_match:
         return moved

@@ -185,16 +185,16 @@ def banner(settings: Settings) -> str:
     scheme = "https" if settings.tls_cert else "http"
     url = f"{scheme}://{shown}:{settings.port}"
     key = " -H 'Authorization: Bearer YOUR_KEY'" if keys else ""
-    trust, has_tls = "", "off"
+    trust, tls = "", "off"
     if settings.tls_cert:
-        trust, has_tls = " --cacert CA.pem", "on"
+        trust, tls = " --cacert CA.pem", "on"
     if settings.tls_client_ca:
         trust += " --cert CLIENT.pem --key CLIENT.key"
-        has_tls = "on, callers need a certificate"
+        tls = "on, callers need a certificate"
     lines = [
         f"Toolscout {__version__} is ready at {scheme}://{host}:{settings.port}",
         f"  auth    {f'{keys} key(s)' if keys else 'off: anyone who reaches this address'}",
-        f"  tls     {has_tls}",
+        f"  tls     {tls}",
         f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
         f"  limits  {settings.max_tools:,} tools, {_size(settings.max_body_bytes)}, "
         f"{settings.latency_budget_ms} ms budget, {settings.cold_budget_ms} ms for new tools",

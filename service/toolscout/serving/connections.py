@@ -89,7 +89,7 @@ class Watched(Protocol):
         """End an overdue wait."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Connections:
     """Deadlines of slow connections and counts by address."""
 

@@ -39,7 +39,7 @@ class _Circuit:
     closed_until: float = 0.0
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Guard:
     """Runs actions on a store within a limit of time.
 
@@ -69,14 +69,14 @@ class Guard:
         actions = {name: partial(self._run, name, limit_s) for name in READS | WRITES}
         return cast(StateStore, SimpleNamespace(**actions))
 
-    async def _run(self, name: str, limit_s: float, *args: Any) -> Any:
+    async def _run(self, name: str, limit_s: float, *args: Any, **options: Any) -> Any:
         if self.is_open(name):
             raise StoreUnavailable("left alone after failures")
         circuit = self._circuit(name)
         try:
             # Not wait_for, which loses a cancellation at the moment when the action ends.
             async with asyncio.timeout(limit_s):
-                result = await getattr(self.store, name)(*args)
+                result = await getattr(self.store, name)(*args, **options)
         except (StoreUnavailable, TimeoutError) as error:
             self.failed(name)
             circuit.failures += 1

@@ -110,7 +110,7 @@ def patched(tools: Iterable[Tool], change: CatalogPatch) -> dict[str, Tool]:
     return by_name
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Registry:
     """The registered catalogs of all tenants.
 

@@ -3,9 +3,11 @@
 import codecs
 import re
 import sys
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -35,24 +37,70 @@ def read_file(path: Path) -> list[Tool]:
         InvalidRequest: it has no tools, or a wrong field that only callers add.
         OSError: it cannot be read.
     """
-    shown, listed = _shown(path), read_list(path)
+    with _opened(path) as file:
+        listed = _listed(file.read(), path)
     try:
         tools = read_usable(listed).tools
     except InvalidRequest as error:
-        raise InvalidRequest(f"{shown}: {error.detail}", error.errors) from None
+        raise InvalidRequest(f"{_shown(path)}: {error.detail}", error.errors) from None
     if not tools:
-        raise InvalidRequest(f"{shown}: there are no tools in it")
+        raise InvalidRequest(f"{_shown(path)}: there are no tools in it")
     return tools
 
 
-def read_list(path: Path) -> list[Any]:
-    """Return the tools of a file as they are written there, or as an OpenAPI document means them.
+def tools_in(path: Path) -> list[Any] | Iterator[Any]:
+    """Return the tools of a file as they are written there: a list, or one after another.
 
-    Raises as `read_file`.
+    The latter of a file with a tool in each line, which may have any number of them. A file is read
+    once, so it may be a pipe.
+
+    Raises:
+        ConfigurationError: as `read_file`; while they are read, that a line is no JSON.
+        InvalidJson, InvalidRequest, OSError: as `read_file`.
     """
-    data = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
-    data = data.removeprefix(codecs.BOM_UTF8)
-    shown = _shown(path)
+    with ExitStack() as stack:
+        file = stack.enter_context(_opened(path))
+        first: list[bytes] = []
+        objects = 0
+        while objects < 2 and (line := file.readline()):
+            first.append(line.removeprefix(codecs.BOM_UTF8))
+            if line.strip():
+                if not _is_object(first[-1]):
+                    return _listed(b"".join(first) + file.read(), path)
+                objects += 1
+        if objects < 2:
+            return _listed(b"".join(first), path)
+        return _each(chain(first, file), path, stack.pop_all())
+
+
+def _each(lines: Iterable[bytes], path: Path, file: ExitStack) -> Iterator[Any]:
+    with file:
+        for number, line in enumerate(lines, 1):
+            try:
+                if line.strip():
+                    yield msgspec.json.decode(line)
+            except NOT_JSON as error:
+                where = f"{_shown(path)}, line {number}"
+                raise ConfigurationError(f"{where}: not JSON: {error}") from None
+
+
+def _is_object(line: bytes) -> bool:
+    with suppress(*NOT_JSON):
+        return isinstance(msgspec.json.decode(line), dict)
+    return False
+
+
+def _opened(path: Path) -> BinaryIO:
+    return sys.stdin.buffer if path == STDIN else path.open("rb")
+
+
+def _shown(path: Path) -> str:
+    return "standard input" if path == STDIN else str(path)
+
+
+def _listed(data: bytes, path: Path) -> list[Any]:
+    """Return the tools of a file as they are written, or as an OpenAPI document means them."""
+    data, shown = data.removeprefix(codecs.BOM_UTF8), _shown(path)
     try:
         text = data.decode("utf-8")
         is_yaml = path.suffix.lower() in YAML
@@ -71,24 +119,6 @@ def read_list(path: Path) -> list[Any]:
         expected = "a list of tools, an object with `tools`, or an OpenAPI 3 document"
         raise InvalidRequest(f"{shown}: expected {expected}")
     return listed
-
-
-def has_tool_in_each_line(path: Path) -> bool:
-    """Whether a file begins with a line that is a tool, so that it may have any number of them.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    if path == STDIN:
-        return False
-    with path.open("rb") as file, suppress(*NOT_JSON):
-        first = msgspec.json.decode(file.readline().removeprefix(codecs.BOM_UTF8))
-        return isinstance(first, dict) and "name" in first
-    return False
-
-
-def _shown(path: Path) -> str:
-    return "standard input" if path == STDIN else str(path)
 
 
 def _from_yaml(text: str, shown: object) -> Any:

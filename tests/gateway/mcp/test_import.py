@@ -87,6 +87,7 @@ DOCUMENT = {"openapi": "3.0.3", "info": {}, "paths": {"/pets": {"get": OPERATION
         ("api.yaml", json.dumps(DOCUMENT, indent=1)),
         ("api.json", json.dumps(DOCUMENT, indent=1)),
         ("minified.json", json.dumps(DOCUMENT)),
+        ("named.json", "\n" + json.dumps({"name": "pets", "tools": [TOOL]})),
     ],
 )
 def test_the_tools_of_a_file_become_a_catalog(server: Process, tmp_path, capsys, name, content):

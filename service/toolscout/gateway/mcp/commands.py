@@ -120,19 +120,18 @@ def import_servers(parsed: argparse.Namespace) -> int:
     Raises:
         ConfigurationError: the file, a server, the service or the installation is at fault.
     """
-    from toolscout.gateway.bulk import register, write_lines
+    from toolscout.gateway.bulk import keeps_each, register, write_each
     from toolscout.gateway.mcp.config import read_config
-    from toolscout.tool_files.reading import has_tool_in_each_line, read_list
+    from toolscout.tool_files.reading import tools_in
 
     if (parsed.tools is None) == (parsed.mcp is None):
         raise ConfigurationError("import: expected either --mcp FILE or --tools FILE")
     if not CATALOG_NAME.fullmatch(parsed.catalog):
         raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     if parsed.tools is not None:
-        if has_tool_in_each_line(parsed.tools):
-            report = write_lines(parsed.tools, parsed.catalog, parsed.url)
-        else:
-            report = register(read_list(parsed.tools), parsed.catalog, parsed.url)
+        tools, place = tools_in(parsed.tools), (parsed.catalog, parsed.url)
+        is_whole = isinstance(tools, list) and not keeps_each(*place)
+        report = register(list(tools), *place) if is_whole else write_each(tools, *place)
         print(report)  # noqa: T201  # a command prints
         return 0
     config = read_config(parsed.mcp, os.environ)

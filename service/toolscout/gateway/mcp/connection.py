@@ -62,7 +62,7 @@ T = TypeVar("T")
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Connection:
     """The connection to one server, alive while `run` is running."""
 

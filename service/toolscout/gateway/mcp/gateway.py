@@ -25,7 +25,7 @@ MAX_LOGGED = 20
 logger = logging.getLogger("toolscout.mcp")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Gateway:
     """All servers of a configuration; `running` must be entered first.
 

@@ -46,7 +46,7 @@ class Search(NamedTuple):
     names: tuple[str, ...]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Session:
     """What is remembered of one host's session; a gateway over stdio has one."""
 

@@ -140,7 +140,7 @@ class _Asked(msgspec.Struct):
     tries: int = 1
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Link:
     """Sends work to a worker and hands out its replies, both from threads of its own."""
 

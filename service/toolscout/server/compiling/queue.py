@@ -67,7 +67,7 @@ class CompileJob:
                 stage.exception()  # where nobody waits any more, it is no unhandled error
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class CompileQueue:
     """Starts compiles and shares those that are under way."""
 

@@ -91,9 +91,9 @@ class Keyring:
 
     def wider_than(self, before: "Keyring") -> list[tuple[str, str]]:
         """Return the keys, by name, that may do more than they might, each with what."""
-        known = {key.hashed: key for key in before.keys}
-        more = [(key, _wider(known.get(key.hashed, key), key)) for key in self.keys]
-        return [(key.name, ", ".join(what)) for key, what in more if what]
+        former = {key.hashed: key for key in before.keys}
+        gains = ((key.name, _wider(former.get(key.hashed, key), key)) for key in self.keys)
+        return [(name, ", ".join(rights)) for name, rights in gains if rights]
 
     @property
     def tenants(self) -> list[str]:
@@ -221,7 +221,7 @@ def _date(text: str | None) -> datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class KeyFile:
     """The file with the keys, which said `seen` last."""
 

@@ -5,9 +5,10 @@ The kinds of errors are in the table `problems.toml`.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from difflib import get_close_matches
 from importlib.resources import files
+from typing import Any
 
 import msgspec
 
@@ -129,6 +130,10 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
 
     def __str__(self) -> str:
         return self.detail
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let the worker refuse, too."""
+        return Refused, astuple(self)
 
 
 REFUSALS = (Refused, ToolscoutError, StoreUnavailable)
