@@ -61,14 +61,18 @@ def write_each(tools: Iterable[Any], catalog: str, url: str) -> str:
 def keeps_each(catalog: str, url: str) -> bool:
     """Whether a service keeps the tools of a catalog one by one, in PostgreSQL."""
     with service_at(url) as client:
-        answer = client.get(f"/v1/catalogs/{catalog}")
-        return answer.is_success and answer.json().get("keep") == "postgres"
+        return _kept(client, f"/v1/catalogs/{catalog}") == "postgres"
+
+
+def _kept(client: httpx2.Client, path: str) -> str | None:
+    """Return how a catalog is kept, `whole` or in `postgres`; None if there is none."""
+    answer = client.get(path)
+    return answer.json().get("keep", "whole") if answer.is_success else None
 
 
 def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]]) -> int:
     """Add tools to a catalog, which is made where there is none; returns how many it has then."""
-    answer = client.get(path)
-    if answer.is_success and answer.json().get("keep") != "postgres":
+    if _kept(client, path) == "whole":
         raise ConfigurationError(f"{path} is there and kept whole; delete it, or take another name")
     answer = client.patch(path, json={"upsert": tools})
     if answer.status_code == httpx2.codes.NOT_FOUND:

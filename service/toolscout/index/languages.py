@@ -99,8 +99,8 @@ class Languages:
         for start in range(size):
             if start > 0 and least[start] + _UNKNOWN < least[start + 1]:
                 least[start + 1], back[start + 1] = least[start] + _UNKNOWN, (start, -1)
-            latest = min(size, start + longest.get(text[start], 0))
-            for end in range(max(start + 1, 2), latest + 1):
+            farthest = min(size, start + longest.get(text[start], 0))
+            for end in range(max(start + 1, 2), farthest + 1):
                 token = ids.get(text[start:end])
                 if token is not None and least[start] + costs[token] < least[end]:
                     least[end], back[end] = least[start] + costs[token], (start, token)

@@ -68,15 +68,15 @@ class Words(dict[str, bytes]):
 
     def learn(self, word: str) -> tuple[bytes, float]:
         """Find a word, and remember it."""
-        tokens, known = self._find(word)
+        tokens, letters = self._find(word)
         ids = array("q", tokens).tobytes()
         self._held += 2 + len(tokens)
         if self._held > CACHE_LIMIT:
             self.clear()
             self.known.clear()
             self._held = 0
-        self[word], self.known[word] = ids, known
-        return ids, known
+        self[word], self.known[word] = ids, letters
+        return ids, letters
 
 
 class WordTables:
@@ -189,13 +189,13 @@ class WordTables:
 
     def _tokens(self, spoken: str) -> tuple[tuple[int, ...], int]:
         if self._word_pieces is not None and spoken.isascii() and spoken.isalnum():
-            found = self._word_pieces.tokenize(spoken.lower())
-            pieces = [(piece.id, piece.offsets) for piece in found]
+            cut = self._word_pieces.tokenize(spoken.lower())
+            pieces = [(piece.id, piece.offsets) for piece in cut]
         else:
             encoded = self._tokenizer.encode(spoken, add_special_tokens=False)
             pieces = list(zip(encoded.ids, encoded.offsets, strict=True))
-        known = [(token, end - start) for token, (start, end) in pieces if token != self._unknown]
-        return tuple(token for token, _ in known), sum(letters for _, letters in known)
+        own = [(token, end - start) for token, (start, end) in pieces if token != self._unknown]
+        return tuple(token for token, _ in own), sum(letters for _, letters in own)
 
 
 def _known(ids: Sequence[int], covered: int, word: str) -> float:

@@ -70,13 +70,13 @@ class Chains:
         for row in sorted(votes, key=lambda row: (-votes[row], row)):
             if votes[row] <= 0:
                 return None
-            chain = _part(self._keys[row][0])
+            names = _part(self._keys[row][0])
             tool = self._experience.of(self._keys[row])
-            if tool is not None and all(map(fits, chain)):
+            if tool is not None and all(map(fits, names)):
                 vote, reports = min(1.0, votes[row] / CAP), tool.successes + tool.failures
                 confidence = round(sureness * vote * tool.successes / (reports + 1), 4)
-                found = Chain(chain, confidence, proof(closest, familiarity))
-                return Insight(found, tool.successes, reports)
+                chain = Chain(names, confidence, proof(closest, familiarity))
+                return Insight(chain, tool.successes, reports)
         return None
 
     def __len__(self) -> int:

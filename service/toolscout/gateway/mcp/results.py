@@ -22,8 +22,8 @@ MAX_BYTES, MAX_RESULTS = 64 * 1024 * 1024, 1_024
 """Bytes of all texts that are kept, and how many results; the ones used longest ago go first."""
 
 REPEATING, WRAPPING = 2, 100
-"""Structured content that is no longer than so many times the texts, and so many characters more,
-is taken to repeat them: escaped, and under a key."""
+"""Structured content of at most this many times the characters of the texts, plus a few more, is
+taken to repeat them: escaped, and under a key."""
 
 
 class Results:

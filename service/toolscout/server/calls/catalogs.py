@@ -79,19 +79,19 @@ async def put_catalog(
     check_whole(catalog.names if catalog is not None else (), trace.skipped)
 
     async def change() -> tuple[int, Record]:
-        known = await service.registry.record(place)
-        _check_conditions(known, if_match, if_none_match)
-        if known is None and len(await service.registry.names(trace.tenant)) >= MAX_CATALOGS:
+        current = await service.registry.record(place)
+        _check_conditions(current, if_match, if_none_match)
+        if current is None and len(await service.registry.names(trace.tenant)) >= MAX_CATALOGS:
             # Simultaneous requests may exceed it by a few.
             message = f"at most {MAX_CATALOGS} catalogs may be registered; delete one first"
             raise invalid("id", message)
         if catalog is None:
             tools = CatalogPatch(upsert=data.tools)
-            record = await service.external.change(place, known, tools, anew=True)
+            record = await service.external.change(place, current, tools, anew=True)
         else:
             expires = None if data.ttl_s is None else time() + data.ttl_s
-            record = await _write(service, place, known, catalog, expires)
-        return 201 if known is None else 200, record
+            record = await _write(service, place, current, catalog, expires)
+        return 201 if current is None else 200, record
 
     status, record = await _alone(change)
     return tagged(_info(id, record), record.digest, status)
@@ -114,20 +114,20 @@ async def patch_catalog(
     place = Place(trace.tenant, id)
 
     async def change() -> Record:
-        known = await _registered(service, place, if_match, if_none_match)
-        if known.external:
+        current = await _registered(service, place, if_match, if_none_match)
+        if current.external:
             if data.ttl_s is not None:
                 raise invalid("ttl_s", _NO_TTL)
-            return await service.external.change(place, known, data)
-        raw = await service.registry.tools(place, known)
+            return await service.external.change(place, current, data)
+        raw = await service.registry.tools(place, current)
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
         listed = await service.compiles.run(
             trace.tenant, _patched, raw, data, service.settings.max_tools
         )
         catalog = await lookup.completed(service, trace, listed)
-        expires = known.expires if data.ttl_s is None else time() + data.ttl_s
-        return await _write(service, place, known, catalog, expires)
+        expires = current.expires if data.ttl_s is None else time() + data.ttl_s
+        return await _write(service, place, current, catalog, expires)
 
     record = await _alone(change)
     return tagged(_info(id, record), record.digest)
@@ -164,8 +164,8 @@ async def delete_catalog(
     service, place = request.service, Place(request.trace.tenant, id)
 
     async def change() -> None:
-        known = await _registered(service, place, if_match, if_none_match)
-        await service.registry.delete(place, known)
+        current = await _registered(service, place, if_match, if_none_match)
+        await service.registry.delete(place, current)
         service.named.put(place, lookup.NOWHERE, 1)
 
     await _alone(change)
@@ -185,21 +185,21 @@ async def _registered(
     service: Service, place: Place, if_match: str | None, if_none_match: str | None
 ) -> Record:
     """Return the record to change, if it is the version that the caller means."""
-    known = await service.registry.record(place)
-    if known is None:
+    current = await service.registry.record(place)
+    if current is None:
         raise CatalogUnknown("no catalog is registered under this name")
-    _check_conditions(known, if_match, if_none_match)
-    return known
+    _check_conditions(current, if_match, if_none_match)
+    return current
 
 
 async def _write(
-    service: Service, place: Place, known: Record | None, catalog: Catalog, expires: float | None
+    service: Service, place: Place, current: Record | None, catalog: Catalog, expires: float | None
 ) -> Record:
     if service.keyring.is_shared and await service.registry.share(place.tenant) >= MAX_SHARE:
         # Simultaneous requests may exceed it.
         raise invalid("id", f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first")
     digest, tools = catalog.digest, list(catalog.wires)
-    record = await service.registry.put(place, known, digest, tools, expires)
+    record = await service.registry.put(place, current, digest, tools, expires)
     # A search of this name does without the store, should that be slow.
     service.named.put(place, (digest, digest), 1)
     return record
@@ -218,9 +218,9 @@ def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
 
 
 def _check_conditions(
-    known: Record | None, if_match: str | None, if_none_match: str | None
+    current: Record | None, if_match: str | None, if_none_match: str | None
 ) -> None:
-    digest = None if known is None else known.digest
+    digest = None if current is None else current.digest
     if if_match and (digest is None or not names_tag(if_match, digest)):
         raise Refused("precondition_failed", "If-Match names another content than there is")
     if if_none_match and digest is not None and names_tag(if_none_match, digest):
