@@ -165,9 +165,9 @@ def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
     With `only_search` it has one command, so that the modules of the others are not imported.
     """
     statuses = "; ".join(f"{status}: {text}" for status, text in EXITS.items())
-    whole = Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
-    whole.add_argument("-v", "--version", action="version", version=__version__)
-    commands = whole.add_subparsers(required=True, metavar="COMMAND", prog=whole.prog)
+    top = Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
+    top.add_argument("-v", "--version", action="version", version=__version__)
+    commands = top.add_subparsers(required=True, metavar="COMMAND", prog=top.prog)
 
     def command(name: str, run: Run, about: str, extra: str = "server") -> Any:
         shown = f"{about[0].upper()}{about[1:]}."
@@ -187,7 +187,7 @@ def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
         _add_others(command)
     for one in commands.choices.values():
         _add_defaults(one)
-    return whole
+    return top
 
 
 def _add_service(command: Callable[..., Any]) -> None:

@@ -164,38 +164,37 @@ class Engine:
                 `no_match_below` not within 0 to 1, or `budget_tokens` below 0.
             TypeError: there is no such option.
         """
-        said = Conversation(pattern) if isinstance(pattern, str) else _read(pattern)
-        if not said.pattern.strip():
+        conversation = Conversation(pattern) if isinstance(pattern, str) else _read(pattern)
+        if not conversation.pattern.strip():
             raise EmptyPattern("pattern is blank")
         if _number(top_k) < 1:
             raise InvalidRequest(f"top_k must be at least 1, got {top_k}")
-        ask = self._ask(said, top_k, options)
+        ask = self._ask(conversation, top_k, options)
         catalog = self.catalog
         prior = self.examples.of(catalog)
-        given: DecideOptions = {"prior": prior}
-        decision = self.recall(catalog, ask, **given) or self.decide(catalog, ask, **given)
-        found = self.result(catalog, decision, explain, self._skipped)
+        decision = self.recall(catalog, ask, prior=prior) or self.decide(catalog, ask, prior=prior)
+        result = self.result(catalog, decision, explain, self._skipped)
         if ask.detail is None:
-            return found
+            return result
         shown = details(catalog, decision.rows, ask.detail)
-        return msgspec.structs.replace(found, tools=shown)
+        return msgspec.structs.replace(result, tools=shown)
 
-    def _ask(self, said: Conversation, top_k: int, options: SearchOptions) -> Ask:
-        given = _checked({key: value for key, value in options.items() if value is not None})
-        filters, budget = given.get("filters"), given.get("budget_tokens", 0)
+    def _ask(self, conversation: Conversation, top_k: int, options: SearchOptions) -> Ask:
+        fields = _checked({key: value for key, value in options.items() if value is not None})
+        filters, budget = fields.get("filters"), fields.get("budget_tokens", 0)
         if filters is not None and not isinstance(filters, Filters):
             raise InvalidRequest(f"filters must be a Filters, got {type(filters).__name__}")
         if _number(budget, "budget_tokens") < 0:
             raise InvalidRequest(f"budget_tokens must be at least 0, got {budget}")
-        if isinstance(keep := given.get("always_keep", ()), str):
+        if isinstance(keep := fields.get("always_keep", ()), str):
             raise InvalidRequest("always_keep: expected a list of names, got str")
-        given["always_keep"] = tuple(keep)
-        return Ask(**self._defaults | given, **msgspec.structs.asdict(said), top_k=top_k)
+        fields["always_keep"] = tuple(keep)
+        return Ask(**self._defaults | fields, **msgspec.structs.asdict(conversation), top_k=top_k)
 
     def resolve(self, name: str) -> list[str]:
         """Return the tools of a written name: one, several when ambiguous, or none."""
-        found = self.resolution(name)
-        return [found.name] if found.name is not None else found.ambiguous or []
+        resolution = self.resolution(name)
+        return [resolution.name] if resolution.name is not None else resolution.ambiguous or []
 
     def resolution(self, name: str) -> Resolution:
         """Return the tool that a written name means, or similar names."""

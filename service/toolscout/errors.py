@@ -65,8 +65,8 @@ _BOUNDS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than"
 def in_words(message: str) -> str:
     """Say what the decoder says without its types; other messages stay as they are."""
     for pattern, words in _WORDS.items():
-        if found := pattern.match(message):
-            return words(*found.groups())
+        if match := pattern.match(message):
+            return words(*match.groups())
     return message
 
 
@@ -156,44 +156,44 @@ class InvalidArgument(ToolscoutError, TypeError):
         return cls(f"{name}: {message}", (FieldError(name, message),))
 
 
-def did_you_mean(given: object, known: Iterable[str]) -> str:
+def did_you_mean(name: object, valid: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest that is known, if any is."""
-    near = get_close_matches(given, list(known), 1) if isinstance(given, str) else []
+    near = get_close_matches(name, list(valid), 1) if isinstance(name, str) else []
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def check_names(argument: str, given: Any) -> None:
+def check_names(argument: str, names: Any) -> None:
     """Refuse what is no collection of names.
 
     Raises:
         InvalidArgument: it is a text, or something in it is no text, or an empty one.
     """
     if (
-        isinstance(given, str)
-        or not isinstance(given, Collection)
-        or not all(isinstance(name, str) and name for name in given)
+        isinstance(names, str)
+        or not isinstance(names, Collection)
+        or not all(isinstance(name, str) and name for name in names)
     ):
-        raise InvalidArgument.of(argument, "a collection of names", given)
+        raise InvalidArgument.of(argument, "a collection of names", names)
 
 
-def check_count(argument: str, given: Any, least: int) -> None:
+def check_count(argument: str, value: Any, least: int) -> None:
     """Refuse what is no whole number from `least` up.
 
     Raises:
         InvalidArgument: it is none.
     """
-    if isinstance(given, bool) or not isinstance(given, int) or given < least:
-        got = given if isinstance(given, int) else type(given).__name__
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        got = value if isinstance(value, int) else type(value).__name__
         raise InvalidArgument(f"{argument}: expected a whole number from {least} up, got {got}")
 
 
-def check_switches(**given: object) -> None:
+def check_switches(**switches: object) -> None:
     """Refuse arguments that are neither true nor false.
 
     Raises:
         InvalidArgument: one is something else.
     """
-    for argument, value in given.items():
+    for argument, value in switches.items():
         if not isinstance(value, bool):
             raise InvalidArgument.of(argument, "true or false", value)
 

@@ -220,9 +220,9 @@ def _print_explained(answer: dict[str, Any]) -> None:
 
 
 def _warn_of_unknown(names: list[str], tools: list[Tool]) -> None:
-    known = {tool.name for tool in tools}
+    there = {tool.name for tool in tools}
     for name in names:
-        if name not in known:
+        if name not in there:
             complain(f"--always-keep {name}: there is no tool of this name")
 
 

@@ -50,18 +50,18 @@ class Parser(argparse.ArgumentParser):
         """Parse arguments, as the base class does; an unknown one is an error with a hint."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            known = parsed.flags
+            flags = parsed.flags
             wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
-            hint = did_you_mean(wrong.partition("=")[0], known)
+            hint = did_you_mean(wrong.partition("=")[0], flags)
             parsed.command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return parsed
 
     def error(self, message: str) -> NoReturn:
         """Exit with usage and message."""
-        if found := _NO_CHOICE.match(message):
-            what, got, choices = found.groups()
-            known = choices.replace("'", "").split(", ")
-            hint = did_you_mean(got, known) or f"; it is one of {', '.join(known)}"
+        if match := _NO_CHOICE.match(message):
+            what, got, choices = match.groups()
+            valid = choices.replace("'", "").split(", ")
+            hint = did_you_mean(got, valid) or f"; it is one of {', '.join(valid)}"
             message = f"{what}: there is no {got!r}{hint}"
         usage = f"usage: {self.prog} …; {self.prog} --help has the rest"
         self.exit(USAGE, f"{usage}\n{painted('toolscout:', RED, sys.stderr)} {message}\n")

@@ -160,12 +160,12 @@ class Channel:
         if not (digest.isalnum() and digest.isascii() and len(digest) <= MAX_DIGEST_CHARS):
             digest = ""
         # A reply may contain any id; only a plausible one may go into logs.
-        given = reply.headers.get("x-request-id", "")
-        plausible = given.isprintable() and 0 < len(given) <= MAX_ID_CHARS
+        request_id = reply.headers.get("x-request-id", "")
+        plausible = request_id.isprintable() and 0 < len(request_id) <= MAX_ID_CHARS
         header = answer.selection_header(reply.headers.get("x-tool-selection", ""))
         degraded, outcome = header.get("degraded", "no")[:MAX_RANKER_CHARS], header.get("outcome")
         about = {
-            "request_id": given if plausible else call.request_id,
+            "request_id": request_id if plausible else call.request_id,
             "attempts": call.attempts,
             "catalog": digest,
             "degraded": None if degraded == "no" else degraded,
@@ -183,7 +183,7 @@ class Channel:
         self.retries.deposit()
         digest = digests.get(call.key, monotonic()) if digests else None
         headers = {**self.headers, "x-request-id": call.request_id}
-        whole = catalog = b'"tools":' + call.tools
+        full = catalog = b'"tools":' + call.tools
         if digest is not None:
             headers["x-catalog-digest"] = digest
             catalog = f'"catalog":"{digest}"'.encode()
@@ -193,9 +193,9 @@ class Channel:
             body = _body(call, catalog)
             post = Post(headers, body, call.deadline, times=call.times)
             reply = await self.connections.post(post)
-            if digests and catalog is not whole and _is_refused(reply, digest):
+            if digests and catalog is not full and _is_refused(reply, digest):
                 # The tools follow in the remaining time; this is not counted as a retry.
-                catalog = whole
+                catalog = full
                 is_unknown = reply.status == 404 and b"catalog_unknown" in reply.body
                 digests.pause(call.key if is_unknown else None, monotonic())
                 continue
@@ -278,10 +278,10 @@ def _pause_before_retry(reply: Reply, deadline: float) -> float | None:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of `Retry-After`; None if it is absent or malformed."""
-    given = headers.get("retry-after", "").strip()
-    if given.isdecimal():
-        return float(given[:9])
+    value = headers.get("retry-after", "").strip()
+    if value.isdecimal():
+        return float(value[:9])
     try:
-        return max(parsedate_to_datetime(given).timestamp() - time(), 0.0)
+        return max(parsedate_to_datetime(value).timestamp() - time(), 0.0)
     except (ValueError, OverflowError):
         return None

@@ -78,15 +78,15 @@ class Encoder:
     def _entry(self, name: str, tool: Any) -> dict[str, Any] | None:
         if len(name) > MAX_NAME_CHARS:
             return None  # the service would refuse the whole list for it
-        whole = as_mapping(tool)
+        fields = as_mapping(tool)
         entry: dict[str, Any] = {"name": name}
-        description = core_of(whole).get("description")
+        description = core_of(fields).get("description")
         if isinstance(description, str) and description:
             entry["description"] = description
         if self._definition == "full":
-            entry["definition"] = whole
+            entry["definition"] = fields
         elif self._definition == "minimal":
-            entry["definition"] = {"parameters": _minimal(schema_of(whole), 0)}
+            entry["definition"] = {"parameters": _minimal(schema_of(fields), 0)}
         return entry if self._redact is None else self._redacted(entry)
 
     def _redacted(self, entry: dict[str, Any]) -> dict[str, Any] | None:

@@ -64,16 +64,16 @@ def ready_address(endpoint: str) -> httpx2.URL:
 def _prefix(search_path: str) -> str | None:
     """Return what stands before the service's own path of searches; None for other paths."""
     path = search_path.rstrip("/")
-    for known in (SEARCH_PATH, _OTHER_SEARCH_PATH):
-        if path.endswith(known):
-            return path.removesuffix(known)
+    for own in (SEARCH_PATH, _OTHER_SEARCH_PATH):
+        if path.endswith(own):
+            return path.removesuffix(own)
     return None
 
 
 def placeholder_in(text: str) -> str | None:
     """Return what a sample has in place of a value, such as `<backend>`; None if there is none."""
-    found = _PLACEHOLDER.search(text)
-    return None if found is None else found[0]
+    match = _PLACEHOLDER.search(text)
+    return None if match is None else match[0]
 
 
 def is_web_address(text: str) -> bool:

@@ -213,14 +213,14 @@ def notify(observers: tuple[Callable[[E], None], ...], event: E, kind: str) -> N
             logger.exception("an observer of %s failed", kind)
 
 
-def checked_observers(name: str, given: object) -> tuple[Any, ...]:
+def checked_observers(name: str, observers: object) -> tuple[Any, ...]:
     """Check an argument that lists observers; None for no observers.
 
     Raises:
         InvalidArgument: it is no sequence of functions.
     """
-    if given is None:
+    if observers is None:
         return ()
-    if not isinstance(given, Sequence) or not all(map(callable, given)):
-        raise InvalidArgument.of(name, "a sequence of functions", given)
-    return tuple(given)
+    if not isinstance(observers, Sequence) or not all(map(callable, observers)):
+        raise InvalidArgument.of(name, "a sequence of functions", observers)
+    return tuple(observers)

@@ -101,22 +101,22 @@ class Offer:
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """Return what is made of the tools, made when it is first asked for."""
-        found: T | None = self._made.get(what)
-        if found is not None:
-            return found
+        kept: T | None = self._made.get(what)
+        if kept is not None:
+            return kept
         made = make()
         if len(self._made) >= MAX_MADE:  # callers of one list may have had different tools refused
             self._made.clear()
         self._made[what] = made
         return made
 
-    def matching(self, wanted: Sequence[str]) -> Sequence[str]:
+    def matching(self, patterns: Sequence[str]) -> Sequence[str]:
         """Return the names that names, patterns and servers want, of those that there are."""
-        if all(name in self.by_name for name in wanted):
-            return wanted
+        if all(name in self.by_name for name in patterns):
+            return patterns
         from toolscout.common.spelling import matching  # not loaded for nothing
 
-        return self.once(("matching", *wanted), lambda: matching(wanted, self.by_name.keys()))
+        return self.once(("matching", *patterns), lambda: matching(patterns, self.by_name.keys()))
 
     def share(self, other: "Offer") -> None:
         """Share what is made once with an offer of tools that equal these."""
@@ -178,8 +178,8 @@ def _listed(tools: Any) -> Sequence[Any]:
 
 def _searched_name(tool: Any) -> str:
     """Return the name of a tool; empty for a built-in."""
-    whole = shapes.as_mapping(tool)
-    return "" if shapes.runs_at_provider(whole) else shapes.name_of(whole)
+    fields = shapes.as_mapping(tool)
+    return "" if shapes.runs_at_provider(fields) else shapes.name_of(fields)
 
 
 def written(name: str, tool: Any) -> bytes:

@@ -64,16 +64,16 @@ _KINDS: dict[str, tuple[Any, str]] = {
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def check_options(owner: object, given: Iterable[str], *functions: Callable[..., Any]) -> None:
+def check_options(owner: object, names: Iterable[str], *functions: Callable[..., Any]) -> None:
     """Check the names of arguments.
 
     Raises:
         InvalidArgument: one is no parameter of these functions; the message has the nearest.
     """
-    known = {name for function in functions for name in signature(function).parameters}
-    for name in given:
-        if name not in known:
-            hint = did_you_mean(name, known)
+    parameters = {name for function in functions for name in signature(function).parameters}
+    for name in names:
+        if name not in parameters:
+            hint = did_you_mean(name, parameters)
             raise InvalidArgument(f"{name}: is no argument of {type(owner).__name__}{hint}")
 
 

@@ -56,8 +56,8 @@ def prefix(name: str) -> str:
     """Return the prefix before a tool's own name: `mcp__git` of `mcp__git__push`."""
     if is_one_piece(name):
         return ""
-    found = _PREFIXED.match(name)
-    return found[1] if found else ""
+    match = _PREFIXED.match(name)
+    return match[1] if match else ""
 
 
 def is_one_piece(name: str) -> bool:
@@ -92,24 +92,24 @@ OF_SERVER = "server:"
 """How a word begins that wants all tools of a server."""
 
 
-def matching(wanted: Iterable[str], names: Collection[str]) -> list[str]:
+def matching(patterns: Iterable[str], names: Collection[str]) -> list[str]:
     """Return the names that are wanted, in the order in which they are.
 
     Args:
-        wanted: names, patterns as of file names (`github__*`), or servers (`server:github`).
+        patterns: names, patterns as of file names (`github__*`), or servers (`server:github`).
         names: those that there are.
     """
-    found: dict[str, None] = {}
-    for one in wanted:
+    matches: dict[str, None] = {}
+    for one in patterns:
         if one in names:
-            found[one] = None
+            matches[one] = None
         elif one.startswith(OF_SERVER):
             server = one.removeprefix(OF_SERVER).casefold()
             of_server = (name for name in names if _is_of(server, namespace_in(name).casefold()))
-            found |= dict.fromkeys(of_server)
+            matches |= dict.fromkeys(of_server)
         elif "*" in one or "?" in one:
-            found |= dict.fromkeys(name for name in names if fnmatchcase(name, one))
-    return list(found)
+            matches |= dict.fromkeys(name for name in names if fnmatchcase(name, one))
+    return list(matches)
 
 
 def _is_of(server: str, namespace: str) -> bool:

@@ -162,23 +162,23 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         changes = dict(changes or {})
         of_api = changes.pop("api", {})
         section = {**_tool_discovery(document), **changes}
-        given = {"restore_on_no_match": True, **_values(section, cls, _KEYS_OF_THE_PROXY)}
+        values = {"restore_on_no_match": True, **_values(section, cls, _KEYS_OF_THE_PROXY)}
         # Later releases of the proxy name the block and the strategy after the vendor.
         name = "compresr" if "compresr" in section and "api" not in section else "api"
         block = {**_section(section.get(name), name), **of_api}
-        given["api"] = _values(block, ApiConfig, _API_KEYS_OF_THE_PROXY, f"{name}.")
-        if (spent := _seconds(given["api"].pop("timeout", 0), f"{name}.timeout")) != 0:
-            given["api"]["timeout"] = spent
-        if given.get("strategy") == "compresr":
-            given["strategy"] = "api"
+        values["api"] = _values(block, ApiConfig, _API_KEYS_OF_THE_PROXY, f"{name}.")
+        if (spent := _seconds(values["api"].pop("timeout", 0), f"{name}.timeout")) != 0:
+            values["api"]["timeout"] = spent
+        if values.get("strategy") == "compresr":
+            values["strategy"] = "api"
         for key in ("rollout", "dispatch"):
-            if isinstance(given.get(key), bool):  # YAML reads `on` and `off` as these
-                given[key] = "on" if given[key] else "off"
+            if isinstance(values.get(key), bool):  # YAML reads `on` and `off` as these
+                values[key] = "on" if values[key] else "off"
         for key in ("enabled", "enable_search_fallback", *_SWITCHES):
-            if str(given.get(key, True)).lower() not in ("true", "false"):
+            if str(values.get(key, True)).lower() not in ("true", "false"):
                 raise ConfigurationError(f"{key}: expected true or false")
         try:
-            config = msgspec.convert(given, cls, strict=False)
+            config = msgspec.convert(values, cls, strict=False)
         except msgspec.ValidationError as error:
             wrong = wrong_field("", error)
             raise ConfigurationError(f"{wrong.path}: {wrong.message}") from None
@@ -186,7 +186,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
             raise ConfigurationError("target_ratio: expected a number")
         default = cls()
         numbers = {key: max(getattr(config, key), 0) or getattr(default, key) for key in _NUMBERS}
-        if config.enabled and not given.get("strategy"):
+        if config.enabled and not values.get("strategy"):
             logger.warning(NO_STRATEGY)
         strategy = config.strategy if config.enabled else "passthrough"
         forced = {"relevance": False, "passthrough": config.enable_search_fallback}

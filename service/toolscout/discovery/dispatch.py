@@ -18,7 +18,7 @@ from toolscout.discovery.config import Dispatching
 from toolscout.discovery.providers import Call, Json, Provider
 from toolscout.discovery.providers.calls import calling_through, with_calls, without_dispatch
 from toolscout.discovery.providers.fields import arguments_of, encode, mapping, object_of, text_at
-from toolscout.discovery.providers.provider import SearchResult, Tools
+from toolscout.discovery.providers.provider import Results, SearchResult, Tools
 from toolscout.discovery.shown import free_name
 from toolscout.metatools.finds import without_titles
 from toolscout.tools.misfits import misfit
@@ -108,13 +108,13 @@ class Dispatch:
         """Return the calls with the names of their tools."""
         return self._provider.calls(self._named(response))
 
-    def continued(self, request: Json, response: Json, results: Sequence[SearchResult]) -> Json:
+    def continued(self, request: Json, response: Json, results: Results) -> Json:
         """As the provider's, with the definitions of the tools that were found."""
-        known = {*Offer(self._provider.tools(request)).names}
-        known |= self.referred(self._provider.history(request))
-        return self._provider.continued(request, response, self._told(results, known))
+        defined = {*Offer(self._provider.tools(request)).names}
+        defined |= self.referred(self._provider.history(request))
+        return self._provider.continued(request, response, self._told(results, defined))
 
-    def leave_open(self, response: Json, results: Sequence[SearchResult], scope: str) -> None:
+    def leave_open(self, response: Json, results: Results, scope: str) -> None:
         """As the provider's, with the same definitions."""
         self._provider.leave_open(response, self._told(results, ()), scope)
 
@@ -139,8 +139,8 @@ class Dispatch:
         if not called:
             return self._judged(name, arguments)
         # Some models write the arguments beside the name.
-        beside = {k: v for k, v in arguments.items() if k not in ("name", "arguments")}
-        return self._judged(called, {**beside, **arguments_of(arguments.get("arguments"))})
+        further = {k: v for k, v in arguments.items() if k not in ("name", "arguments")}
+        return self._judged(called, {**further, **arguments_of(arguments.get("arguments"))})
 
     def _judged(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return a call that can be made, and of any other a search that has the reason."""
@@ -166,25 +166,25 @@ class Dispatch:
             return ""
         return f"The call of {name} was not made: {fault}. Its definition:\n{_definition(tool)}"
 
-    def _told(self, results: Sequence[SearchResult], known: Collection[str]) -> list[SearchResult]:
+    def _told(self, results: Results, defined: Collection[str]) -> list[SearchResult]:
         """Return results as the model reads them: those of wrong calls under the name it called."""
         if not self.is_active:
             return list(results)
         return [
             one._replace(call=one.call._replace(name=self._name))
             if refusal_of(one.call)
-            else one._replace(text=self._with_definitions(one, known))
+            else one._replace(text=self._with_definitions(one, defined))
             for one in results
         ]
 
-    def _with_definitions(self, answered: SearchResult, known: Collection[str]) -> str:
-        """Define the tools that are not `known`, which the conversation has defined before."""
+    def _with_definitions(self, answered: SearchResult, defined: Collection[str]) -> str:
+        """Define the tools that are not `defined`, which the conversation has defined before."""
         named = [(texts(tool)[0], tool) for tool in answered.tools]
-        new = [tool for name, tool in named if name not in known]
+        new = [tool for name, tool in named if name not in defined]
         if not new:
             return answered.text
         # The definitions name the tools, so the lines that do are left out.
-        earlier = {f"- {name}" for name, _ in named if name in known}
+        earlier = {f"- {name}" for name, _ in named if name in defined}
         lines = [
             line
             for line in answered.text.splitlines()

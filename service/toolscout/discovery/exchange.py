@@ -171,15 +171,15 @@ class Exchange(msgspec.Struct):
         """What tells the caller from others who begin with the same words."""
         headers = sorted(self.request.headers.multi_items())
         telling = {*CALLER_HEADERS, *self.scope_headers}
-        told = [
+        values = [
             f"{name}={value}"
             for name, value in headers
             if name in telling
             or (name.startswith(CALLER_PREFIX) and not _OF_A_REQUEST.search(name))
         ]
         cookies = map(str.strip, self.request.headers.get("cookie", "").split(";"))
-        told += sorted(one for one in cookies if one and not one.startswith(_OF_CONNECTIONS))
-        return "\n".join([*told, *self.request.url.params.get_list(CALLER_QUERY)])
+        values += sorted(one for one in cookies if one and not one.startswith(_OF_CONNECTIONS))
+        return "\n".join([*values, *self.request.url.params.get_list(CALLER_QUERY)])
 
     def forward(self, body: Json) -> httpx2.Request:
         """Return the request with another body, whose response can be decoded here."""
@@ -218,8 +218,8 @@ class WrittenBody:
         self._content, self._fields = content, dict[str, Any]()
         with suppress(*UNREADABLE):
             self._fields = {key: bytes(raw) for key, raw in _FIELDS.decode(content).items()}
-        if (known := find(self._fields.get(_TOOLS, b""))) is not None:
-            self._fields[_TOOLS] = known
+        if (tools := find(self._fields.get(_TOOLS, b""))) is not None:
+            self._fields[_TOOLS] = tools
         self._written = {k: text for k, text in self._fields.items() if isinstance(text, bytes)}
 
     @property
@@ -287,7 +287,7 @@ def can_decode(response: httpx2.Response) -> bool:
 def decoded(response: httpx2.Response, content: bytes) -> bytes | None:
     """Decode the whole content of a response; None if it cannot be, or has too much to be read."""
     if response.headers.get("content-encoding", "").strip().lower() in ENCODINGS[:2]:
-        whole = content
+        body = content
     else:
         made = httpx2.Response(200, headers=response.headers, stream=httpx2.ByteStream(content))
         read = bytearray()
@@ -298,9 +298,9 @@ def decoded(response: httpx2.Response, content: bytes) -> bytes | None:
                     return None
         except httpx2.DecodingError:
             return None
-        whole = bytes(read)
-    is_read = count_values(whole) <= MAX_SEARCHED_VALUES and whole.count(b"{") <= MAX_ANSWER_OBJECTS
-    return whole if is_read else None
+        body = bytes(read)
+    is_read = count_values(body) <= MAX_SEARCHED_VALUES and body.count(b"{") <= MAX_ANSWER_OBJECTS
+    return body if is_read else None
 
 
 async def outputs(

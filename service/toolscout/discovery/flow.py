@@ -223,23 +223,23 @@ class Flow:
         finally:
             begun.end()
 
-    async def _go_on(self, turn: Turn, given: Any, forward: AsyncForward[Any]) -> Any:
+    async def _go_on(self, turn: Turn, answer: Any, forward: AsyncForward[Any]) -> Any:
         """Search and forward until a response is for the client; return it in its original type."""
-        response = body_of(given)
+        response = body_of(answer)
         while calls := turn.searches(response):
             if turn.resume(response, await self._search(turn, calls)) is None:
                 break
             try:
-                given = await answer_to(turn, forward)
+                answer = await answer_to(turn, forward)
             except Exception as error:
                 if not may_be_ours(error):
                     raise
                 # The added tools may be the cause, so the client's own request is tried.
                 logger.warning(STARTS_OVER)
-                given = await forward(turn.start_over())
-                return in_type_of(given, turn.with_usage(body_of(given)))
-            response = body_of(given)
-        return in_type_of(given, turn.finish(response))
+                answer = await forward(turn.start_over())
+                return in_type_of(answer, turn.with_usage(body_of(answer)))
+            response = body_of(answer)
+        return in_type_of(answer, turn.finish(response))
 
     async def _next_request(self, turn: Turn, stream: Stream) -> Json | None:
         """Search what a stream asks for; None if nothing is to be forwarded after it."""

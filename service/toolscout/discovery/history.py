@@ -98,8 +98,8 @@ def seed_of(form: str, session: str, catalog: bytes, request: Mapping[str, Any])
     catalog the prompt begins with other bytes, and results of searches would name tools that are
     not there.
     """
-    beside = {key: request[key] for key in BESIDE if key in request}
-    return b"" if not form or not session else _json([form, session, catalog, beside])
+    fields = {key: request[key] for key in BESIDE if key in request}
+    return b"" if not form or not session else _json([form, session, catalog, fields])
 
 
 def _place(key: bytes, mark: str) -> bytes:

@@ -164,8 +164,8 @@ class Lessons:
         message = _words(turn.user_query)
         for round_, query, selection in searched:
             question.count += 1
-            found = frozenset(() if selection.fell_open else selection.names)
-            about = sendable(query), found, selection.catalog, f"{question.id}-{question.count}"
+            names = frozenset(() if selection.fell_open else selection.names)
+            about = sendable(query), names, selection.catalog, f"{question.id}-{question.count}"
             search = Search(*about, question.rounds + round_, _words(query) == message)
             question.searches.append(search)
         del question.searches[:-MAX_SEARCHES]

@@ -90,8 +90,8 @@ def filter_tools(query: str, tools: Tools, **limits: Any) -> tuple[list[str], li
 def search(pattern: str, tools: Tools, max_results: int = DEFAULT_TOP_K) -> list[str]:
     """Cut the result of `regex_search` at `max_results`, by relevance."""
     offer, words = Offer.of(tools), QueryWords(pattern)
-    found = [(name, offer.by_name[name]) for name in regex_search(pattern, offer, (), max_results)]
-    scores = {name: relevance(Candidate(name, texts(tool)[1]), words) for name, tool in found}
+    hits = [(name, offer.by_name[name]) for name in regex_search(pattern, offer, (), max_results)]
+    scores = {name: relevance(Candidate(name, texts(tool)[1]), words) for name, tool in hits}
     return _best(scores, max_results)
 
 
@@ -116,11 +116,11 @@ def regex_search(
     offer = Offer.of(tools)
     expression = _compile(pattern)
     if expression is None:
-        found = set(keyword_search(pattern, offer, max_results))
+        matches = set(keyword_search(pattern, offer, max_results))
     else:
         items = offer.by_name.items()
-        found = {name for name, tool in items if expression.search(_text(name, tool)) is not None}
-    return [name for name in offer.names if name in found or name in always_keep]
+        matches = {name for name, tool in items if expression.search(_text(name, tool)) is not None}
+    return [name for name in offer.names if name in matches or name in always_keep]
 
 
 def keyword_search(query: str, tools: Any, max_results: int = DEFAULT_TOP_K) -> list[str]:

@@ -116,8 +116,8 @@ class _Tools:
         self._selector = selector
         self._gate = gate
 
-    async def search(self, wanted: SearchTools) -> ToolsFound:
-        selection = await self._select(wanted)
+    async def search(self, arguments: SearchTools) -> ToolsFound:
+        selection = await self._select(arguments)
         if selection.fell_open and selection.reason is not Reason.EMPTY_SELECTION:
             # A model gains nothing from hundreds of names at once.
             raise CallError(
@@ -125,7 +125,7 @@ class _Tools:
             )
         if selection.fell_open or not selection.names:
             return none_found(self.offer.names)
-        return ToolsFound(await self.show(selection.names, wanted.detail))
+        return ToolsFound(await self.show(selection.names, arguments.detail))
 
     async def names(self, filters: Filters | None) -> list[str]:
         if filters is None:
@@ -146,13 +146,13 @@ class _Tools:
     async def required_keys(self, name: str) -> Sequence[str]:
         return as_mapping(self.offer.by_name[name]).get("required_keys") or ()
 
-    async def _select(self, wanted: SearchTools) -> Selection[Any]:
-        query, count, filters = wanted.query, wanted.top_k, wanted.filters
+    async def _select(self, arguments: SearchTools) -> Selection[Any]:
+        query, count, filters = arguments.query, arguments.top_k, arguments.filters
         if self._selector is None:
             names = set(await self.names(filters))
             tools = [tool for name, tool in self.offer.by_name.items() if name in names]
-            found = local.search(query, tools, count) or local.keyword_search(query, tools, count)
-            return Selection(found, [])
+            best = local.search(query, tools, count) or local.keyword_search(query, tools, count)
+            return Selection(best, [])
         sent = {name: value for name, value in asdict(filters).items() if value} if filters else {}
         fields = {"filters": sent} if sent else None
         chosen = self._selector.select(query, self._all, count, fields=fields)
@@ -199,12 +199,12 @@ def resolve(written: str, names: Collection[str]) -> Resolution:
             return Resolution(written, exact, "exact")
     spelled = {one: own for one in names if (own := forms(one))}
     for form in (key(name), *forms(name)[1:]):
-        found = [one for one, own in spelled.items() if own[0] == form]
-        found = found or [one for one, own in spelled.items() if form in own[1:]]
-        if len(found) == 1:
-            return Resolution(written, found[0], "alias")
-        if found:
-            return Resolution(written, ambiguous=found)
+        owners = [one for one, own in spelled.items() if own[0] == form]
+        owners = owners or [one for one, own in spelled.items() if form in own[1:]]
+        if len(owners) == 1:
+            return Resolution(written, owners[0], "alias")
+        if owners:
+            return Resolution(written, ambiguous=owners)
     near = get_close_matches(key(name), [own[0] for own in spelled.values()], MAX_SUGGESTIONS)
     alike = [one for form in dict.fromkeys(near) for one, own in spelled.items() if own[0] == form]
     return Resolution(written, suggestions=alike[:MAX_SUGGESTIONS] or None)

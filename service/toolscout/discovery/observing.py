@@ -46,7 +46,7 @@ class TurnObservers:
             return
         visible = _visible(turn)
         calls = turn.shown.places(called, Offer(visible).names) if is_over else (0, 0, 0)
-        degraded = sum(found.degraded is not None for _, _, found in turn.searched)
+        degraded = sum(selection.degraded is not None for _, _, selection in turn.searched)
         counts = (turn.search_count, turn.rounds, *calls, degraded)
         whose = turn.provider.name, turn.session
         self._notify(stage, whose, turn.offer, visible, *counts)

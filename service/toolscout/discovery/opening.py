@@ -123,10 +123,10 @@ class Opening:
             request = provider.with_history(request, history.whole)
         # Where messages were changed or other tools offered, the session is what is left.
         earlier = history.names if history.is_known else store.expanded(self.session)
-        self._known = known = [*earlier, *provider.recent(self.asked)]
+        self._known = earlier_names = [*earlier, *provider.recent(self.asked)]
         is_told = self._is_stored and (self.is_native or self._dispatch.is_active)
-        loaded = known if is_told else provider.referred(history.searches)
-        unloaded = [name for name in known if name not in loaded]
+        loaded = earlier_names if is_told else provider.referred(history.searches)
+        unloaded = [name for name in earlier_names if name not in loaded]
         self._has_additions = bool(earlier or history.searches)
         needed = [name for name in self._needed if name not in loaded]
         self._loaded = loaded
@@ -155,8 +155,8 @@ class Opening:
         provider, names = self.provider, [texts(tool)[0] for tool in tools]
         id_ = provider.loading_id.format(len(provider.history(request)))
         call = Call(id_, self.search_name, {"query": " ".join(names)})
-        told = result_text(Selection(names, []), names, len(names), self.offer)
-        answered = SearchResult(call, told, tools)
+        text = result_text(Selection(names, []), names, len(names), self.offer)
+        answered = SearchResult(call, text, tools)
         return provider.continued(request, provider.searching(call), [answered])
 
     @property
@@ -185,8 +185,8 @@ class Opening:
         if self.can_search:
             return None
         self.shown.know(self._known)
-        _, visible, known, _ = self.shown.tools()
-        tools = [*visible, *known]
+        _, visible, declared, _ = self.shown.tools()
+        tools = [*visible, *declared]
         return self._emulated.with_tools(self.asked, tools) if tools else self.original
 
     def show_first(self, names: Sequence[str]) -> None:

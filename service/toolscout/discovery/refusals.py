@@ -154,22 +154,22 @@ def refusal_of(error: Exception) -> Refusal:
             body = decode(text.encode())
     if isinstance(body, list) and len(body) == 1:
         (body,) = body
-    given = mapping(mapping(body).get("error")) or mapping(body)
-    message, param, code = (text_at(given, key) for key in ("message", "param", "code"))
+    fields = mapping(mapping(body).get("error")) or mapping(body)
+    message, param, code = (text_at(fields, key) for key in ("message", "param", "code"))
     return Refusal((message or text or str(error))[:MAX_ERROR_CHARS], param, code)
 
 
-def _placed(found: re.Match[str] | None, names: Sequence[str]) -> Iterator[str]:
-    if found is not None:
-        place = int((found["declared"] or found["place"])[:6]) - bool(found["from_one"])
+def _placed(match: re.Match[str] | None, names: Sequence[str]) -> Iterator[str]:
+    if match is not None:
+        place = int((match["declared"] or match["place"])[:6]) - bool(match["from_one"])
         if 0 <= place < len(names) and names[place]:
             yield names[place]
 
 
 def _named(text: str, names: Sequence[str]) -> Iterator[str]:
     bare = {name.rpartition(".")[2]: name for name in names} | {name: name for name in names}
-    for found in _NAMED.finditer(text):
-        if name := bare.get(found[1].rstrip(".:")) or bare.get(found[1]):
+    for match in _NAMED.finditer(text):
+        if name := bare.get(match[1].rstrip(".:")) or bare.get(match[1]):
             yield name
 
 

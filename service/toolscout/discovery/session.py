@@ -155,13 +155,13 @@ class SessionStore:
                 written = msgspec.json.encode(tools)
                 catalog = (provider, sha256(written).digest())
                 self._catalogs.put(catalog[1], written, len(written))
-        with self._writing(session) as found:
-            found.catalog = catalog
+        with self._writing(session) as state:
+            state.catalog = catalog
 
     def mark_expanded(self, session: str, names: Iterable[str]) -> None:
         """Add found names."""
-        with self._writing(session) as found:
-            found.expanded.update(dict.fromkeys(map(_shared, names)))
+        with self._writing(session) as state:
+            state.expanded.update(dict.fromkeys(map(_shared, names)))
 
     def visible(
         self, session: str, catalog: bytes, or_latest: bool = False
@@ -180,10 +180,10 @@ class SessionStore:
 
     def mark_visible(self, session: str, catalog: bytes, names: Iterable[str]) -> None:
         """Store the names that fitted its first message, of a catalog with this digest."""
-        with self._writing(session) as found:
-            found.visible[catalog] = tuple(map(_shared, names))
-            if len(found.visible) > MAX_CATALOGS:
-                del found.visible[next(iter(found.visible))]
+        with self._writing(session) as state:
+            state.visible[catalog] = tuple(map(_shared, names))
+            if len(state.visible) > MAX_CATALOGS:
+                del state.visible[next(iter(state.visible))]
 
     def session_of(self, response: str, scope: str = "") -> str:
         """Return the session of a response that the provider stores; empty if unknown."""
@@ -209,9 +209,9 @@ class SessionStore:
 
     def _live(self, session: str) -> Session:
         """Return a session; a new one where there is none, or where it has ended."""
-        found = self._sessions.get(session)
-        if found is not None and self._clock() - found.written <= self._ttl_s:
-            return found
+        state = self._sessions.get(session)
+        if state is not None and self._clock() - state.written <= self._ttl_s:
+            return state
         self._sessions.pop(session)
         return Session()
 
@@ -219,10 +219,10 @@ class SessionStore:
     def _writing(self, session: str) -> Iterator[Session]:
         """Change a session; those used longest ago make room for it."""
         with self._lock:
-            found = self._live(session)
-            yield found
-            found.written = self._clock()
-            self._sessions.put(session, found, found.measured())
+            state = self._live(session)
+            yield state
+            state.written = self._clock()
+            self._sessions.put(session, state, state.measured())
 
 
 def _key(response: str, scope: str) -> bytes:

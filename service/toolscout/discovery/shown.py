@@ -94,10 +94,10 @@ class Shown:
         unnamed = (tool.get("name") for tool in self._offer.unnamed if isinstance(tool, dict))
         built_in = {name for name in unnamed if isinstance(name, str)}
         later = {*self._known, *self._found} - {*self._visible} | {*self._answers}
-        found = sum(name in later for name in called)
+        of_searches = sum(name in later for name in called)
         at_hand = {*self._visible, *built_in, *seen} - later
         visible = sum(name in at_hand for name in called)
-        return visible, found, len(called) - visible - found
+        return visible, of_searches, len(called) - visible - of_searches
 
     def load(self, names: Iterable[str]) -> list[Any]:
         """Take tools as found; return those that are not visible from the first request on."""
@@ -127,8 +127,8 @@ class Shown:
         if selection.fell_open:
             return selection
         pins = self.pins
-        found = [n for n, name in enumerate(selection.names) if name not in pins]
-        names = selection.names[: found[places]] if len(found) > places else selection.names
+        unpinned = [n for n, name in enumerate(selection.names) if name not in pins]
+        names = selection.names[: unpinned[places]] if len(unpinned) > places else selection.names
         return msgspec.structs.replace(selection, names=names, tools=list(self._offer.pick(names)))
 
     @property
@@ -153,10 +153,10 @@ class Shown:
         every = offer.everything
         first = offer.pick(name for name in offer.names if name in self._visible and name in shown)
         later = shown - self._visible.keys()
-        found = [offer.by_name[name] for name in self._found if name in later]
+        new = [offer.by_name[name] for name in self._found if name in later]
         before = (name for name in self._known | self._near if name not in self._found)
-        known = [offer.by_name[name] for name in before if name in later]
-        return Tools(every, first, known, found)
+        earlier = [offer.by_name[name] for name in before if name in later]
+        return Tools(every, first, earlier, new)
 
     @property
     def names(self) -> set[str]:
@@ -222,12 +222,12 @@ def result_text(selection: Selection[Any], shown: Sequence[str], new: int, offer
     return "\n".join(lines)
 
 
-def free_name(wanted: str, taken: Sequence[str]) -> str:
+def free_name(name: str, taken: Sequence[str]) -> str:
     """Return the name of the search tool, numbered when a real tool has it already."""
-    if wanted not in taken:
-        return wanted
+    if name not in taken:
+        return name
     number = 2
-    while f"{wanted}_{number}" in taken:
+    while f"{name}_{number}" in taken:
         number += 1
-    logger.warning("a tool named %s exists; the search tool is %s_%d", wanted, wanted, number)
-    return f"{wanted}_{number}"
+    logger.warning("a tool named %s exists; the search tool is %s_%d", name, name, number)
+    return f"{name}_{number}"

@@ -294,9 +294,9 @@ def _for_sdk(config: DiscoveryConfig | str, options: dict[str, Any]) -> dict[str
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
-def _header_names(given: Collection[str]) -> tuple[str, ...]:
-    check_names("scope_headers", given)
-    for name in given:
+def _header_names(names: Collection[str]) -> tuple[str, ...]:
+    check_names("scope_headers", names)
+    for name in names:
         if not _HEADER_NAME.fullmatch(name):
             raise InvalidArgument(f"scope_headers: {name!r} is no name of a header")
-    return tuple(name.lower() for name in given)
+    return tuple(name.lower() for name in names)

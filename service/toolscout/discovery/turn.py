@@ -153,20 +153,20 @@ class Turn(Opening):
             self._settings.store.keep_response(stored, self.session, self.scope)
         self._responses.append(response)
         calls = self.provider.calls(response)
-        found = [call for call in calls if call.name == self.search_name]
+        searches = [call for call in calls if call.name == self.search_name]
         self.calls = [call for call in calls if call.name != self.search_name]
-        return found if self.rounds < self._settings.max_rounds + self.is_native else []
+        return searches if self.rounds < self._settings.max_rounds + self.is_native else []
 
-    def resume(self, response: Json, found: Sequence[Found]) -> Json | None:
+    def resume(self, response: Json, answers: Sequence[Found]) -> Json | None:
         """Add the found tools; return the next request to forward, or None in a mixed turn.
 
         Only the client can answer the other calls of a response that searches, and providers refuse
         calls without an answer: it gets them now, and the found tools are in its next request.
         """
         self.rounds += 1
-        self.search_count += len(found)
-        self.searched += [(self.rounds, c.query, one) for c, one in found if c.query.strip()]
-        results = [self._answered(call, selection) for call, selection in found]
+        self.search_count += len(answers)
+        self.searched += [(self.rounds, c.query, one) for c, one in answers if c.query.strip()]
+        results = [self._answered(call, selection) for call, selection in answers]
         if self.calls or self.provider.asks_for_more(response):
             self.was_mixed = True
             self.provider.leave_open(response, results, self.scope)

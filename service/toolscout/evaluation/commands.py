@@ -105,16 +105,16 @@ def _questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[Questi
     """
     from toolscout.evaluation.questions import asked, read_questions
 
-    known = {tool.name for tool in tools}
+    names = {tool.name for tool in tools}
     data, shown = _read(parsed.questions)
     if not is_log(data):
-        return read_questions(data, shown, known)
+        return read_questions(data, shown, names)
     uses = uses_of(data.splitlines())
     say(f"{shown}: {uses.summary()}")
     called = [use for use in uses.of(parsed.tenant) if use.success]
-    if left := [use for use in called if use.tool not in known]:
+    if left := [use for use in called if use.tool not in names]:
         say(f"  {len(left):,} are left out: their tools are not in the file")
-    return asked(((use.query, [use.tool]) for use in called if use.tool in known), shown)
+    return asked(((use.query, [use.tool]) for use in called if use.tool in names), shown)
 
 
 def _read(path: Path) -> tuple[bytes, str]:
@@ -141,8 +141,8 @@ def asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int]
     engine = Engine(tools, ranker=parsed.ranker, max_tools=max_tools())
 
     def ask(query: str, top_k: int) -> dict[str, Any]:
-        found = engine.search(query, top_k, explain=True)
-        return {"selected_names": found.names, "matches": msgspec.to_builtins(found.matches)}
+        result = engine.search(query, top_k, explain=True)
+        return {"selected_names": result.names, "matches": msgspec.to_builtins(result.matches)}
 
     return ask
 
@@ -205,12 +205,12 @@ def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":
     tools = read_file(path)
     questions = _questions(parsed, tools) if parsed.questions else []
     ask = asking(parsed, tools) if questions else None
-    found = [each for each in findings(tools, questions, ask) if each.kind not in parsed.ignore]
-    if parsed.annotate and found:
-        print(as_annotations(found, path))  # noqa: T201
+    shown = [each for each in findings(tools, questions, ask) if each.kind not in parsed.ignore]
+    if parsed.annotate and shown:
+        print(as_annotations(shown, path))  # noqa: T201
     elif not parsed.annotate and not parsed.json:
-        print(f"{path}: {as_text(found, tools)}")  # noqa: T201
-    return found
+        print(f"{path}: {as_text(shown, tools)}")  # noqa: T201
+    return shown
 
 
 def add_learn_arguments(parser: argparse.ArgumentParser) -> None:
@@ -234,13 +234,13 @@ def learn(parsed: argparse.Namespace) -> int:
     data, shown = _read(parsed.file)
     uses = uses_of(data.splitlines())
     say(f"{shown}: {uses.summary()}")
-    found = uses.of(parsed.tenant)
-    if parsed.dry_run or not found:
-        return 0 if found else 1
-    accepted = report(found, parsed.url)
-    rest = len(found) - accepted
+    reported = uses.of(parsed.tenant)
+    if parsed.dry_run or not reported:
+        return 0 if reported else 1
+    accepted = report(reported, parsed.url)
+    rest = len(reported) - accepted
     more = f"; {rest:,} repeat what one key has reported of a request and a tool" if rest else ""
-    say(f"{accepted:,} of {len(found):,} counted{more}")
+    say(f"{accepted:,} of {len(reported):,} counted{more}")
     return 0
 
 

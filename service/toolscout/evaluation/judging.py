@@ -140,24 +140,24 @@ def judge(
 
 def _miss(
     query: str,
-    wanted: str,
+    expected: str,
     shown: list[str],
     deeper: Mapping[str, Any],
     words: Mapping[str, frozenset[str]],
 ) -> Miss:
     """Say why a wanted tool was not shown."""
     names = list(deeper["selected_names"])
-    rank = names.index(wanted) + 1 if wanted in names else None
+    rank = names.index(expected) + 1 if expected in names else None
     why: Why = "meaning"
     if not names:
         why = "no_match"
     elif any(_is_named(match) for match in deeper["matches"][:1]):
         why = "name"
-    elif not telling(query) & words[wanted]:
+    elif not telling(query) & words[expected]:
         why = "words"
     elif rank is not None:
         why = "crowding"
-    return Miss(query, wanted, shown, why, rank)
+    return Miss(query, expected, shown, why, rank)
 
 
 def _is_named(match: Mapping[str, Any]) -> bool:
@@ -188,25 +188,25 @@ def _ndcg(hits: Sequence[bool], count: int, k: int) -> float:
     return gained / sum(1 / log2(place + 2) for place in range(min(count, k)))
 
 
-def _thirds(overlaps: Sequence[float], found: Sequence[float]) -> list[Part]:
+def _thirds(overlaps: Sequence[float], recalls: Sequence[float]) -> list[Part]:
     """Return the recall of each third of the questions, by how many words they share."""
     order = sorted(range(len(overlaps)), key=overlaps.__getitem__)
     size = -(-len(order) // 3) or 1
     titles = ("fewest words of their tools", "some", "most words of their tools")
     parts = (order[start : start + size] for start in range(0, len(order), size))
     return [
-        Part(title, len(part), _mean(found[i] for i in part))
+        Part(title, len(part), _mean(recalls[i] for i in part))
         for title, part in zip(titles, parts, strict=False)
     ]
 
 
 def _worst(questions: Sequence[Question], misses: Sequence[Miss]) -> list[tuple[str, int, int]]:
-    wanted = Counter(name for question in questions for name in question.tools)
+    counts = Counter(name for question in questions for name in question.tools)
     missed = Counter(miss.wanted for miss in misses)
-    rows = [(name, wanted[name], count) for name, count in missed.items()]
+    rows = [(name, counts[name], count) for name, count in missed.items()]
     return sorted(rows, key=lambda row: (-row[2], -row[2] / row[1], row[0]))
 
 
 def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return round(fmean(found), 4) if found else 0.0
+    numbers = list(values)
+    return round(fmean(numbers), 4) if numbers else 0.0

@@ -74,10 +74,10 @@ def findings(
 ) -> list[Finding]:
     """Return everything that is found about tools, by kind; `ask` answers the questions."""
     distinct = list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
-    found = [*_refused(distinct), *_same_names(tools), *_near_duplicates(distinct)]
-    found += [each for tool in distinct for each in _about_description(tool)]
-    found += _without_provider(distinct)
-    return [*found, *(_losers(distinct, questions, ask) if ask else ())]
+    every = [*_refused(distinct), *_same_names(tools), *_near_duplicates(distinct)]
+    every += [each for tool in distinct for each in _about_description(tool)]
+    every += _without_provider(distinct)
+    return [*every, *(_losers(distinct, questions, ask) if ask else ())]
 
 
 def _refused(tools: Sequence[Tool]) -> Iterator[Finding]:
@@ -107,10 +107,10 @@ def _same_names(tools: Sequence[Tool]) -> Iterator[Finding]:
 
 def _near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
     spoken = [(tool, words(description_of(tool).casefold())) for tool in tools]
-    texts = [(tool, found) for tool, found in spoken if found]
+    texts = [(tool, described) for tool, described in spoken if described]
     if not texts:
         return
-    vectors = load_embedder(str(BUNDLED_MODEL)).tools([(found, ()) for _, found in texts])
+    vectors = load_embedder(str(BUNDLED_MODEL)).tools([(described, ()) for _, described in texts])
     group = list(range(len(texts)))  # the first tool of those that are alike
     for start in range(0, len(texts), BLOCK):
         near = np.argwhere(vectors[start : start + BLOCK] @ vectors.T >= NEAR)
@@ -133,7 +133,7 @@ def _likeness(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 def _near_duplicate(names: list[str], described: Sequence[Sequence[str]]) -> Finding:
-    counts = Counter(word for found in described for word in set(found))
+    counts = Counter(word for of_one in described for word in set(of_one))
     apart = [word for word, count in counts.items() if count < len(names)]
     if apart:
         shown = ", ".join(sorted(apart, key=lambda word: (-counts[word], word))[:SHOWN_WORDS])
@@ -146,14 +146,14 @@ def _near_duplicate(names: list[str], described: Sequence[Sequence[str]]) -> Fin
 
 def _about_description(tool: Tool) -> Iterator[Finding]:
     description = description_of(tool)
-    told = telling(description)
-    if not told - telling(tool.name):
+    telling_words = telling(description)
+    if not telling_words - telling(tool.name):
         what = "it says no more than the name" if description.strip() else "there is none"
         suggestion = "say in a sentence what it does, to what, and what it returns"
         yield Finding("says-nothing", [tool.name], what, suggestion)
     count = len(description.split())
-    if len(description) > LONG_CHARS or (count > LONG_WORDS and len(told) < THIN * count):
-        detail = f"{count:,} words, of which {len(told)} different ones tell something"
+    if len(description) > LONG_CHARS or (count > LONG_WORDS and len(telling_words) < THIN * count):
+        detail = f"{count:,} words, of which {len(telling_words)} different ones tell something"
         suggestion = "begin with one sentence on what it does; put the rest into the parameters"
         yield Finding("too-long", [tool.name], detail, suggestion)
 
@@ -178,21 +178,21 @@ def _without_provider(tools: Sequence[Tool]) -> Iterator[Finding]:
 def _losers(tools: Sequence[Tool], questions: Sequence[Question], ask: Ask) -> Iterator[Finding]:
     """Yield the tools that are missed by their own questions, and what is shown instead."""
     verdict = judge(tools, questions, ask, TOP_K)
-    for name, wanted, missed in verdict.worst_tools:
+    for name, asked, missed in verdict.worst_tools:
         instead = Counter(n for miss in verdict.misses if miss.wanted == name for n in miss.shown)
         most = ", ".join(other for other, _ in instead.most_common(3)) or "nothing"
-        detail = f"not shown for {missed} of its {wanted} questions; instead: {most}"
+        detail = f"not shown for {missed} of its {asked} questions; instead: {most}"
         words = "give it `examples` or `keywords` in the words of its questions"
         suggestion = f"{words}, or quote them: {QUOTE}"
         yield Finding("loses", [name], detail, suggestion)
 
 
-def as_text(found: Sequence[Finding], tools: Sequence[Tool]) -> str:
+def as_text(every: Sequence[Finding], tools: Sequence[Tool]) -> str:
     """Return the findings in words, by kind, each kind with what to do."""
     quoting = [tool.name for tool in tools if quoted_requests(description_of(tool))]
-    lines = [f"{len(tools):,} tools, {len(found):,} findings", _about_quotes(quoting)]
+    lines = [f"{len(tools):,} tools, {len(every):,} findings", _about_quotes(quoting)]
     for kind, title in KINDS.items():
-        of_kind = [each for each in found if each.kind == kind]
+        of_kind = [each for each in every if each.kind == kind]
         lines += ["", f"{kind}: {title} ({len(of_kind):,})"] if of_kind else []
         for each in of_kind:
             lines += [f"  {_names(each.tools)}: {each.detail}"]
@@ -213,14 +213,14 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def as_annotations(found: Sequence[Finding], path: Path) -> str:
+def as_annotations(every: Sequence[Finding], path: Path) -> str:
     """Return the findings as commands by which GitHub shows them beside the lines of a file.
 
     A finding stands where its first tool is named; a refused tool is an error.
     """
     lines = [] if path == STDIN else path.read_text("utf-8", "replace").split("\n")
     written = []
-    for each in found:
+    for each in every:
         level = "error" if each.kind == "refused" else "warning"
         where = f"file={_escaped(str(path))},line={_line_of(each.tools[0], lines)}"
         text = f"{_names(each.tools)}: {each.detail}; {each.suggestion}"

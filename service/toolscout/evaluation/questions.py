@@ -26,13 +26,13 @@ class Question(msgspec.Struct, frozen=True):
     tools: tuple[str, ...]
 
 
-def read_questions(data: bytes, shown: str, known: Collection[str]) -> list[Question]:
+def read_questions(data: bytes, shown: str, names: Collection[str]) -> list[Question]:
     """Read the content of a file, which is called as shown.
 
     Raises:
         InvalidRequest: an entry has no request, or names a tool that is not known; with its place.
     """
-    return asked(_answered(data, shown, known), shown)
+    return asked(_answered(data, shown, names), shown)
 
 
 def asked(answered: Iterable[tuple[str, Sequence[str]]], shown: str) -> list[Question]:
@@ -62,13 +62,13 @@ def _answered(
         value = next(entry[key] for key in TOOL_KEYS if key in entry)
         if not isinstance(value, str) and not _is_names(value):
             raise InvalidRequest(f"{place}: `tools` is neither a text nor a list of names")
-        wanted = _names(value, names)
-        for name in wanted:
+        expected = _names(value, names)
+        for name in expected:
             if name not in names:
                 close = get_close_matches(name, names, 1)
                 hint = f"; did you mean {close[0]}?" if close else ""
                 raise InvalidRequest(f"{place}: there is no tool {name!r}{hint}")
-        yield query, wanted
+        yield query, expected
 
 
 def _entries(data: bytes, shown: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -123,13 +123,13 @@ def _is_names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
-def _names(value: object, known: Collection[str]) -> list[str]:
+def _names(value: object, names: Collection[str]) -> list[str]:
     """Return the names of a list, or of a text: one name, or several with separators between."""
     if isinstance(value, list):
         return [name for name in value if isinstance(name, str) and name]
-    found: list[str] = []
+    parts: list[str] = []
     text = str(value or "").strip()
-    for part in [text] if text in known else _SEPARATORS.split(text):
+    for part in [text] if text in names else _SEPARATORS.split(text):
         name = part.strip()
-        found += [name] if name in known else name.split()  # a name may have spaces
-    return found
+        parts += [name] if name in names else name.split()  # a name may have spaces
+    return parts

@@ -45,13 +45,13 @@ def sentence(verdict: Verdict) -> str:
 
 def headline(verdict: Verdict) -> list[tuple[str, str]]:
     """Return the figures that count most, each with its title."""
-    found = [(f"R@{k}", f"{value:.3f}") for k, value in verdict.recall.items()]
-    found += [(f"nDCG@{verdict.top_k}", f"{verdict.ndcg:.3f}")]
-    found += [("first one right", f"{verdict.first_right:.1%}")]
-    found += [("nothing selected", f"{verdict.no_match:.1%}")]
+    figures = [(f"R@{k}", f"{value:.3f}") for k, value in verdict.recall.items()]
+    figures += [(f"nDCG@{verdict.top_k}", f"{verdict.ndcg:.3f}")]
+    figures += [("first one right", f"{verdict.first_right:.1%}")]
+    figures += [("nothing selected", f"{verdict.no_match:.1%}")]
     if verdict.refused is not None:
-        found.append(("impossible ones refused", f"{verdict.refused:.1%}"))
-    return found
+        figures.append(("impossible ones refused", f"{verdict.refused:.1%}"))
+    return figures
 
 
 def savings(verdict: Verdict, price: float | None) -> str:

@@ -164,31 +164,31 @@ class Postings:
 
         Questions share most of their words, so the latest look-ups are remembered.
         """
-        known = self._looked_up.get(term)
-        if known is not None:
-            return known
+        remembered = self._looked_up.get(term)
+        if remembered is not None:
+            return remembered
         slot = self._index.slot(term)
         if slot is None:  # there are ever new words that no tool has
             return None
         start, end = self._span(slot)
-        found = self._idf[slot], end - start, self._index.rows[start:end], self.weights[start:end]
+        posting = self._idf[slot], end - start, self._index.rows[start:end], self.weights[start:end]
         if len(self._looked_up) >= REMEMBERED_TERMS:
             self._looked_up.clear()
-        self._looked_up[term] = found
-        return found
+        self._looked_up[term] = posting
+        return posting
 
     def rarity(self, term: str) -> float | None:
         """Return the idf of a term; None for one that no tool has."""
-        found = self.posting(term)
-        return None if found is None else found[0]
+        posting = self.posting(term)
+        return None if posting is None else posting[0]
 
     def known(self, term: str, others: Iterable[str]) -> tuple[str, ...]:
         """Those of the terms related to a term that a tool has; the same ones every time."""
-        found = self._related.get(term)
-        if found is None:
-            found = tuple(other for other in others if self._index.slot(other) is not None)
-            self._related[term] = found
-        return found
+        present = self._related.get(term)
+        if present is None:
+            present = tuple(other for other in others if self._index.slot(other) is not None)
+            self._related[term] = present
+        return present
 
     def score(self, query: Sequence[tuple[str, float, float | None]]) -> "LexicalScores":
         """Score every tool for terms with their weights.
@@ -200,12 +200,12 @@ class Postings:
         tools, gains, sizes, weights, worths = [], [], [], [], []
         looked_up = self._looked_up
         for term, weight, worth in query:
-            found = looked_up.get(term) or self.posting(term)
-            if found is None:
+            posting = looked_up.get(term) or self.posting(term)
+            if posting is None:
                 if worth is None:
                     total += weight * self.idf_unseen
                 continue
-            idf, size, rows, gain_of_rows = found
+            idf, size, rows, gain_of_rows = posting
             if worth is None:
                 worth = weight * idf
                 total += worth

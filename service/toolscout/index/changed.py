@@ -99,9 +99,9 @@ class LatestLists:
         keys = [entries.keys[at : at + KEY_BYTES] for at in range(0, len(entries.keys), KEY_BYTES)]
         if len(keys) > len(catalog) or catalog.examples or catalog.vectors is None:
             return
-        known = _Known(catalog.digest, {key: n for n, key in enumerate(keys)}, entries.digests)
+        listed = _Known(catalog.digest, {key: n for n, key in enumerate(keys)}, entries.digests)
         others = [each for each in self._lists.get(space) or () if each.digest != catalog.digest]
-        latest = [known, *others[: COMPARED - 1]]
+        latest = [listed, *others[: COMPARED - 1]]
         while len(latest) > 1 and _size_of(latest) > self._limit:
             latest.pop()
         self._lists.put(space, tuple(latest), _size_of(latest))
@@ -119,24 +119,24 @@ class LatestLists:
             return None
         sample = [*map(_key, entries[:: max(1, len(entries) // SAMPLED)])]
         keys: list[bytes] = []
-        for known in latest:
-            base = compiled(known.digest)
-            if base is None or 2 * sum(key in known.rows for key in sample) < len(sample):
+        for listed in latest:
+            base = compiled(listed.digest)
+            if base is None or 2 * sum(key in listed.rows for key in sample) < len(sample):
                 continue
             keys = keys or [*map(_key, entries)]
             sent = frozenset(keys)
-            new = [entries[at] for at, key in enumerate(keys) if key not in known.rows]
-            gone = {row for key, row in known.rows.items() if key not in sent}
+            new = [entries[at] for at, key in enumerate(keys) if key not in listed.rows]
+            gone = {row for key, row in listed.rows.items() if key not in sent}
             nbytes = sum(memoryview(entry).nbytes for entry in new)
             is_near = max(len(new), len(gone)) <= MOST_CHANGED and nbytes <= MOST_CHANGED_BYTES
             if is_near and len(sent) == len(keys):
-                return _change(base, known, len(keys), gone, new, limit)
+                return _change(base, listed, len(keys), gone, new, limit)
         return None
 
 
 def _change(
     base: Catalog,
-    known: _Known,
+    latest: _Known,
     offered: int,
     gone: Collection[int],
     new: Sequence[msgspec.Raw],
@@ -154,9 +154,9 @@ def _change(
     if not 0 < offered <= limit:
         return None
     begins = [
-        at for row, at in enumerate(range(0, len(known.digests), DIGEST_BYTES)) if row not in gone
+        at for row, at in enumerate(range(0, len(latest.digests), DIGEST_BYTES)) if row not in gone
     ]
-    digests = [known.digests[at : at + DIGEST_BYTES] for at in begins]
+    digests = [latest.digests[at : at + DIGEST_BYTES] for at in begins]
     return Change(base, catalog_digest([*digests, *tools.digests]), offered, without, tools)
 
 

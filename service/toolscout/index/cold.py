@@ -60,22 +60,22 @@ def keyword_scores(
     named = np.zeros(len(names), np.bool_)
     scores = np.zeros(len(names), np.float32)
     covered = np.zeros(len(names), np.float64)
-    wanted = _wanted(query)
+    worths = _wanted(query)
     rarest = log(len(names) / 0.5 + 2.0)
-    if not wanted or not names:
+    if not worths or not names:
         return KeywordScores(scores, covered, 0.0, rarest, named)
     spoken = [_spoken(name) for name in names]
-    expression = re2.compile(_expression(wanted).encode(), _OPTIONS)
-    weights = {stem: np.zeros(len(names), np.float32) for stem in wanted}
+    expression = re2.compile(_expression(worths).encode(), _OPTIONS)
+    weights = {stem: np.zeros(len(names), np.float32) for stem in worths}
     stems: dict[bytes, str | None] = {}
     for texts, weight in ((descriptions, 1.0), (spoken, NAME_WEIGHT)):
         buffer, ends = _joined(texts)
-        places: dict[str, list[int]] = {stem: [] for stem in wanted}
+        places: dict[str, list[int]] = {stem: [] for stem in worths}
         for match in expression.finditer(buffer):
             start, end = match.span()
             written = buffer[start:end]
             if written not in stems:
-                stems[written] = _stem(written.decode("utf-8", "replace"), wanted)
+                stems[written] = _stem(written.decode("utf-8", "replace"), worths)
             stem = stems[written]
             if stem is not None:
                 places[stem].append(start)
@@ -83,13 +83,13 @@ def keyword_scores(
             weights[stem][np.searchsorted(ends, starts, side="right")] = weight
     total = 0.0
     telling = set(telling_terms(query))
-    for stem, worth in wanted.items():
-        found = weights[stem] > 0
-        count = int(found.sum())
+    for stem, worth in worths.items():
+        has_stem = weights[stem] > 0
+        count = int(has_stem.sum())
         rarity = worth * log((len(names) - count + 0.5) / (count + 0.5) + 1.0)
         total += rarity
         scores += np.float32(rarity) * weights[stem]
-        covered += rarity * found
+        covered += rarity * has_stem
         if stem in telling and count <= rare_limit(len(names)):
             named |= weights[stem] == NAME_WEIGHT
     return KeywordScores(scores, covered, total, rarest, named)
@@ -126,9 +126,9 @@ def _joined(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
     return "\n".join(cut).encode("utf-8", "replace").lower(), np.cumsum(sizes + 1)
 
 
-def _expression(wanted: dict[str, float]) -> str:
-    unspaced = [re2.escape(stem) for stem in wanted if any(map(is_cjk, stem))]
-    spaced = [re2.escape(stem) for stem in wanted if not any(map(is_cjk, stem))]
+def _expression(stems: dict[str, float]) -> str:
+    unspaced = [re2.escape(stem) for stem in stems if any(map(is_cjk, stem))]
+    spaced = [re2.escape(stem) for stem in stems if not any(map(is_cjk, stem))]
     kinds = []
     if spaced:
         kinds.append(rf"\b(?:{'|'.join(spaced)})(?:e|y|i|ie)?{_ENDING}\b")
@@ -136,11 +136,11 @@ def _expression(wanted: dict[str, float]) -> str:
     return "|".join(kinds)
 
 
-def _stem(written: str, wanted: dict[str, float]) -> str | None:
+def _stem(written: str, stems: dict[str, float]) -> str | None:
     """Which wanted stem a match stands for; None when it only looked like one."""
-    if written in wanted:
+    if written in stems:
         return written
-    return next((term for term in word_terms(written) if term in wanted), None)
+    return next((term for term in word_terms(written) if term in stems), None)
 
 
 class ColdCatalog:

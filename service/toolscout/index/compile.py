@@ -326,7 +326,7 @@ def _hints(annotations: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the annotations that are booleans, as MCP's are: only they tell a risk."""
     if annotations is None:
         return None
-    return {key: said for key, said in annotations.items() if isinstance(said, bool)}
+    return {key: hint for key, hint in annotations.items() if isinstance(hint, bool)}
 
 
 def _forms(name: str) -> tuple[str, ...]:
@@ -338,12 +338,12 @@ def _name_terms(
     name: list[str], terms_of_name: list[str], document: Document, namespace: str | None
 ) -> list[str]:
     """Return the terms of the name, words written together, and its namespace and aliases."""
-    found = list(terms_of_name)
+    name_terms = list(terms_of_name)
     if len(name) > 1:
-        found.append(fold("".join(name)))
+        name_terms.append(fold("".join(name)))
     if len(name) > 2:
-        found.extend(fold(first + second) for first, second in pairwise(name))
+        name_terms.extend(fold(first + second) for first, second in pairwise(name))
     for further in (namespace, *document.aliases):
         if further:
-            found.extend(terms(further))
-    return found
+            name_terms.extend(terms(further))
+    return name_terms

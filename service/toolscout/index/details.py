@@ -79,14 +79,14 @@ def _read(tool: Tool) -> tuple[str, dict[str, Any] | None]:
 
 def _parameters(schema: dict[str, Any] | None) -> dict[str, bool]:
     """Top-level parameters, those of `allOf` parts included, and whether each is required."""
-    found: dict[str, bool] = {}
+    parameters: dict[str, bool] = {}
     for part in _parts(schema):
         properties, required = part.get("properties"), part.get("required")
         names = required if isinstance(required, list) else []
         if isinstance(properties, dict):
             for name in properties:
-                found[name] = found.get(name, False) or name in names
-    return found
+                parameters[name] = parameters.get(name, False) or name in names
+    return parameters
 
 
 def _required(parameters: dict[str, bool]) -> list[str]:

@@ -71,22 +71,22 @@ class Embedder(WordTables):
         is the last turn, and is as much less similar to everything.
         """
         table = self._words_of(spoken)
-        whole = np.zeros(self.dimension, np.float32)
-        self._sum(spoken, whole, table)
+        total = np.zeros(self.dimension, np.float32)
+        self._sum(spoken, total, table)
         turns: list[Floats] = []
         familiar = table.familiarity(spoken)
         if earlier:
-            familiar = self.familiarity([*spoken, *chain(*(found for found, _ in earlier))])
-            turns.append(_unit(whole.copy()))
-        for found, weight in earlier:
+            familiar = self.familiarity([*spoken, *chain(*(turn for turn, _ in earlier))])
+            turns.append(_unit(total.copy()))
+        for turn, weight in earlier:
             part = np.zeros(self.dimension, np.float32)
-            self._sum(found, part)
+            self._sum(turn, part)
             part *= np.float32(weight)
-            whole += part
+            total += part
             turns.append(_unit(part) * np.float32(weight))
-        if familiar <= 0 or not np.count_nonzero(whole):
+        if familiar <= 0 or not np.count_nonzero(total):
             return None
-        return QueryVectors([_unit(whole), *turns], familiar, table is self._foreign)
+        return QueryVectors([_unit(total), *turns], familiar, table is self._foreign)
 
     def tools(self, texts: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Floats:
         """Return the vectors of tools, each given as the words of its text and of its properties.
@@ -96,25 +96,25 @@ class Embedder(WordTables):
         """
         sums = np.zeros((2, len(texts), self.dimension), np.float32)
         for row, pair in enumerate(texts):
-            for part, found in zip(sums, pair, strict=True):
-                self._sum(found, part[row])
+            for part, part_words in zip(sums, pair, strict=True):
+                self._sum(part_words, part[row])
         text, properties = map(_units, sums)
         return _units(text + np.float32(PROPERTY_SHARE) * properties)
 
-    def encode(self, found: Sequence[str], table: Words | None = None) -> Floats:
+    def encode(self, text_words: Sequence[str], table: Words | None = None) -> Floats:
         """Return the vector of a text given as its words: (dimension,); zero if none is known.
 
         They are looked up in a `table`, by default in that of their language.
         """
         total = np.zeros(self.dimension, np.float32)
-        self._sum(found, total, table)
+        self._sum(text_words, total, table)
         return _unit(total)
 
-    def _sum(self, found: Sequence[str], out: Floats, table: Words | None = None) -> None:
+    def _sum(self, text_words: Sequence[str], out: Floats, table: Words | None = None) -> None:
         """Add up the rows of the words' tokens."""
         if table is None:
-            table = self._words_of(found)
-        ids = table.ids_of(found)
+            table = self._words_of(text_words)
+        ids = table.ids_of(text_words)
         if not len(ids):
             return
         rows = self._rows.take(ids if self._mapping is None else self._mapping[ids], axis=0)

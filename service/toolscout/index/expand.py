@@ -56,8 +56,8 @@ def expand(
     """
     rarity_of = postings.rarity
     related = synonym_terms() if synonyms is None else synonyms
-    found: dict[str, QueryTerm] = {}
-    terms = _in_their_sense(query, rarity_of, found) if query.meanings else query.terms
+    stand_ins: dict[str, QueryTerm] = {}
+    terms = _in_their_sense(query, rarity_of, stand_ins) if query.meanings else query.terms
     unknown: list[QueryTerm] = []
     something_known = False
     for term in terms:
@@ -70,31 +70,31 @@ def expand(
             something_known = True
         if term.term in related:
             for synonym in postings.known(term.term, related[term.term]):
-                _keep(found, synonym, term, Via.SYNONYM, share, term.weight * rarity)
+                _keep(stand_ins, synonym, term, Via.SYNONYM, share, term.weight * rarity)
     for term in unknown:
         worth = term.weight * postings.idf_unseen
         for spelling, via, weight in _spellings(term, postings, is_word, not something_known):
-            _keep(found, spelling, term, via, weight, worth)
-    if found:
+            _keep(stand_ins, spelling, term, via, weight, worth)
+    if stand_ins:
         for term in terms:
-            found.pop(term.term, None)
-    if not found:
+            stand_ins.pop(term.term, None)
+    if not stand_ins:
         return query
-    return msgspec.structs.replace(query, terms=(*terms, *found.values()))
+    return msgspec.structs.replace(query, terms=(*terms, *stand_ins.values()))
 
 
 def _in_their_sense(
-    query: Query, rarity_of: Callable[[str], float | None], found: dict[str, QueryTerm]
+    query: Query, rarity_of: Callable[[str], float | None], stand_ins: dict[str, QueryTerm]
 ) -> tuple[QueryTerm, ...]:
     """Add what verbs mean where the catalog has a word for it, and let the verbs weigh less."""
     terms = list(query.terms)
     for place, term in enumerate(terms):
         meaning = query.meanings.get(term.term, ())
-        known = [meant for meant in meaning if rarity_of(meant) is not None]
-        for meant in known:
+        present = [meant for meant in meaning if rarity_of(meant) is not None]
+        for meant in present:
             worth = term.weight * (rarity_of(term.term) or 0.0)
-            _keep(found, meant, term, Via.SYNONYM, MEANT_WEIGHT / len(meaning), worth)
-        if known:
+            _keep(stand_ins, meant, term, Via.SYNONYM, MEANT_WEIGHT / len(meaning), worth)
+        if present:
             terms[place] = msgspec.structs.replace(term, weight=term.weight * LITERAL_VERB_WEIGHT)
     return tuple(terms)
 
@@ -114,7 +114,7 @@ def _spellings(
 
 
 def _keep(
-    found: dict[str, QueryTerm],
+    stand_ins: dict[str, QueryTerm],
     stand_in: str,
     term: QueryTerm,
     via: Via,
@@ -122,10 +122,10 @@ def _keep(
     worth: float,
 ) -> None:
     """Note a stand-in; of two for the same term the heavier stays."""
-    known = found.get(stand_in)
-    if known is None or known.weight < term.weight * weight:
+    earlier = stand_ins.get(stand_in)
+    if earlier is None or earlier.weight < term.weight * weight:
         covered = CREDIT[via] * worth
-        found[stand_in] = QueryTerm(stand_in, term.weight * weight, term.word, via, covered)
+        stand_ins[stand_in] = QueryTerm(stand_in, term.weight * weight, term.word, via, covered)
 
 
 def _is_whole_word(term: QueryTerm) -> bool:

@@ -14,7 +14,7 @@ from toolscout.contract.tools import Tool
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold
 from toolscout.tools.documents import decode_tool
-from toolscout.tools.filters import VALUES, passes, wanted_of
+from toolscout.tools.filters import VALUES, filtered_facets, passes
 from toolscout.tools.risk import LEVELS
 from toolscout.tools.traits import Traits, infer, unpack_clues
 
@@ -79,10 +79,10 @@ class Facets:
     def passing(self, filters: Filters, rows: Mapping[str, int]) -> Allowed:
         """Return the tools that pass, also those that are not available."""
         passed = np.ones(len(self._wires), np.bool_)
-        for facet, wanted in wanted_of(filters):
+        for facet, values in filtered_facets(filters):
             owners = self._owners(facet)
             mask = np.zeros(len(passed), np.bool_)
-            for value in wanted:
+            for value in values:
                 mask[owners.get(value, [])] = True
             passed &= mask
         if filters.max_risk is not None:
@@ -135,12 +135,12 @@ def allowed_by_score(
     passed = np.zeros(len(tools), np.bool_)
     for row in considered:
         passed[row] = _is_allowed(tools[row], filters, taxonomy)
-    found = 0
+    count = 0
     order = np.argsort(-scores, kind="stable")
     for row in order[scores[order] > 0].tolist():
         passed[row] = _is_allowed(tools[row], filters, taxonomy)
-        found += bool(passed[row])
-        if found >= top_k:
+        count += bool(passed[row])
+        if count >= top_k:
             break
     return passed
 

@@ -86,10 +86,10 @@ class Languages:
     def split(self, word: str) -> Pieces:
         """Return the cheapest pieces of a word."""
         text = BEGIN + word.lower()
-        found = [(text[start:end].lstrip(BEGIN), number) for start, end, number in self._cut(text)]
-        ids = self._tokens[[number for _, number in found]].ravel().tolist()
-        letters = sum(len(piece) for piece, _ in found)
-        return Pieces(tuple(ids), letters, _known(word, [piece for piece, _ in found], letters))
+        pieces = [(text[start:end].lstrip(BEGIN), number) for start, end, number in self._cut(text)]
+        ids = self._tokens[[number for _, number in pieces]].ravel().tolist()
+        letters = sum(len(piece) for piece, _ in pieces)
+        return Pieces(tuple(ids), letters, _known(word, [piece for piece, _ in pieces], letters))
 
     def _cut(self, text: str) -> list[tuple[int, int, int]]:
         """Where the pieces begin and end, and which they are (Viterbi's algorithm)."""
@@ -104,14 +104,14 @@ class Languages:
                 token = ids.get(text[start:end])
                 if token is not None and least[start] + costs[token] < least[end]:
                     least[end], back[end] = least[start] + costs[token], (start, token)
-        found: list[tuple[int, int, int]] = []
+        pieces: list[tuple[int, int, int]] = []
         end = size
         while end > 1:
             start, token = back[end]
             if token >= 0:
-                found.append((start, end, token))
+                pieces.append((start, end, token))
             end = start
-        return found[::-1]
+        return pieces[::-1]
 
 
 def has_letters(text: str) -> bool:
@@ -125,15 +125,15 @@ def _known(word: str, pieces: list[str], letters: int) -> float:
     if not is_cjk(word[0]):
         excess = (letters / len(pieces) - 1.0) / SPACED_EXCESS
         return letters * min(1.0, max(0.0, excess))
-    known, follows = 0.0, False
+    letters_known, follows = 0.0, False
     for piece in pieces:
         is_hangul = ord(piece[0]) in _HANGUL
         follows = follows or len(piece) > 1
         if len(piece) > 1 or (is_hangul and follows):
-            known += len(piece)  # single syllables after a stem are its endings
+            letters_known += len(piece)  # single syllables after a stem are its endings
         elif not is_hangul:
-            known += _ONE_KANA if ord(piece) in _KANA else _ONE_IDEOGRAPH
-    return known
+            letters_known += _ONE_KANA if ord(piece) in _KANA else _ONE_IDEOGRAPH
+    return letters_known
 
 
 STRANGE = 1 / 3
@@ -143,20 +143,20 @@ STRANGE = 1 / 3
 @cache
 def function_words() -> frozenset[str]:
     """Return the function words, those that do not begin names in capitals, too."""
-    found = _foreign() - english()
+    foreign = _foreign() - english()
     names = frozenset(data.load("foreign")["in_names"].split())
-    return frozenset(found | {word.capitalize() for word in found - names})
+    return frozenset(foreign | {word.capitalize() for word in foreign - names})
 
 
-def is_foreign(found: Sequence[str], is_known: Callable[[str], bool]) -> bool:
+def is_foreign(text_words: Sequence[str], is_known: Callable[[str], bool]) -> bool:
     """Return whether words are a text in another language with Latin letters.
 
     `is_known` tells whether the model knows a word as a whole.
     """
     telling = function_words()
-    if telling.isdisjoint(found):
+    if telling.isdisjoint(text_words):
         return False
-    words = [word for word in dict.fromkeys(found) if word.isalpha()]
+    words = [word for word in dict.fromkeys(text_words) if word.isalpha()]
     foreign = [word for word in words if word in telling]
     plain = _plain_english()
     if len(foreign) <= sum(word.lower() in plain for word in words):

@@ -64,8 +64,8 @@ def load_taxonomy(path: Path) -> Taxonomy:
     bundled, own = data.load("domains"), _read("domains", path)
     for table, entries in own.items():
         if table not in bundled:
-            known = ", ".join(f"[{name}]" for name in bundled)
-            raise ConfigurationError(f"domains: {path}: unknown {table}; there are {known}")
+            tables = ", ".join(f"[{name}]" for name in bundled)
+            raise ConfigurationError(f"domains: {path}: unknown {table}; there are {tables}")
         if not isinstance(entries, dict):
             raise ConfigurationError(f"domains: {path}: {table} must be a table")
         for name, text in entries.items():

@@ -81,7 +81,7 @@ class TextLines:
         """
         buffer, starts = self._joined or self.prepare()
         room = SLICE_WORK // max(expression.programsize, 1)
-        found: list[int] = []
+        tools: list[int] = []
         line, count = 0, len(starts)
         while line < count:
             beyond = max(bisect_right(starts, starts[line] + room, line) - 1, line + 1)
@@ -91,12 +91,12 @@ class TextLines:
                 if match is None:
                     break
                 tool = (bisect_right(starts, match.start()) - 1) // 2
-                found.append(tool)
+                tools.append(tool)
                 line = 2 * tool + 2
             line = max(line, beyond)
             if line < count and is_late():
-                return found, starts[line]
-        return found, len(buffer)
+                return tools, starts[line]
+        return tools, len(buffer)
 
     def pairs(self) -> list[tuple[bytes, bytes]]:
         """Return the two lines of each tool."""

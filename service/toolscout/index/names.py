@@ -87,15 +87,15 @@ class NameIndex:
 
     def _take(self, tools: Iterable[tuple[int, Sequence[Sequence[str]]]]) -> None:
         for row, names in tools:
-            for whole, *bare in names:
-                _add(self._full, whole, row)
+            for full, *bare in names:
+                _add(self._full, full, row)
                 for form in bare:
                     _add(self._bare, form, row)
-        known = [*self._full, *self._bare]
-        self._longest = max(map(len, known), default=0)
+        every = [*self._full, *self._bare]
+        self._longest = max(map(len, every), default=0)
         # Most words of a query open no name at all; this tells without trying each run.
-        self._openings = {form[:_OPENING] for form in known}
-        self._has_cjk = any(not form.isascii() and any(map(is_cjk, form)) for form in known)
+        self._openings = {form[:_OPENING] for form in every}
+        self._has_cjk = any(not form.isascii() and any(map(is_cjk, form)) for form in every)
 
     def find(self, written: str) -> tuple[int, ...]:
         """Tools of one written name: those fully so named, else those so named behind a prefix."""
@@ -111,22 +111,22 @@ class NameIndex:
         units = _ASCII_UNITS if text.isascii() else _UNITS
         spans = [match.span() for match in units.finditer(text)]
         keys = _unit_keys(text, spans)
-        found: dict[int, Mention] = {}
+        hits: dict[int, Mention] = {}
         openings, at, count = self._openings, 0, len(keys)
         while at < count:
             opening = keys[at]
             if len(opening) < _OPENING:
                 opening = "".join(keys[at : at + _OPENING])
             if opening[:_OPENING] in openings or keys[at] in openings:
-                at += self._mention_at(text, spans, keys, at, is_rare, found)
+                at += self._mention_at(text, spans, keys, at, is_rare, hits)
             else:
                 at += 1
         if self._has_cjk and not text.isascii():
             for mention in self._unspaced(text):
-                _keep(found, mention)
-        if len(found) < 2:
-            return list(found.values())
-        return sorted(found.values(), key=lambda m: (not m.sure, not m.literal, -m.length, m.row))
+                _keep(hits, mention)
+        if len(hits) < 2:
+            return list(hits.values())
+        return sorted(hits.values(), key=lambda m: (not m.sure, not m.literal, -m.length, m.row))
 
     def _mention_at(
         self,
@@ -135,17 +135,17 @@ class NameIndex:
         keys: list[str],
         at: int,
         is_rare: Callable[[str], bool],
-        found: dict[int, Mention],
+        mentions: dict[int, Mention],
     ) -> int:
         """Note the longest name that begins with the unit `at`; returns how many units it took."""
-        form, known = "", []
+        form, named = "", []
         for size, part in enumerate(keys[at : at + MAX_RUN], 1):
             form += part
             if len(form) > self._longest:
                 break
             if form in self._full or form in self._bare:
-                known.append((size, form))
-        for size, form in reversed(known):
+                named.append((size, form))
+        for size, form in reversed(named):
             gaps = _gaps(text, spans[at : at + size])
             if gaps is None:
                 continue
@@ -158,10 +158,10 @@ class NameIndex:
             if not sure and size > 1 and literal:
                 sure = any(part not in word_weights() for part in keys[at : at + size])
             for row in full or ():
-                _keep(found, Mention(row, written, sure, len(form), literal))
+                _keep(mentions, Mention(row, written, sure, len(form), literal))
             if sure and (full is None or size > 1):
                 for row in bare or ():
-                    _keep(found, Mention(row, written, sure, len(form), literal))
+                    _keep(mentions, Mention(row, written, sure, len(form), literal))
             return size
         return 1
 
@@ -196,7 +196,7 @@ def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
         for row, (full, last) in enumerate(zip(_keys(names), _keys(bare), strict=True))
         if full in possible or last in possible or (unspaced and not full.isascii())
     ]
-    written = {row: (found,) for row in rows if (found := forms(names[row]))}
+    written = {row: (own_forms,) for row in rows if (own_forms := forms(names[row]))}
     mentions = NameIndex(written.values()).mentions(text, lambda _: False)
     places = list(written)
     return [msgspec.structs.replace(mention, row=places[mention.row]) for mention in mentions]
@@ -240,11 +240,11 @@ def _add(table: dict[str, tuple[int, ...]], form: str, row: int) -> None:
         table[form] = tuple(sorted((*owners, row)))
 
 
-def _keep(found: dict[int, Mention], mention: Mention) -> None:
+def _keep(mentions: dict[int, Mention], mention: Mention) -> None:
     """Of two mentions of one tool the surer, longer one stands."""
-    known = found.get(mention.row)
-    if known is None or (mention.sure, mention.length) > (known.sure, known.length):
-        found[mention.row] = mention
+    earlier = mentions.get(mention.row)
+    if earlier is None or (mention.sure, mention.length) > (earlier.sure, earlier.length):
+        mentions[mention.row] = mention
 
 
 def _unit_keys(text: str, spans: list[tuple[int, int]]) -> list[str]:

@@ -51,19 +51,19 @@ def index(catalog: Catalog, rows: Iterable[int] | None = None) -> Iterator[tuple
     """Yield the name of every tool, or of some, with a summary of a line."""
     for row in range(len(catalog)) if rows is None else rows:
         text = _said(catalog.tool(row))
-        whole = first_sentence(text, INDEX_CHARS)
-        fits = len(whole) <= INDEX_CHARS
-        summary = whole if fits else first_sentence(text, INDEX_CHARS - len(CUT))
+        sentence = first_sentence(text, INDEX_CHARS)
+        fits = len(sentence) <= INDEX_CHARS
+        summary = sentence if fits else first_sentence(text, INDEX_CHARS - len(CUT))
         yield catalog.names[row], summary
 
 
 def complete(catalog: Catalog, prefix: str, limit: int = MAX_COMPLETIONS) -> list[str]:
     """Names that begin so in any spelling, with or without their prefixes, in order."""
-    wanted = key(prefix)
-    if not wanted:
+    beginning = key(prefix)
+    if not beginning:
         return []
-    found = (n for n in catalog.names if any(form.startswith(wanted) for form in forms(n)))
-    return [name for name, _ in zip(found, range(limit), strict=False)]
+    matches = (n for n in catalog.names if any(form.startswith(beginning) for form in forms(n)))
+    return [name for name, _ in zip(matches, range(limit), strict=False)]
 
 
 def overview(catalog: Catalog, rows: Iterable[int] | None = None) -> str:
@@ -90,8 +90,8 @@ def overview(catalog: Catalog, rows: Iterable[int] | None = None) -> str:
 
 def domains(catalog: Catalog) -> dict[str, int]:
     """How many tools each domain has."""
-    found = Counter(catalog.facets.of(row).shown_domain for row in range(len(catalog)))
-    return {domain: found[domain] for domain in sorted(found) if domain}
+    counts = Counter(catalog.facets.of(row).shown_domain for row in range(len(catalog)))
+    return {domain: counts[domain] for domain in sorted(counts) if domain}
 
 
 def filtered_domains(catalog: Catalog, rows: Iterable[int] | None = None) -> dict[str, int]:

@@ -67,11 +67,11 @@ def read_pattern(query: Query, vectors: QueryVectors | None) -> Pattern:
         query, vectors = query.spoken, vectors and vectors.spoken
     meaning, share = _NO_MEANING, 0.0
     if vectors is not None:
-        known = vectors.vectors[0][:MEANING]
-        length = sqrt(known.dot(known))
+        leading = vectors.vectors[0][:MEANING]
+        length = sqrt(leading.dot(leading))
         if length > 0:
             share = MEANING_SHARE * vectors.familiarity
-            meaning = known * np.float32(sqrt(share) / length)
+            meaning = leading * np.float32(sqrt(share) / length)
             if len(meaning) < MEANING:  # a smaller model
                 meaning = np.pad(meaning, (0, MEANING - len(meaning)))
     words: dict[int, float] = {}

@@ -135,14 +135,14 @@ def _read(posted: Posted, number: int, entry: msgspec.Raw, path: str) -> None:
         posted.skip(FieldError(path, f"expected an object, got {kind}"))
         return
     try:
-        whole = msgspec.json.decode(entry)
+        fields = msgspec.json.decode(entry)
     except NOT_JSON as error:
         raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
-    posted.read(number, whole, entry)
+    posted.read(number, fields, entry)
 
 
 def _has_foreign(tools: list[Any]) -> bool:
-    return any(found != _NOTHING for found in map(_foreign, tools))
+    return any(values != _NOTHING for values in map(_foreign, tools))
 
 
 def _check_dense(entry: memoryview, path: str) -> None:
@@ -283,17 +283,17 @@ class ToolList:
         """
         try:
             raw, path = unwrap_list(raw, path)
-            found = decode_list(raw, limit, path)
+            posted = decode_list(raw, limit, path)
         except msgspec.ValidationError as error:
             wrong = wrong_field(path, error)
             raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None
         except NOT_JSON as error:
             raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
-        odd = _without_objects(path, found)
+        odd = _without_objects(path, posted)
         for place in sorted(odd, reverse=True):
-            del found.tools[place], found.numbers[place]
-            found.skip(odd[place])
-        return cls.of(found.tools, limit, path, found.numbers, found.skipped)
+            del posted.tools[place], posted.numbers[place]
+            posted.skip(odd[place])
+        return cls.of(posted.tools, limit, path, posted.numbers, posted.skipped)
 
 
 def _without_objects(root: str, posted: Posted) -> dict[int, FieldError]:

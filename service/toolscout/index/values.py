@@ -36,11 +36,11 @@ def is_deeper(text: bytes | memoryview, levels: int) -> bool:
     """
     if len(text) <= 2 * levels:
         return False
-    whole = bytes(text)
-    if whole.count(b"{") + whole.count(b"[") <= levels:
+    content = bytes(text)
+    if content.count(b"{") + content.count(b"[") <= levels:
         return False
     level = 0
-    for piece, outside in _pieces(whole):
+    for piece, outside in _pieces(content):
         cased = piece | _CASE
         steps = ((cased == _BRACE) & outside).astype(np.int32)
         steps -= (cased == _CLOSING) & outside
@@ -64,8 +64,8 @@ def _pieces(text: bytes | memoryview) -> Iterator[tuple[NDArray[np.uint8], NDArr
 
 
 def _marks(chars: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (chars == _COMMA) | (chars | _CASE == _BRACE)
-    return found
+    marks: NDArray[np.bool_] = (chars == _COMMA) | (chars | _CASE == _BRACE)
+    return marks
 
 
 def _without_escapes(text: bytes) -> bytes:

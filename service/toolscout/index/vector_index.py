@@ -51,13 +51,13 @@ class VectorIndex:
             For ranking, a mix of the whole query and the turn of it that fits a row best; and
             that of the whole query alone, which says better whether anything fits.
         """
-        whole, *turns = self.products(query.vectors)
+        of_query, *turns = self.products(query.vectors)
         if not turns:
-            return whole, whole
+            return of_query, of_query
         closest = np.maximum.reduce(turns)
         share = np.float32(TURN_SHARE)
-        mixed: Floats = (1 - share) * whole + share * closest
-        return mixed, whole
+        mixed: Floats = (1 - share) * of_query + share * closest
+        return mixed, of_query
 
     def products(self, vectors: Sequence[Floats]) -> list[Floats]:
         """Return the inner product of every row with each vector."""

@@ -45,11 +45,11 @@ class Words(dict[str, bytes]):
     def __missing__(self, word: str) -> bytes:
         return self.learn(word)[0]
 
-    def ids_of(self, found: Sequence[str]) -> NDArray[np.int64]:
+    def ids_of(self, text_words: Sequence[str]) -> NDArray[np.int64]:
         """Return the tokens of some words, one after another."""
-        return np.frombuffer(b"".join(map(self.__getitem__, found)), np.int64)
+        return np.frombuffer(b"".join(map(self.__getitem__, text_words)), np.int64)
 
-    def familiarity(self, found: Sequence[str]) -> float:
+    def familiarity(self, text_words: Sequence[str]) -> float:
         """How far the model knows some words, 0 to 1, long words counting more.
 
         A word that the vocabulary has as a whole is known; one that falls apart into single
@@ -58,7 +58,7 @@ class Words(dict[str, bytes]):
         """
         total = known = 0.0
         letters_of = self.known
-        for word in found:
+        for word in text_words:
             letters = letters_of.get(word)
             if letters is None:
                 letters = self.learn(word)[1]
@@ -104,15 +104,15 @@ class WordTables:
         self._languages: Languages | None = None
         self._loading = Lock()
 
-    def familiarity(self, found: Sequence[str]) -> float:
+    def familiarity(self, text_words: Sequence[str]) -> float:
         """How far the model knows the words, 0 to 1; see `Words.familiarity`."""
-        return self._words_of(found).familiarity(found)
+        return self._words_of(text_words).familiarity(text_words)
 
-    def is_foreign(self, found: Sequence[str]) -> bool:
+    def is_foreign(self, text_words: Sequence[str]) -> bool:
         """Whether words are a text in another language with Latin letters, by its grammar."""
-        if self._telling.isdisjoint(found):
+        if self._telling.isdisjoint(text_words):
             return False
-        return is_foreign(found, self._has_whole)
+        return is_foreign(text_words, self._has_whole)
 
     def needs_languages(self, text: str) -> bool:
         """Whether a text needs the dictionary of other languages, and it is not loaded."""
@@ -146,13 +146,13 @@ class WordTables:
     def _has_whole(self, word: str) -> bool:
         return len(self._words[word]) == ID_BYTES
 
-    def _words_of(self, found: Sequence[str]) -> Words:
+    def _words_of(self, text_words: Sequence[str]) -> Words:
         """How words of a text are looked up: another language has words that look like English."""
         if self._languages_at is None:
             return self._words
-        if not "".join(found).isascii() and any(map(has_letters, found)):
+        if not "".join(text_words).isascii() and any(map(has_letters, text_words)):
             return self._mixed
-        return self._foreign if self.is_foreign(found) else self._words
+        return self._foreign if self.is_foreign(text_words) else self._words
 
     def _find(self, word: str) -> tuple[tuple[int, ...], float]:
         ids, letters = self._pieces(word)
@@ -164,17 +164,17 @@ class WordTables:
         """Find a word part by part; an English one counts as much as a piece of another."""
         languages = self.load_languages()
         ids: list[int] = []
-        known = 0.0
+        letters_known = 0.0
         for part in spoken_name(word[:MAX_WORD]).split():
             pieces = languages.split(part) if is_in_dictionary(part) else None
             if pieces is not None and pieces.ids:
                 ids.extend(pieces.ids)
-                known += pieces.known
+                letters_known += pieces.known
             else:
                 own, letters = self._tokens(part)
                 ids.extend(own * SHARES)
-                known += _known(own, letters, part)
-        return tuple(ids), known
+                letters_known += _known(own, letters, part)
+        return tuple(ids), letters_known
 
     def _is_foreign_part(self, part: str) -> bool:
         """Whether a word of a foreign text is no English one."""

@@ -238,13 +238,13 @@ def _deployed(data: Json, shape: ProviderName) -> tuple[str, str]:
     if any(data.get(key) or getattr(llm_router, key, None) for key in FALLBACKS):
         return "", ""
     deployments = llm_router.get_model_list(model_name=data.get("model")) if llm_router else None
-    given = [deployment["litellm_params"] for deployment in deployments or ()]
-    models = {(str(one["model"]), str(one.get("custom_llm_provider") or "")) for one in given}
+    parameters = [deployment["litellm_params"] for deployment in deployments or ()]
+    models = {(str(one["model"]), str(one.get("custom_llm_provider") or "")) for one in parameters}
     if len(models) != 1:
         return "", ""
     ((model, custom),) = models
     provider, _, name = model.partition("/")
-    has_base = any(one.get(key) for one in given for key in BASES) or any(
+    has_base = any(one.get(key) for one in parameters for key in BASES) or any(
         map(os.environ.get, BASE_VARIABLES)
     )
     address = "" if has_base else ADDRESSES.get(custom or provider, "")

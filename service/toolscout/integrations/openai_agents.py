@@ -36,21 +36,21 @@ class SelectingModel(Model):
         async for event in self._model.stream_response(*args[:3], shown, *args[4:], **more):
             yield event
 
-    async def _shown(self, given: Any, settings: Any, tools: list[Any]) -> list[Any]:
+    async def _shown(self, input_: Any, settings: Any, tools: list[Any]) -> list[Any]:
         functions = [tool for tool in tools if isinstance(tool, FunctionTool)]
         searched = any(isinstance(tool, ToolSearchTool) for tool in tools)  # by the provider
         forced = settings.tool_choice not in (None, "auto", "required", "none")
         if searched or forced or len(functions) <= self._options["top_k"]:
             return tools
-        messages = _asked(given)
+        messages = _asked(input_)
         question = next((m["content"] for m in reversed(messages) if "content" in m), "")
         options = {**self._options, "fields": {"messages": messages}}
-        found = await self._selector.select(question, functions, **options)
+        selection = await self._selector.select(question, functions, **options)
         offer = Offer(functions)
         names = offer.endings(settings.tool_choice == "required")
-        ending = [offer.by_name[name] for name in names if name not in found.names]
+        ending = [offer.by_name[name] for name in names if name not in selection.names]
         others = [tool for tool in tools if not isinstance(tool, FunctionTool)]
-        return [*found.tools, *ending, *others]
+        return [*selection.tools, *ending, *others]
 
 
 class SelectingProvider(ModelProvider):
@@ -65,9 +65,9 @@ class SelectingProvider(ModelProvider):
         return SelectingModel(self._inner.get_model(model_name), self._selector, **self._options)
 
 
-def _asked(given: Any) -> list[dict[str, Any]]:
+def _asked(input_: Any) -> list[dict[str, Any]]:
     """Return what the user said and which functions were called, as a search reads both."""
-    items = given if isinstance(given, list) else [{"role": "user", "content": given}]
+    items = input_ if isinstance(input_, list) else [{"role": "user", "content": input_}]
     asked: list[dict[str, Any]] = []
     for item in items:
         if item.get("role") == "user" and (text := text_of(item.get("content"))):

@@ -40,8 +40,8 @@ def search_strategy(selector: AsyncSelector, *, top_k: int = 5) -> Strategy:
             nothing_fits = selection.fell_open and selection.reason is Reason.EMPTY_SELECTION
             return [] if nothing_fits else selection.names
 
-        found = await asyncio.gather(*map(find, queries))
-        best_first = chain.from_iterable(zip_longest(*found))
+        of_queries = await asyncio.gather(*map(find, queries))
+        best_first = chain.from_iterable(zip_longest(*of_queries))
         return [name for name in dict.fromkeys(best_first) if name is not None]
 
     return search

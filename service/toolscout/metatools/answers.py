@@ -74,7 +74,7 @@ class RequiredKeys(msgspec.Struct, frozen=True):
 class Source(Protocol):
     """Tools to look into; each method may raise a `CallError`."""
 
-    async def search(self, wanted: SearchTools) -> ToolsFound:
+    async def search(self, arguments: SearchTools) -> ToolsFound:
         """Search the tools."""
 
     async def names(self, filters: Filters | None) -> Sequence[str]:
@@ -93,41 +93,41 @@ class Source(Protocol):
         """Return the keys that a tool needs."""
 
 
-async def search_tools(source: Source, wanted: SearchTools) -> ToolsFound:
+async def search_tools(source: Source, arguments: SearchTools) -> ToolsFound:
     """Find tools for a task. Returns names and what they do, best first."""
-    found = await source.search(wanted)
-    if not found.tools:
-        await check_domain(source, wanted.domain)
-    return found
+    answer = await source.search(arguments)
+    if not answer.tools:
+        await check_domain(source, arguments.domain)
+    return answer
 
 
-async def list_tools_meta(source: Source, wanted: ListToolsMeta) -> ToolPage:
+async def list_tools_meta(source: Source, arguments: ListToolsMeta) -> ToolPage:
     """List all tools by name, a page at a time. Prefer search_tools."""
-    names = await source.names(wanted.filters)
+    names = await source.names(arguments.filters)
     if not names:
-        await check_domain(source, wanted.domain)
-    page, following = page_of(names, wanted.cursor or None, wanted.page_size)
-    shown = await source.show(page, wanted.detail)
+        await check_domain(source, arguments.domain)
+    page, following = page_of(names, arguments.cursor or None, arguments.page_size)
+    shown = await source.show(page, arguments.detail)
     return ToolPage(list(shown), len(names), following)
 
 
-async def tool_info(source: Source, wanted: ToolInfo) -> ToolDetail:
+async def tool_info(source: Source, arguments: ToolInfo) -> ToolDetail:
     """Show one tool in brief, or with detail "full" its input schema: read that before a call."""
-    (shown,) = await source.show([await resolved(source, wanted.name)], wanted.detail)
+    (shown,) = await source.show([await resolved(source, arguments.name)], arguments.detail)
     return shown
 
 
-async def get_tool_schemas(source: Source, wanted: GetToolSchemas) -> SchemasAnswer:
+async def get_tool_schemas(source: Source, arguments: GetToolSchemas) -> SchemasAnswer:
     """Show several tools whole, and for names that do not exist similar ones."""
-    answers = await source.resolve(list(dict.fromkeys(wanted.names)))
+    answers = await source.resolve(list(dict.fromkeys(arguments.names)))
     names = dict.fromkeys(one.name for one in answers if one.name is not None)
     shown = await source.show(list(names), "full")
     return SchemasAnswer(list(shown), schema_errors(answers), len(shown))
 
 
-async def get_required_keys_for_tool(source: Source, wanted: GetRequiredKeys) -> RequiredKeys:
+async def get_required_keys_for_tool(source: Source, arguments: GetRequiredKeys) -> RequiredKeys:
     """List the keys that a tool needs to be called: their names, no values."""
-    name = await resolved(source, wanted.name)
+    name = await resolved(source, arguments.name)
     return RequiredKeys(name, await source.required_keys(name))
 
 
@@ -139,13 +139,13 @@ async def find_tool(source: Source, task: Any, call: str) -> str:
     """
     if not isinstance(task, str) or not task.strip():
         raise CallError("task: expected a text")
-    found = await source.search(SearchTools(query=task, top_k=CANDIDATES, detail="names"))
-    if not found.tools or found.outcome == "no_match":
-        nothing = found.message or none_found(await source.names(None)).message
+    answer = await source.search(SearchTools(query=task, top_k=CANDIDATES, detail="names"))
+    if not answer.tools or answer.outcome == "no_match":
+        nothing = answer.message or none_found(await source.names(None)).message
         return f"Task: {task}\n\n{nothing}"
-    best, *others = (tool.name for tool in found.tools)
+    best, *others = (tool.name for tool in answer.tools)
     (tool,) = await source.show([best], "full")
-    return best_tool(task, tool, others, call, is_clear=found.outcome == "match")
+    return best_tool(task, tool, others, call, is_clear=answer.outcome == "match")
 
 
 async def check_domain(source: Source, domain: str | UnsetType) -> None:

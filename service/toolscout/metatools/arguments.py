@@ -105,13 +105,13 @@ class CallError(ValueError):
 A = TypeVar("A", bound=Arguments)
 
 
-def read_arguments(kind: type[A], given: Mapping[str, Any] | None) -> A:
+def read_arguments(kind: type[A], arguments: Mapping[str, Any] | None) -> A:
     """Decode the arguments of a call, in which null is as good as nothing, and 5.0 as 5.
 
     Raises:
         CallError: they do not fit the schema; the message names the argument.
     """
-    written = {name: value for name, value in (given or {}).items() if value is not None}
+    written = {name: value for name, value in (arguments or {}).items() if value is not None}
     for alias in ALIASES.keys() & written.keys():
         _rename(written, alias, kind.__struct_fields__)
     try:
@@ -129,10 +129,10 @@ def read_arguments(kind: type[A], given: Mapping[str, Any] | None) -> A:
 
 def _nearest(written: str, fields: Collection[str]) -> str | None:
     """Return the argument with a name, here or in other systems, that is like a written one."""
-    known = {name: name for name in fields}
-    known |= {alias: name for alias, name in ALIASES.items() if name in fields}
-    near = get_close_matches(written[:_MAX_SHOWN], known, 1, NEAR)
-    return known[near[0]] if near else None
+    arguments = {name: name for name in fields}
+    arguments |= {alias: name for alias, name in ALIASES.items() if name in fields}
+    near = get_close_matches(written[:_MAX_SHOWN], arguments, 1, NEAR)
+    return arguments[near[0]] if near else None
 
 
 def _rename(written: dict[str, Any], alias: str, fields: Collection[str]) -> None:

@@ -91,39 +91,39 @@ class Schemas(Source, Protocol):
         """Return the name of the tool that calls it."""
 
 
-async def search_tools(source: Schemas, wanted: FindTools) -> ToolsRead:
+async def search_tools(source: Schemas, arguments: FindTools) -> ToolsRead:
     """Find tools for a task: the best with its input schema, others in a line."""
-    if wanted.names:
-        answers = await source.resolve(list(dict.fromkeys(wanted.names)))
+    if arguments.names:
+        answers = await source.resolve(list(dict.fromkeys(arguments.names)))
         names = dict.fromkeys(one.name for one in answers if one.name is not None)
         shown = await source.show(list(names), "full")
         return ToolsRead(tools=shown, errors=schema_errors(answers) or None)
-    if wanted.queries:
-        asked = [*dict.fromkeys([*filter(str.strip, [wanted.query or ""]), *wanted.queries])]
-        each = [structs.replace(wanted, query=one, queries=UNSET) for one in asked]
+    if arguments.queries:
+        asked = [*dict.fromkeys([*filter(str.strip, [arguments.query or ""]), *arguments.queries])]
+        each = [structs.replace(arguments, query=one, queries=UNSET) for one in asked]
         read = await asyncio.gather(*(search_tools(source, one) for one in each))
         return ToolsRead(tools=[], answers=dict(zip(asked, read, strict=True)))
     search = SearchTools(
-        query=wanted.query or "",
-        namespace=wanted.namespace,
-        domain=wanted.domain,
-        top_k=wanted.top_k,
+        query=arguments.query or "",
+        namespace=arguments.namespace,
+        domain=arguments.domain,
+        top_k=arguments.top_k,
         detail="names",
     )
-    found = await source.search(search)
-    if not found.tools:
-        await check_domain(source, wanted.domain)
-    names_found = [tool.name for tool in found.tools]
-    whole = _whole(names_found, source)
+    answer = await source.search(search)
+    if not answer.tools:
+        await check_domain(source, arguments.domain)
+    names_found = [tool.name for tool in answer.tools]
+    in_full = _whole(names_found, source)
     more = [
         f"{source.caller(name)} {signature(source.definition(name))}"
         for name in names_found
-        if name not in whole
+        if name not in in_full
     ]
-    said = {field: getattr(found, field) for field in found.__struct_fields__}
-    if found.outcome == "match":
-        del said["outcome"]  # what is found says so
-    return ToolsRead(**said | {"tools": await source.show(whole, "full")}, more=more or None)
+    fields = {field: getattr(answer, field) for field in answer.__struct_fields__}
+    if answer.outcome == "match":
+        del fields["outcome"]  # what is found says so
+    return ToolsRead(**fields | {"tools": await source.show(in_full, "full")}, more=more or None)
 
 
 def _type_of(schema: Any) -> str:

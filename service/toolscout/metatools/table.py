@@ -35,13 +35,13 @@ class MetaTool(NamedTuple):
         """Return what a model reads of the tool before it calls it."""
         return getdoc(self.handler) or ""
 
-    async def call(self, source: Source, given: Mapping[str, Any] | None) -> msgspec.Struct:
+    async def call(self, source: Source, written: Mapping[str, Any] | None) -> msgspec.Struct:
         """Answer a call.
 
         Raises:
             CallError: the arguments are wrong, or name nothing that there is.
         """
-        return await self.handler(source, arguments.read_arguments(self.arguments, given))
+        return await self.handler(source, arguments.read_arguments(self.arguments, written))
 
 
 _ROWS = (

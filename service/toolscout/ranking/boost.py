@@ -74,8 +74,8 @@ def boosts_for(
     """
     factors = np.ones(len(rows), np.float32)
     parts = {} if session is None else _of_session(session, rows)
-    for row, found in parts.items():
-        factors[row] = 1.0 + sum(part.change for part in found)
+    for row, boosts in parts.items():
+        factors[row] = 1.0 + sum(part.change for part in boosts)
     domain, strength = ("", 0.0) if context is None else work_of(context, query, taxonomy)
     if not domain:
         return Boosts(factors, parts)
@@ -99,7 +99,7 @@ def work_of(context: Context, query: Query, taxonomy: Taxonomy) -> tuple[str, fl
 
 
 def _of_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boost]]:
-    found: dict[int, list[Boost]] = {}
+    boosts: dict[int, list[Boost]] = {}
     for use in session.recent or ():
         row = rows.get(use.name)
         successes, failures = use.successes or 0.0, use.failures or 0.0
@@ -107,7 +107,7 @@ def _of_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boo
             continue
         # One success is weaker evidence than ten: it counts half.
         weight = MOST * _worn(use.turns_ago or 0.0) / (successes + failures + 1.0)
-        parts = found.setdefault(row, [])
+        parts = boosts.setdefault(row, [])
         if successes:
             parts.append(Boost("session", "successes", successes * weight))
         if failures:
@@ -115,8 +115,8 @@ def _of_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boo
     latest = [name for name in session.expanded or () if name in rows][-REMEMBERED:]
     for age, name in enumerate(reversed(latest)):
         change = EXPANDED * _worn(float(age))
-        found.setdefault(rows[name], []).append(Boost("session", "expanded", change))
-    return {row: _bounded(parts) for row, parts in found.items()}
+        boosts.setdefault(rows[name], []).append(Boost("session", "expanded", change))
+    return {row: _bounded(parts) for row, parts in boosts.items()}
 
 
 def _worn(turns: float) -> float:

@@ -80,8 +80,8 @@ def relevance(evidence: Evidence) -> float:
         by_words += evidence.unspaced * (by_bigrams - by_words)
     if cosine is None or not is_familiar(evidence.familiarity, evidence.unspaced):
         return by_words
-    known = evidence.familiarity
-    return known * _with_meaning(coverage, cosine) + (1.0 - known) * by_words
+    familiar = evidence.familiarity
+    return familiar * _with_meaning(coverage, cosine) + (1.0 - familiar) * by_words
 
 
 def is_familiar(familiarity: float, unspaced: float) -> bool:
@@ -106,9 +106,9 @@ def with_experience(chance: float, learned: float, likeness: float, familiarity:
 
 def proof(likeness: float, familiarity: float) -> float:
     """Return how much a past query proves for the present one, 0 to 1, by their cosine."""
-    known, unknown = familiarity, 1.0 - familiarity
-    unlike = UNLIKE[0] * known + UNLIKE[1] * unknown
-    alike = ALIKE[0] * known + ALIKE[1] * unknown
+    familiar, unfamiliar = familiarity, 1.0 - familiarity
+    unlike = UNLIKE[0] * familiar + UNLIKE[1] * unfamiliar
+    alike = ALIKE[0] * familiar + ALIKE[1] * unfamiliar
     return max(0.0, min(1.0, (likeness - unlike) / (alike - unlike)))
 
 

@@ -30,8 +30,8 @@ def best(scores: NDArray[np.float32], count: int) -> list[int]:
 def among_best(scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
     """Return the `count` best rows with a score above zero, unsorted: half the cost of `best`."""
     rows = scores.argpartition(-count)[-count:] if count < len(scores) else np.arange(len(scores))
-    found: NDArray[np.intp] = rows[scores[rows] > 0]
-    return found
+    positive: NDArray[np.intp] = rows[scores[rows] > 0]
+    return positive
 
 
 def _taken(scores: NDArray[np.float32], count: int) -> list[int]:
@@ -49,12 +49,12 @@ def _taken(scores: NDArray[np.float32], count: int) -> list[int]:
 def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
     # Without the many zeros, which make partitioning ten times slower.
     rows = np.flatnonzero(scores > 0)
-    found = scores[rows]
+    positive = scores[rows]
     if len(rows) > count:
         # Everything from the count-th best score up, including all of a tie at the border.
-        among = found >= np.partition(found, -count)[-count]
-        rows, found = rows[among], found[among]
-    ranked: list[int] = rows[(-found).argsort(kind="stable")][:count].tolist()
+        among = positive >= np.partition(positive, -count)[-count]
+        rows, positive = rows[among], positive[among]
+    ranked: list[int] = rows[(-positive).argsort(kind="stable")][:count].tolist()
     return ranked
 
 
@@ -102,8 +102,8 @@ class Pins(NamedTuple):
 
 def in_rank_order(ranked: Sequence[int], pins: Pins, scores: NDArray[np.float32]) -> list[int]:
     """Place every matching pin by its rank, and remove the pins without evidence."""
-    known, others = set(ranked), set(pins.others)
-    deeper = [row for row in pins.matching if row not in known]
+    places, others = set(ranked), set(pins.others)
+    deeper = [row for row in pins.matching if row not in places]
     deeper.sort(key=lambda row: (-scores[row], row))
     return [row for row in ranked if row not in others] + deeper
 

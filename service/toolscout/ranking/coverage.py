@@ -96,9 +96,9 @@ def _served(
 ) -> list[Floats]:
     """Return how well each tool fits each relevant clause, 0 to 1, shape (tools,) each."""
     read = (embedder.query(words(part)) for part in parts)
-    known = [one for one in read if one and calibration.is_familiar(one.familiarity, 0.0)]
+    familiar = [one for one in read if one and calibration.is_familiar(one.familiarity, 0.0)]
     served = []
-    for cosine in index.products([one.vectors[0] for one in known]):
+    for cosine in index.products([one.vectors[0] for one in familiar]):
         allowed = cosine if ranking.allowed is None else without(cosine, ranking.allowed)
         best = calibration.Evidence(None, None, float(highest(allowed)))
         if calibration.relevance(best) >= RELEVANT:

@@ -34,14 +34,14 @@ class Decided:
 
     def find(self, catalog: Catalog, ask: Ask, version: int = NO_EXPERIENCE) -> Decision | None:
         """Return the decision about a question that was made of this catalog and experience."""
-        known = None
+        remembered = None
         if _is_long(ask):
             return None
         with suppress(TypeError):  # what a library's caller gives as lists is not looked up
-            known = self._kept.get((id(catalog), ask))
-        if known is None or known[0]() is not catalog or known[1] != version:
+            remembered = self._kept.get((id(catalog), ask))
+        if remembered is None or remembered[0]() is not catalog or remembered[1] != version:
             return None
-        decision = known[2]
+        decision = remembered[2]
         return replace(decision, ranking=replace(decision.ranking, source=catalog))
 
     def keep(

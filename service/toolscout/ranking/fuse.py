@@ -99,8 +99,8 @@ def without(cosine: Floats, allowed: Allowed) -> Floats:
 
 def highest(scores: Floats) -> np.float32:
     """Return the highest of one score or more; by its position, which is four times faster."""
-    found: np.float32 = scores[scores.argmax()]
-    return found
+    top: np.float32 = scores[scores.argmax()]
+    return top
 
 
 def reciprocal_rank(lexical: Floats, cosine: Floats, top_k: int) -> Floats:

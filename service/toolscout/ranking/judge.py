@@ -41,13 +41,13 @@ def score(ranking: Ranking, row: int) -> float:
     if any(mention.row == row and mention.sure for mention in ranking.mentions):
         return 1.0
     if ranking.ranker == "regex":
-        found = 1.0 if ranking.scores[row] > 0 else 0.0
+        relevance = 1.0 if ranking.scores[row] > 0 else 0.0
     else:
-        found = calibration.relevance(evidence(ranking, row))
-    found = _experienced(ranking, row, found)
+        relevance = calibration.relevance(evidence(ranking, row))
+    relevance = _experienced(ranking, row, relevance)
     if ranking.boosts is not None:
-        found = min(1.0, found * float(ranking.boosts.factors[row]))
-    return round(found, DIGITS)
+        relevance = min(1.0, relevance * float(ranking.boosts.factors[row]))
+    return round(relevance, DIGITS)
 
 
 def _experienced(ranking: Ranking, row: int, chance: float) -> float:
@@ -123,7 +123,7 @@ def _is_meant(ranking: Ranking, row: int) -> bool:
     return cosine >= calibration.SOME_COSINE
 
 
-def wanted_pins(ranking: Ranking) -> Pins:
+def divide_pins(ranking: Ranking) -> Pins:
     """Divide pins into those that match the query, by score, name or chain, and the others.
 
     In a weak answer, pins that are as good as its best tool match too.
@@ -131,14 +131,14 @@ def wanted_pins(ranking: Ranking) -> Pins:
     rows, least = ranking.pinned, ranking.ask.no_match_below
     if not rows:
         return Pins()
-    wanted = {*ranking.following, *(mention.row for mention in ranking.mentions)}
+    asked_for = {*ranking.following, *(mention.row for mention in ranking.mentions)}
     if ranking.outcome == "weak" and ranking.ranked:
         best_score = max(score(ranking, row) for row in ranking.ranked[:JUDGED])
         least = min(least, best_score)
     matching = [
         row
         for row in rows
-        if row in wanted or (ranking.scores[row] > 0 and score(ranking, row) >= least)
+        if row in asked_for or (ranking.scores[row] > 0 and score(ranking, row) >= least)
     ]
-    found = set(matching)
-    return Pins(tuple(matching), tuple(row for row in rows if row not in found))
+    matched = set(matching)
+    return Pins(tuple(matching), tuple(row for row in rows if row not in matched))

@@ -53,9 +53,9 @@ class Costs:
 
     def learn(self, what: str, milliseconds: float) -> None:
         """Record one measurement, capped at a multiple of the estimate."""
-        known = self._known(what)
-        clipped = min(milliseconds, _OUTLIER * known)
-        self._mean[what] = _MEMORY * known + (1.0 - _MEMORY) * clipped
+        mean = self._known(what)
+        clipped = min(milliseconds, _OUTLIER * mean)
+        self._mean[what] = _MEMORY * mean + (1.0 - _MEMORY) * clipped
 
     def _known(self, what: str) -> float:
         kind = what.partition(":")[0]

@@ -31,8 +31,8 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
     """
     ranked = ranking.ranked
     brought: dict[int, int] = {}
-    for row, found in _found_by(ranking):
-        best = max(found, key=ranking.scores.__getitem__)
+    for row, finders in _found_by(ranking):
+        best = max(finders, key=ranking.scores.__getitem__)
         if best not in ranked[: EVERY - 1]:
             brought.setdefault(best, row)
     if not brought:
@@ -49,22 +49,22 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
 def _found_by(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
     """Yield rows that require an identifier missing in the query, with rows that may find it."""
     ranked, scores, allowed = ranking.ranked, ranking.scores, ranking.allowed
-    given: set[str] | None = None
+    identified: set[str] | None = None
     for row in ranked[:DEPTH]:
         if scores[row] < NEAR * scores[ranked[0]]:
             return
         for noun, rows in ranking.source.providers(row):
-            given = _given(ranking.query.text) if given is None else given
-            found = rows if allowed is None else [other for other in rows if allowed[other]]
-            if found and noun not in given:
-                yield row, found
+            identified = _given(ranking.query.text) if identified is None else identified
+            finders = rows if allowed is None else [other for other in rows if allowed[other]]
+            if finders and noun not in identified:
+                yield row, finders
 
 
 def _given(text: str) -> set[str]:
     """Return the nouns, as terms, with an identifier in the query: `order A-17`, `user id 42`."""
-    found: set[str] = set()
+    nouns: set[str] = set()
     terms = [(word, word_terms(word)[-1]) for word in _WORDS.findall(text)]
     for place, (word, _) in enumerate(terms):
         if _IDENTIFIER.fullmatch(word):
-            found.update(term for _, term in terms[max(0, place - _CLOSE) : place])
-    return found
+            nouns.update(term for _, term in terms[max(0, place - _CLOSE) : place])
+    return nouns

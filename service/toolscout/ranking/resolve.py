@@ -64,14 +64,14 @@ class Resolver:
         spelled, rows = self._spelled
         best: dict[int, float] = {}
         for letters in _compared(name):
-            found = extract(
+            alike = extract(
                 letters,
                 spelled,
                 scorer=JaroWinkler.normalized_similarity,
                 score_cutoff=SIMILAR,
                 limit=3 * MAX_SUGGESTIONS,  # all forms of a name may be among them
             )
-            for _, similarity, place in found:
+            for _, similarity, place in alike:
                 best[rows[place]] = max(similarity, best.get(rows[place], 0.0))
         ranked = sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))
         return [self._catalog.names[row] for row, _ in ranked[:MAX_SUGGESTIONS]]

@@ -150,9 +150,9 @@ def fused(ranking: Ranking) -> Floats:
         asked = frozenset(literal_terms(ranking.query))
         rows = among_best(scores, NAMED_DEPTH).tolist()
         names = {row: _name_terms(ranking.source.names[row]) for row in rows}
-        whole = {row: name for row, name in names.items() if len(name) > 1 and asked >= name}
-        for row, name in whole.items():
-            if not any(name < other for other in whole.values()):
+        complete = {row: name for row, name in names.items() if len(name) > 1 and asked >= name}
+        for row, name in complete.items():
+            if not any(name < other for other in complete.values()):
                 scores[row] += np.float32(WHOLE_NAME)
     return scores
 

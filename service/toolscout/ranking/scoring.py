@@ -73,8 +73,8 @@ def score(ranking: Ranking) -> Ranking:
     vectors = ranking.embedder.query(query.embedding_words, query.earlier)
     if vectors is not None:
         if (spoken := query.spoken) is not None:
-            said = ranking.embedder.query(spoken.embedding_words, spoken.earlier)
-            vectors = replace(vectors, spoken=said)
+            own = ranking.embedder.query(spoken.embedding_words, spoken.earlier)
+            vectors = replace(vectors, spoken=own)
         cosine, whole = source.vectors.similarities(vectors)
         familiarity = vectors.familiarity
     if ranking.prior is not None and ranking.ranker == "hybrid":

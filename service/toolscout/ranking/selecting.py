@@ -139,7 +139,7 @@ def order(ranking: Ranking) -> Ranking:
     ranked = choosing.names_first(ranking.ranked, mentions, ranking.source.names, slots)
     if not pinned and not ranking.following:  # as in most requests
         return replace(ranking, ranked=ranked)
-    pins = judging.wanted_pins(ranking)
+    pins = judging.divide_pins(ranking)
     ranked = choosing.in_rank_order(ranked, pins, ranking.scores)
     if ranking.following:
         fixed = {*pinned, *(mention.row for mention in mentions)}

@@ -47,19 +47,19 @@ class Taxonomy:
         self._namespaces = self._names | _by_word(namespaces)
         self._files = {name.lower(): tuple(terms(text)) for name, text in files.items()}
 
-    def domain_of(self, found: Iterable[str]) -> str:
+    def domain_of(self, terms: Iterable[str]) -> str:
         """Return the domain with the most indicative words among some terms, or ""."""
-        telling = self.telling(found)
+        telling = self.telling(terms)
         return leading(self.count(telling))[0] if len(telling) >= MIN_SIGNALS else ""
 
-    def telling(self, found: Iterable[str]) -> frozenset[str]:
+    def telling(self, terms: Iterable[str]) -> frozenset[str]:
         """Return those of some terms that indicate a domain."""
-        return self._terms.intersection(found)
+        return self._terms.intersection(terms)
 
     def domain_of_namespace(self, namespace: str) -> str:
         """Return the one domain that the parts of a namespace indicate, or ""."""
-        found = {self._namespaces.get(fold(part), "") for part in namespace.split(".")} - {""}
-        return found.pop() if len(found) == 1 else ""
+        domains = {self._namespaces.get(fold(part), "") for part in namespace.split(".")} - {""}
+        return domains.pop() if len(domains) == 1 else ""
 
     def domains_named(self, name: str) -> tuple[str, ...]:
         """Return the domains indicated by single words of a name, in their order."""
@@ -67,14 +67,14 @@ class Taxonomy:
         cut = " ".join((spoken_name(name), *words(_CAMEL.sub(" ", name))))
         parts = [fold(part) for part in cut.split()]
         pairs = [first + second for first, second in pairwise(parts)]  # BigQuery, GitHub
-        known = self._names
+        domains = self._names
         forms = [form for part in parts for form in (part, word_terms(part)[-1])]
-        return tuple(dict.fromkeys(known[form] for form in (*forms, *pairs) if form in known))
+        return tuple(dict.fromkeys(domains[form] for form in (*forms, *pairs) if form in domains))
 
-    def count(self, found: Iterable[str], weight: float = 1.0) -> dict[str, float]:
+    def count(self, terms: Iterable[str], weight: float = 1.0) -> dict[str, float]:
         """Count the different indicative words of each domain, times a weight."""
         counted: dict[str, float] = {}
-        for term in self._terms.intersection(found):
+        for term in self._terms.intersection(terms):
             for domain in self._signals[term]:
                 counted[domain] = counted.get(domain, 0.0) + weight
         return counted
@@ -82,10 +82,10 @@ class Taxonomy:
     def file_terms(self, name: str) -> tuple[str, ...]:
         """Return the indicative words of a file, by its name or its ending."""
         base = name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
-        known = self._files.get(base)
-        if known is None:
-            known = self._files.get("." + base.rpartition(".")[2], ())
-        return known
+        terms = self._files.get(base)
+        if terms is None:
+            terms = self._files.get("." + base.rpartition(".")[2], ())
+        return terms
 
 
 def _by_word(table: Mapping[str, str]) -> dict[str, str]:

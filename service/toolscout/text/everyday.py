@@ -48,15 +48,15 @@ class Translation(NamedTuple):
     """Whether tools have one of the translated words as it was said."""
 
 
-def translate(text: str, found: Sequence[str], is_known: Known) -> Translation | None:
+def translate(text: str, text_words: Sequence[str], is_known: Known) -> Translation | None:
     """Translate the everyday words of a text that has these words.
 
     Returns None for an English text, and where tools have most of its words: they are described in
     that language, too.
     """
-    if not _grammar().isdisjoint(map(str.lower, found)):  # as in nearly all English sentences
+    if not _grammar().isdisjoint(map(str.lower, text_words)):  # as in nearly all English sentences
         return None
-    pieces = found if text.isascii() else list(chain.from_iterable(map(_pieces, found)))
+    pieces = text_words if text.isascii() else list(chain.from_iterable(map(_pieces, text_words)))
     read = {piece: _read(piece) for piece in pieces[:MAX_QUERY_WORDS] if len(piece) <= MAX_WORD}
     votes = Counter(chain.from_iterable(read.values()))
     language, count = next(iter(votes.most_common(1)), ("", 0))
@@ -68,8 +68,8 @@ def translate(text: str, found: Sequence[str], is_known: Known) -> Translation |
         joined = {piece: _read(last + piece, len(last)).get(language) for piece in read}
         meant |= {piece: meaning for piece, meaning in joined.items() if meaning}
     telling = [piece for piece in meant if meant[piece] and piece.lower() not in english()]
-    known = sum(all(map(is_known, word_terms(piece))) for piece in telling)
-    if not telling or 2 * known > len(telling):
+    count_of_tools = sum(all(map(is_known, word_terms(piece))) for piece in telling)
+    if not telling or 2 * count_of_tools > len(telling):
         return None
 
     def english_of(part: Match[str]) -> str:
@@ -78,8 +78,8 @@ def translate(text: str, found: Sequence[str], is_known: Known) -> Translation |
     def english_word(word: Match[str]) -> str:
         return " ".join(meant.get(piece, piece) for piece in _pieces(word[0]))
 
-    whole = _PARTS.sub(english_of, text)
-    return Translation(whole, meant.keys() >= set(pieces), known > 0)
+    english_text = _PARTS.sub(english_of, text)
+    return Translation(english_text, meant.keys() >= set(pieces), count_of_tools > 0)
 
 
 def _pieces(word: str) -> list[str]:
@@ -102,21 +102,21 @@ def _pieces(word: str) -> list[str]:
 def _read(word: str, least: int = 0) -> dict[str, str]:
     """Return what a word means by language, by its longest beginning of more than `least`."""
     folded = fold(word)
-    found = _lists().get(folded, {})
+    meanings = _lists().get(folded, {})
     for end in range(len(folded), least, -1):
-        found = _lists().get(folded[:end] + "-", {}) | found
-    return found
+        meanings = _lists().get(folded[:end] + "-", {}) | meanings
+    return meanings
 
 
 @cache
 def _lists() -> dict[str, dict[str, str]]:
     """Return by word, or beginning of one, what it means by language; small words mean ""."""
-    found: dict[str, dict[str, str]] = {}
+    meanings: dict[str, dict[str, str]] = {}
     for language, small in data.load("foreign")["words"].items():
         for meaning, text in (data.load("everyday")[language] | {"": small}).items():
             for word in map(fold, normalise(text).split()):
-                found.setdefault(word, {}).setdefault(language, meaning)
-    return found
+                meanings.setdefault(word, {}).setdefault(language, meaning)
+    return meanings
 
 
 @cache

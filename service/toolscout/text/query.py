@@ -87,13 +87,13 @@ def _with_earlier(query: Query, earlier: Iterable[Earlier], is_known: Known | No
     terms = {term.term: term for term in query.terms}
     before: list[tuple[tuple[str, ...], float]] = []
     for text, weight in earlier:
-        said = _analyse(text, is_known)
-        for term in said.terms:
+        spoken_before = _analyse(text, is_known)
+        for term in spoken_before.terms:
             lighter = msgspec.structs.replace(term, weight=term.weight * weight)
-            known = terms.get(term.term)
-            if known is None or known.weight < lighter.weight:
+            present = terms.get(term.term)
+            if present is None or present.weight < lighter.weight:
                 terms[term.term] = lighter
-        before.append((said.embedding_words, weight))
+        before.append((spoken_before.embedding_words, weight))
     spoken = query.spoken and _with_earlier(query.spoken, earlier)
     return msgspec.structs.replace(
         query, terms=tuple(terms.values()), earlier=tuple(before), spoken=spoken
@@ -102,10 +102,10 @@ def _with_earlier(query: Query, earlier: Iterable[Earlier], is_known: Known | No
 
 def _analyse(pattern: str, is_known: Known | None = None) -> Query:
     text = normalise(pattern.strip())
-    found = words(text)
-    if is_known is not None and (translation := everyday.translate(text, found, is_known)):
+    text_words = words(text)
+    if is_known is not None and (translation := everyday.translate(text, text_words, is_known)):
         return _translated(_analyse(pattern), translation)
-    distinct = dict.fromkeys(found)
+    distinct = dict.fromkeys(text_words)
     if len(text) > MAX_WORD:
         distinct = dict.fromkeys([word[:MAX_WORD] for word in distinct][:MAX_QUERY_WORDS])
     read = list(map(_word_query_terms, distinct))
@@ -115,16 +115,16 @@ def _analyse(pattern: str, is_known: Known | None = None) -> Query:
     terms: dict[str, QueryTerm] = {}
     for _, of_word in read:
         for term in of_word:
-            known = terms.get(term.term)
-            if known is None or known.weight < term.weight:
+            present = terms.get(term.term)
+            if present is None or present.weight < term.weight:
                 terms[term.term] = term
     resolved, meanings = senses.read(_without_values(text, terms))
     if resolved != text:
-        found = words(resolved)
+        text_words = words(resolved)
     return Query(
         text,
         tuple(terms.values()),
-        _embedding_words(resolved, found),
+        _embedding_words(resolved, text_words),
         _unspaced(text, distinct),
         resolved,
         meanings,
@@ -139,12 +139,12 @@ def _translated(spoken: Query, translation: everyday.Translation) -> Query:
     """
     query = _analyse(translation.english)
     is_whole, is_said = translation.is_whole, translation.is_said
-    said = spoken.terms if is_whole or is_said else ()
+    own_terms = spoken.terms if is_whole or is_said else ()
     twice = query.embedding_words if is_whole and not is_said else ()
     return msgspec.structs.replace(
         query,
         text=spoken.text,
-        terms=tuple({term.term: term for term in (*said, *query.terms)}.values()),
+        terms=tuple({term.term: term for term in (*own_terms, *query.terms)}.values()),
         embedding_words=(*spoken.embedding_words, *twice, *query.embedding_words),
         spoken=spoken,
     )
@@ -184,18 +184,18 @@ def _word_query_terms(word: str, scale: float = 1.0) -> tuple[float, tuple[Query
     return weight, tuple(QueryTerm(part, share, word) for part in parts)
 
 
-def _unspaced(text: str, found: Iterable[str]) -> float:
+def _unspaced(text: str, text_words: Iterable[str]) -> float:
     if text.isascii():
         return 0.0
-    letters = "".join(found)
+    letters = "".join(text_words)
     return sum(map(is_cjk, letters)) / len(letters) if letters else 0.0
 
 
-def _embedding_words(text: str, found: list[str]) -> tuple[str, ...]:
+def _embedding_words(text: str, text_words: list[str]) -> tuple[str, ...]:
     """Return the words to embed of a query, without `<placeholders>`."""
     if "<" in text:
-        found = words(_PLACEHOLDERS.sub(" ", text))
-    return tuple(found[:MAX_QUERY_WORDS])
+        text_words = words(_PLACEHOLDERS.sub(" ", text))
+    return tuple(text_words[:MAX_QUERY_WORDS])
 
 
 def telling_terms(query: Query) -> list[str]:

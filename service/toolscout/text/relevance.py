@@ -128,8 +128,8 @@ def pick(
     if not matches:
         return []
     pins = [name for name in scores if name in always_keep][: top_k - 1]
-    found = [name for name in matches if name not in pins][: top_k - len(pins)]
-    ranked = [name for name in matches if name in found or name in pins]
+    chosen = [name for name in matches if name not in pins][: top_k - len(pins)]
+    ranked = [name for name in matches if name in chosen or name in pins]
     return ranked + [pin for pin in pins if pin not in ranked]
 
 
@@ -182,5 +182,5 @@ def relevance(tool: Candidate, query: QueryWords) -> int:
 
 def tokens(text: str) -> list[str]:
     """Words of three letters or digits and more (ASCII), stop words left out, repeats kept."""
-    found = _NO_WORD.split(text.lower())
-    return [word for word in found if len(word) >= MIN_WORD and word not in _STOP_WORDS]
+    parts = _NO_WORD.split(text.lower())
+    return [word for word in parts if len(word) >= MIN_WORD and word not in _STOP_WORDS]

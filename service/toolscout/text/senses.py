@@ -63,8 +63,8 @@ def read(text: str) -> Reading:
 
 
 def _terms(text: str) -> tuple[str, ...]:
-    found = (word_terms(word.strip(_MARKS).lower()) for word in text.split())
-    return tuple(terms[-1] for terms in found if terms)
+    terms_of_words = (word_terms(word.strip(_MARKS).lower()) for word in text.split())
+    return tuple(terms[-1] for terms in terms_of_words if terms)
 
 
 @cache
@@ -82,10 +82,10 @@ def _senses() -> tuple[dict[str, list[tuple[str, str]]], frozenset[str]]:
         nouns = "|".join(each["objects"].replace("_", r"\s+").split())
         after = _OBJECT.format(nouns=nouns, breaks=breaks)
         rows += [(verb, after, each["means"]) for verb in each["verbs"].split()]
-    found: dict[str, list[tuple[str, str]]] = {}
+    senses_of: dict[str, list[tuple[str, str]]] = {}
     for verb, after, means in sorted(rows, key=lambda row: -row[0].count("_")):
         first, *others = verb.split("_")
         rest = "".join(rf"\s+{word}\b" for word in others) + after
         for form in (first, first.removesuffix("e") + "ing", f"{first}{first[-1]}ing"):
-            found.setdefault(form, []).append((rest, means))
-    return found, frozenset(lists["words"]["before"].split())
+            senses_of.setdefault(form, []).append((rest, means))
+    return senses_of, frozenset(lists["words"]["before"].split())

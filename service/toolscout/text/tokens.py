@@ -75,9 +75,9 @@ def terms(text: str) -> list[str]:
     return words_to_terms(words(text))
 
 
-def words_to_terms(found: list[str]) -> list[str]:
+def words_to_terms(text_words: list[str]) -> list[str]:
     """Return the index terms of words in order, repeats kept."""
-    return list(chain.from_iterable(map(_terms_of.__getitem__, found)))
+    return list(chain.from_iterable(map(_terms_of.__getitem__, text_words)))
 
 
 def word_terms(word: str) -> tuple[str, ...]:
@@ -91,8 +91,8 @@ class _Terms(dict[str, tuple[str, ...]]):
     def __missing__(self, word: str) -> tuple[str, ...]:
         if len(self) >= _WORD_CACHE_LIMIT:
             self.clear()
-        found = self[word] = _analyse(word[:MAX_WORD])
-        return found
+        terms = self[word] = _analyse(word[:MAX_WORD])
+        return terms
 
 
 _terms_of = _Terms()
@@ -132,19 +132,19 @@ def _analyse(word: str) -> tuple[str, ...]:
         if _is_plain(word):
             return (_stem(word.lower()),)
         return _identifier_terms(word, _ASCII_PARTS.findall(word))
-    found: list[str] = []
+    terms: list[str] = []
     for kind, run in _runs(word):
-        found.extend(_bigrams(run) if kind == "cjk" else _identifier_terms(run, _cut(run)))
-    return tuple(found)
+        terms.extend(_bigrams(run) if kind == "cjk" else _identifier_terms(run, _cut(run)))
+    return tuple(terms)
 
 
 def _identifier_terms(word: str, parts: list[str]) -> tuple[str, ...]:
-    whole = fold(word)
+    joined = fold(word)
     if len(parts) == 1:
-        return (_stem(whole),)
+        return (_stem(joined),)
     # A single letter or digit of `s3` or `k8s` has no meaning alone, and marks fold to nothing.
     folded = [fold(part) for part in parts if len(part) > 1]
-    return (*map(_stem, filter(None, folded)), whole)
+    return (*map(_stem, filter(None, folded)), joined)
 
 
 def _stem(term: str) -> str:

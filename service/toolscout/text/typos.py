@@ -62,12 +62,12 @@ class Vocabulary:
         transpositions of neighbours: one up to four characters, two up to twelve, three beyond. The
         first letter, or the first two swapped, must match, because people rarely mistype it.
         """
-        known = self._corrected.get(written)
-        if known is None:
+        corrected = self._corrected.get(written)
+        if corrected is None:
             if len(self._corrected) >= REMEMBERED:
                 self._corrected.clear()
-            known = self._corrected[written] = self._nearest(written, stem)
-        return known
+            corrected = self._corrected[written] = self._nearest(written, stem)
+        return corrected
 
     def _nearest(self, written: str, stem: str) -> list[tuple[str, int]]:
         from rapidfuzz.distance import OSA

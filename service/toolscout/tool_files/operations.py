@@ -68,19 +68,19 @@ def _name(method: str, path: str, operation: Mapping[str, Any]) -> str:
 
 
 def _description(method: str, path: str, operation: Mapping[str, Any]) -> str:
-    said = [operation.get(key) for key in ("summary", "description")]
-    texts = dict.fromkeys(text.strip() for text in said if isinstance(text, str) and text.strip())
+    parts = [operation.get(key) for key in ("summary", "description")]
+    texts = dict.fromkeys(text.strip() for text in parts if isinstance(text, str) and text.strip())
     return "\n".join(texts) or f"{method.upper()} {path}"
 
 
-def _resolved(document: Mapping[str, Any], given: Any) -> Mapping[str, Any]:
+def _resolved(document: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
     """Follow references within the document; what is no object is an empty one."""
     for _ in range(MAX_DEPTH):
-        reference = given.get("$ref") if isinstance(given, Mapping) else None
+        reference = value.get("$ref") if isinstance(value, Mapping) else None
         if not isinstance(reference, str):
             break
-        given = follow(document, reference)
-    return given if isinstance(given, Mapping) and "$ref" not in given else {}
+        value = follow(document, reference)
+    return value if isinstance(value, Mapping) and "$ref" not in value else {}
 
 
 class _Schemas:
@@ -95,8 +95,8 @@ class _Schemas:
         own = operation.get("parameters")
         properties: dict[str, Any] = {}
         required: dict[str, None] = {}
-        for given in (*shared, *(own if isinstance(own, list) else [])):
-            parameter = _resolved(self._document, given)
+        for entry in (*shared, *(own if isinstance(own, list) else [])):
+            parameter = _resolved(self._document, entry)
             name, place = parameter.get("name"), parameter.get("in")
             if not isinstance(name, str) or (place == "header" and name.lower() in LEFT_OUT):
                 continue

@@ -138,8 +138,8 @@ def _from_yaml(text: str, shown: object) -> Any:
 
 def _place(data: bytes, error: Exception) -> str:
     """Return where bytes stop being JSON, as `:LINE:COLUMN` from 1; empty if unknown."""
-    if found := _BYTE.search(str(error)):
-        end = int(found[1]) - ("trailing characters" in str(error))  # names the byte after
+    if match := _BYTE.search(str(error)):
+        end = int(match[1]) - ("trailing characters" in str(error))  # names the byte after
     elif isinstance(error, RecursionError):
         return ""
     else:  # cut short

@@ -98,8 +98,8 @@ class _Example:
 
 
 def _dicts(options: Any) -> list[dict[str, Any]]:
-    found = options if isinstance(options, list) else []
-    return [option for option in found if isinstance(option, dict)]
+    listed = options if isinstance(options, list) else []
+    return [option for option in listed if isinstance(option, dict)]
 
 
 CANDIDATES = 4

@@ -126,11 +126,11 @@ class Posted:
             return
         path = f"{self._path}[{number}]"
         try:
-            found, unnamed = read_entry(entry, path, sent)
+            tools, unnamed = read_entry(entry, path, sent)
         except InvalidTool as error:
             self.skip(error.errors[0] if error.errors else FieldError(path, error.detail))
             return
-        self.add(found, [number] * len(found))
+        self.add(tools, [number] * len(tools))
         if unnamed and len(self._unnamed) < MAX_SHOWN:
             self._unnamed.append(path)
         self._count += unnamed
@@ -207,11 +207,11 @@ def read_entry(entry: Any, path: str, sent: msgspec.Raw | None = None) -> tuple[
     functions, rest = declared(entry, path)
     unnamed = int(bool(rest) or not functions)
     for one in functions:
-        whole = as_mapping(one, path)
-        if not name_of(whole) and is_nameless_builtin(whole):
+        fields = as_mapping(one, path)
+        if not name_of(fields) and is_nameless_builtin(fields):
             unnamed += 1
         else:
-            tools.append(_tool(whole, path, sent if one is entry else None))
+            tools.append(_tool(fields, path, sent if one is entry else None))
     return tools, unnamed
 
 

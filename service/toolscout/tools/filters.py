@@ -17,27 +17,26 @@ def passes(tool: Tool, filters: Filters, taxonomy: Taxonomy) -> bool:
     """Whether a tool passes; its text is only read for what has to be inferred from it."""
     if tool.name in (filters.exclude or ()) or (filters.only and tool.name not in filters.only):
         return False
-    facets = wanted_of(filters)
-    said = declared(tool)
-    untold = {"domains": not said.domain, "capabilities": not said.capabilities}
+    facets = filtered_facets(filters)
+    traits = declared(tool)
+    untold = {"domains": not traits.domain, "capabilities": not traits.capabilities}
     inferred = [facet for facet, _ in facets if untold.get(facet)]
-    if any(
-        wanted.isdisjoint(VALUES[facet](said)) for facet, wanted in facets if facet not in inferred
-    ):
+    stated = [(facet, values) for facet, values in facets if facet not in inferred]
+    if any(values.isdisjoint(VALUES[facet](traits)) for facet, values in stated):
         return False
     if filters.max_risk is None and not inferred:
         return True
     if inferred or tool.risk is None:
-        said = read_traits(tool, taxonomy)
-    if filters.max_risk is not None and LEVELS.index(said.risk) > LEVELS.index(filters.max_risk):
+        traits = read_traits(tool, taxonomy)
+    if filters.max_risk is not None and LEVELS.index(traits.risk) > LEVELS.index(filters.max_risk):
         return False
-    return all(not wanted.isdisjoint(VALUES[facet](said)) for facet, wanted in facets)
+    return all(not values.isdisjoint(VALUES[facet](traits)) for facet, values in facets)
 
 
-def wanted_of(filters: Filters) -> list[tuple[str, set[str]]]:
+def filtered_facets(filters: Filters) -> list[tuple[str, set[str]]]:
     """Each facet that is filtered by, with the values asked for."""
-    given = [(facet, getattr(filters, facet)) for facet in VALUES]
-    return [(facet, set(map(fold, values))) for facet, values in given if values]
+    facets = [(facet, getattr(filters, facet)) for facet in VALUES]
+    return [(facet, set(map(fold, values))) for facet, values in facets if values]
 
 
 def _prefixes(namespace: str) -> list[str]:
@@ -66,23 +65,24 @@ VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
 
 def domain_counts(traits: Iterable[Traits]) -> dict[str, int]:
     """Return how many tools a filter by each domain lets through, most first."""
-    found = Counter(domain for one in traits for domain in set(_domains(one)))
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    counts = Counter(domain for one in traits for domain in set(_domains(one)))
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def labels(tool: Tool, traits: Traits) -> list[str]:
     """Return what filters look at, for an index elsewhere; see `labels_of`."""
-    found = [f"{facet}={value}" for facet, values in VALUES.items() for value in values(traits)]
+    facets = [f"{facet}={value}" for facet, values in VALUES.items() for value in values(traits)]
     unavailable = ["unavailable"] if tool.status == "unavailable" else []
-    return [*found, f"risk={traits.risk}", *unavailable]
+    return [*facets, f"risk={traits.risk}", *unavailable]
 
 
 def labels_of(filters: Filters) -> list[list[str]]:
     """Return the labels that tools need, of each list one; names are not among them."""
-    found = [[f"{facet}={value}" for value in wanted] for facet, wanted in wanted_of(filters)]
+    facets = filtered_facets(filters)
+    needed = [[f"{facet}={value}" for value in values] for facet, values in facets]
     if filters.max_risk is not None:
-        found.append([f"risk={risk}" for risk in LEVELS[: LEVELS.index(filters.max_risk) + 1]])
-    return found
+        needed.append([f"risk={risk}" for risk in LEVELS[: LEVELS.index(filters.max_risk) + 1]])
+    return needed
 
 
 def space_of(tenant: str, filters: Filters | None) -> str:

@@ -71,10 +71,10 @@ class _Reading:
             yield from self.faults(part, value, path)
         for key in ("anyOf", "oneOf"):
             options = schema.get(key) or ()
-            found = [next(self.faults(one, value, path), "") for one in options]
-            if found and all(found):
-                several = f"{_at(path)} fits none of its {len(found)} forms"
-                yield found[0] if len(found) == 1 else several
+            faults_of_options = [next(self.faults(one, value, path), "") for one in options]
+            if faults_of_options and all(faults_of_options):
+                several = f"{_at(path)} fits none of its {len(faults_of_options)} forms"
+                yield faults_of_options[0] if len(faults_of_options) == 1 else several
         kinds, options = _kinds(schema), schema.get("enum")
         if value is None and "null" in kinds:
             return
@@ -93,7 +93,7 @@ class _Reading:
         self, schema: Mapping[str, Any], value: dict[str, Any], inner: str
     ) -> Iterator[str]:
         properties, required = schema.get("properties"), schema.get("required")
-        known = properties if isinstance(properties, Mapping) else {}
+        declared = properties if isinstance(properties, Mapping) else {}
         needed = required if isinstance(required, list) else []
         missing = [name for name in needed if name not in value]
         for name in missing:
@@ -101,16 +101,16 @@ class _Reading:
         is_closed = schema.get("additionalProperties") is False
         is_closed = is_closed and "patternProperties" not in schema
         # Where more fields are allowed, one is a slip only if it stands for another.
-        unknown = (name for name in value if name not in known) if is_closed or missing else ()
-        left = [name for name in known if name not in value]
+        unknown = (name for name in value if name not in declared) if is_closed or missing else ()
+        left = [name for name in declared if name not in value]
         for name in islice(unknown, MOST):
             near = get_close_matches(name, left, 1, NEAR) or missing[: len(missing) == 1]
             if is_closed or near:
                 meant = f": did you mean `{near[0]}`?" if near else ""
                 yield f"`{inner}{name}` is unknown{meant}"
-        for name, given in value.items():
-            if name in known:
-                yield from self.faults(known[name], given, f"{inner}{name}")
+        for name, inner_value in value.items():
+            if name in declared:
+                yield from self.faults(declared[name], inner_value, f"{inner}{name}")
 
     def _resolved(self, schema: Any) -> Any:
         """Follow references within the schema; None for one to elsewhere."""
@@ -122,8 +122,8 @@ class _Reading:
 
 def _kinds(schema: Mapping[str, Any]) -> Sequence[str]:
     """Return the types that are allowed; none where that is not certain."""
-    given = schema.get("type")
-    kinds = [str(kind).lower() for kind in (given if isinstance(given, list) else [given])]
+    declared = schema.get("type")
+    kinds = [str(kind).lower() for kind in (declared if isinstance(declared, list) else [declared])]
     if not all(kind in KINDS for kind in kinds):
         return ()
     return [*kinds, "null"] if schema.get("nullable") is True else kinds

@@ -90,17 +90,17 @@ def refusals(provider: str, name: str, schema: Mapping[str, Any]) -> tuple[str, 
         KeyError: there is no such provider.
     """
     rules = RULES[provider]
-    found = [*_about_name(rules, name), *_about_root(rules, schema)]
-    return tuple(dict.fromkeys([*found, *_about_schemas(rules, schema)]))
+    reasons = [*_about_name(rules, name), *_about_root(rules, schema)]
+    return tuple(dict.fromkeys([*reasons, *_about_schemas(rules, schema)]))
 
 
 def refused_by(name: str, schema: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return each reason for which some provider refuses a tool, with these providers."""
-    found: dict[str, list[str]] = {}
+    providers: dict[str, list[str]] = {}
     for provider in RULES:
         for reason in refusals(provider, name, schema):
-            found.setdefault(reason, []).append(provider)
-    return found
+            providers.setdefault(reason, []).append(provider)
+    return providers
 
 
 def is_refused_by_all(reasons: Mapping[str, list[str]]) -> bool:
@@ -151,7 +151,7 @@ def _about_root(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _about_schemas(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
-    known: dict[tuple[int, str], bool] = {}
+    resolved: dict[tuple[int, str], bool] = {}
     for path, node, base in _within(schema):
         if not isinstance(node, Mapping):
             yield f"{_place(path)} is {_shown(node)}, no schema"
@@ -161,15 +161,15 @@ def _about_schemas(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
         reference = node.get("$ref")
         if isinstance(reference, str) and reference.startswith("#"):
             key = id(base), reference
-            if key not in known:
-                known[key] = any(_leads_somewhere(one, reference) for one in (base, schema))
-            if not known[key]:
+            if key not in resolved:
+                resolved[key] = any(_leads_somewhere(one, reference) for one in (base, schema))
+            if not resolved[key]:
                 yield f"{_place(path)} refers to {_shown(reference)}, which there is not"
 
 
 def _about_types(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
-    given = node.get("type", "object")
-    several = given if isinstance(given, list | tuple) else [given]
+    declared = node.get("type", "object")
+    several = declared if isinstance(declared, list | tuple) else [declared]
     kinds = [_lower(kind, rules.is_protobuf) for kind in several]
     for kind, lower in zip(several, kinds, strict=True):
         if not (isinstance(lower, str) and lower in TYPES):

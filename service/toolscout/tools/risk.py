@@ -66,9 +66,9 @@ def risk(
     """
     writes = False
     if isinstance(annotations, Mapping):
-        found = _annotated(annotations, is_elsewhere=is_elsewhere)
-        if found is not None:
-            return found
+        hinted = _annotated(annotations, is_elsewhere=is_elsewhere)
+        if hinted is not None:
+            return hinted
         writes = annotations.get("readOnlyHint") is False  # whatever its words say
     level = _spoken(name, description[:PURPOSE_CHARS], is_elsewhere=is_elsewhere) or default
     if level == "read_only" and writes:
@@ -122,12 +122,12 @@ def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk | None:
     """Return the risk by the worst verb of the name, else the description's first verb."""
     kinds, local = _table()
     in_name, in_text = list(_words(name)), list(_words(description))
-    found = [kinds[word] for word in in_name if word in kinds]
-    if not found:
-        found = [kinds[word] for word in in_text[:_VERB_WITHIN] if word in kinds][:1]
-    if not found:
+    verb_kinds = [kinds[word] for word in in_name if word in kinds]
+    if not verb_kinds:
+        verb_kinds = [kinds[word] for word in in_text[:_VERB_WITHIN] if word in kinds][:1]
+    if not verb_kinds:
         return None
-    kind = found[0] if _JOINED.isdisjoint(in_name) else max(found, key=_KINDS.index)
+    kind = verb_kinds[0] if _JOINED.isdisjoint(in_name) else max(verb_kinds, key=_KINDS.index)
     if kind != "write":
         return kind  # type: ignore[return-value]
     if not local.isdisjoint(in_name):

@@ -58,13 +58,13 @@ def as_mapping(tool: Any, path: str = "tools[0]") -> Mapping[str, Any]:
     if isinstance(tool, Mapping):
         return tool
     try:
-        found = None
+        fields = None
         if not isinstance(tool, type):
-            found = _framework_tool(tool) or _dumped(tool) or _by_attributes(tool)
+            fields = _framework_tool(tool) or _dumped(tool) or _by_attributes(tool)
     except Exception as error:
         raise InvalidTool(f"{path}: cannot be read ({type(error).__name__})") from error
-    if isinstance(found, dict):
-        return found
+    if isinstance(fields, dict):
+        return fields
     raise InvalidTool.of(path, "a mapping, dataclass or model", tool)
 
 
@@ -78,15 +78,15 @@ def declared(tool: Any, path: str = "tools[0]") -> tuple[list[Any], dict[str, An
     """
     if not isinstance(tool, Mapping) or _DECLARING.isdisjoint(tool):
         return [tool], {}
-    found: list[Any] = []
+    declarations: list[Any] = []
     for key in DECLARATIONS:
         functions = tool.get(key)
         if functions is None:
             continue
         if not isinstance(functions, list | tuple):
             raise InvalidTool.of(f"{path}.{key}", "a list", functions)
-        found += functions
-    return found, {key: value for key, value in tool.items() if key not in _DECLARING}
+        declarations += functions
+    return declarations, {key: value for key, value in tool.items() if key not in _DECLARING}
 
 
 def core_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -103,8 +103,8 @@ def name_of(tool: Mapping[str, Any]) -> str:
 
 def texts(tool: Any) -> tuple[str, str]:
     """Return name and description of a tool, "" if absent."""
-    whole = as_mapping(tool)
-    return name_of(whole), text_of(core_of(whole).get("description"))
+    fields = as_mapping(tool)
+    return name_of(fields), text_of(core_of(fields).get("description"))
 
 
 def schema_of(tool: Any) -> Mapping[str, Any]:
@@ -152,8 +152,8 @@ def _framework_tool(tool: Any) -> dict[str, Any] | None:
     """Read a framework's tool by its schema attribute, without its Python objects."""
     listed = getattr(tool, "to_mcp_tool", None)  # fastmcp's `Tool`
     if callable(listed):
-        found: dict[str, Any] = _dumped(listed())
-        return found
+        fields: dict[str, Any] = _dumped(listed())
+        return fields
     definition = getattr(tool, "tool_def", None)  # pydantic-ai's `Tool`
     for key in _CARRIED_SCHEMAS:
         schema = getattr(tool if definition is None else definition, key, None)

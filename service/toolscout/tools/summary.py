@@ -98,8 +98,8 @@ MAX_HINT_CHARS = 128
 
 def namespaces(names: Sequence[str], namespace_of: Callable[[str], str] = prefix) -> dict[str, int]:
     """Return the namespaces with the most tools, and how many tools each has."""
-    found = Counter(space for name in _short(names) if (space := namespace_of(name)))
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MAX_HINTS])
+    counts = Counter(space for name in _short(names) if (space := namespace_of(name)))
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_HINTS])
 
 
 def examples(names: Sequence[str]) -> list[str]:

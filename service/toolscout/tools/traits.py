@@ -78,27 +78,25 @@ def unpack_clues(packed: bytes) -> Clues:
 
 def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
     """Infer the traits of a tool whose text has been read."""
-    said = declared(tool)
-    level = said.risk
+    own = declared(tool)
+    level = own.risk
     if tool.risk is None:
-        elsewhere = bool(said.namespace)
+        elsewhere = bool(own.namespace)
         level = risk(tool.name, clues.purpose, clues.annotations, is_elsewhere=elsewhere)
-    domain = said.domain
+    domain = own.domain
     named: tuple[str, ...] = ()
     if not domain:
         domain = taxonomy.domain_of(clues.terms)
-        named = taxonomy.domains_named(f"{said.namespace} {tool.name}")
-    spaces = (said.namespace, said.source)
-    server = (
-        "" if said.domain else next(filter(None, map(taxonomy.domain_of_namespace, spaces)), "")
-    )
+        named = taxonomy.domains_named(f"{own.namespace} {tool.name}")
+    spaces = (own.namespace, own.source)
+    server = "" if own.domain else next(filter(None, map(taxonomy.domain_of_namespace, spaces)), "")
     return msgspec.structs.replace(
-        said,
+        own,
         domain=domain,
         server_domain=server,
         risk=level,
         named_domains=named,
-        capabilities=said.capabilities or EFFECTS[level],
+        capabilities=own.capabilities or EFFECTS[level],
     )
 
 
@@ -121,6 +119,6 @@ def read_traits(tool: Tool, taxonomy: Taxonomy) -> Traits:
         document = read_tool(tool)
     except NOT_JSON:
         document = read_tool(msgspec.structs.replace(tool, definition=ABSENT, parameters=ABSENT))
-    found = words_to_terms([*words(document.name), *words(document.description)])
+    terms = words_to_terms([*words(document.name), *words(document.description)])
     purpose = document.description[:PURPOSE_CHARS]
-    return infer(tool, Clues(tuple(found), purpose, document.annotations), taxonomy)
+    return infer(tool, Clues(tuple(terms), purpose, document.annotations), taxonomy)

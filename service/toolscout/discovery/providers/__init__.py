@@ -41,5 +41,5 @@ def provider_named(name: ProviderName) -> Provider:
     try:
         return PROVIDERS[name]
     except (KeyError, TypeError):
-        known = ", ".join(sorted(PROVIDERS))
-        raise InvalidArgument(f"provider: expected one of {known}, got {name!r}") from None
+        names = ", ".join(sorted(PROVIDERS))
+        raise InvalidArgument(f"provider: expected one of {names}, got {name!r}") from None

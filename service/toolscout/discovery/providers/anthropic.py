@@ -98,8 +98,8 @@ class BlockStream(PartStream):
         return self._with_data(event, {**data, key: self._place(index)})
 
     def _named(self, key: Any, events: list[Event]) -> list[Event]:
-        given = "".join(self._inputs.get(key, ()))
-        call = self._dispatched(self._with_input(self._parts[key], given))
+        arguments = "".join(self._inputs.get(key, ()))
+        call = self._dispatched(self._with_input(self._parts[key], arguments))
         if self._name(call) == self._search_name:
             return []
         *opened, stop = events
@@ -120,7 +120,7 @@ class BlockStream(PartStream):
         """Add a piece to a block."""
 
     @abstractmethod
-    def _with_input(self, block: Json, given: Any) -> Json:
+    def _with_input(self, block: Json, arguments: Any) -> Json:
         """Return a call with its input."""
 
     @abstractmethod
@@ -195,8 +195,8 @@ class AnthropicStream(BlockStream):
         if "citation" in delta:
             block["citations"] = [*(block.get("citations") or []), delta["citation"]]
 
-    def _with_input(self, block: Json, given: Any) -> Json:
-        return {**block, "input": given}
+    def _with_input(self, block: Json, arguments: Any) -> Json:
+        return {**block, "input": arguments}
 
     def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
         kind, data = opened[0].kind, opened[0].data or {}
@@ -244,10 +244,10 @@ class Anthropic(Blocks):
 
     def with_results(self, request: Json, results: list[Json]) -> Json:
         """Return the request with blocks before those of its first message."""
-        (told,), (first, *others) = results, self.history(request)
+        (ours,), (first, *others) = results, self.history(request)
         content = first["content"]
         own = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        return self.with_history(request, [{**first, "content": [*told["content"], *own]}, *others])
+        return self.with_history(request, [{**first, "content": [*ours["content"], *own]}, *others])
 
     def going_on_from(self, request: Json, name: str) -> Json:
         """Return the request as one that continues a thread."""

@@ -77,10 +77,10 @@ class FrameSplitter(Splitter):
         with suppress(struct.error, KeyError, *UNREADABLE):
             total, size = _PRELUDE.unpack_from(raw)
             (check,) = _CRC.unpack_from(raw, len(raw) - _CRC.size)
-            whole, end = raw[: -_CRC.size], _HEAD_BYTES + size
-            if total == len(raw) and check == crc32(whole) and end <= len(whole):
-                headers = whole[_HEAD_BYTES:end]
-                kind, data = _texts(headers).get(":event-type", "error"), decode(whole[end:])
+            checked, end = raw[: -_CRC.size], _HEAD_BYTES + size
+            if total == len(raw) and check == crc32(checked) and end <= len(checked):
+                headers = checked[_HEAD_BYTES:end]
+                kind, data = _texts(headers).get(":event-type", "error"), decode(checked[end:])
                 data = data if isinstance(data, dict) else None
                 return Event(raw, data, _KINDS.get(kind, kind), headers)
         return Event(raw, kind="error", headers=headers)
@@ -91,8 +91,8 @@ def write_frame(headers: bytes, data: dict[str, Any]) -> bytes:
     payload = encode(data)
     total = _LEAST_BYTES + len(headers) + len(payload)
     prelude = _PRELUDE.pack(total, len(headers))
-    whole = prelude + _CRC.pack(crc32(prelude)) + headers + payload
-    return whole + _CRC.pack(crc32(whole))
+    frame = prelude + _CRC.pack(crc32(prelude)) + headers + payload
+    return frame + _CRC.pack(crc32(frame))
 
 
 def _header(name: str, value: str) -> bytes:
@@ -102,7 +102,7 @@ def _header(name: str, value: str) -> bytes:
 
 def _texts(headers: bytes) -> dict[str, str]:
     """Return the headers that are texts."""
-    found = {}
+    texts = {}
     place = 0
     while place < len(headers):
         start = place + 1 + headers[place]
@@ -114,8 +114,8 @@ def _texts(headers: bytes) -> dict[str, str]:
             start += 2
         place = start + size
         if kind and kind[0] == _TEXT:
-            found[name] = headers[start:place].decode()
-    return found
+            texts[name] = headers[start:place].decode()
+    return texts
 
 
 class BedrockStream(BlockStream):
@@ -159,8 +159,8 @@ class BedrockStream(BlockStream):
                 if isinstance(mapping(piece).get(key), str):
                     _append(reasoning.setdefault("reasoningText", {}), key, mapping(piece))
 
-    def _with_input(self, block: Json, given: Any) -> Json:
-        return {"toolUse": {**block["toolUse"], "input": given}}
+    def _with_input(self, block: Json, arguments: Any) -> Json:
+        return {"toolUse": {**block["toolUse"], "input": arguments}}
 
     def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
         use = call["toolUse"]

@@ -98,11 +98,11 @@ def call_in(part: Json) -> Call | None:
 
     None if it is something else.
     """
-    found = _place_of(part)
-    if found is None:
-        given = part.get("call_id") or part.get("id") or ""
-        return Call(str(given), "", None) if is_other(part) else None
-    _, call, id_key, arguments_key = found
+    place = _place_of(part)
+    if place is None:
+        own_id = part.get("call_id") or part.get("id") or ""
+        return Call(str(own_id), "", None) if is_other(part) else None
+    _, call, id_key, arguments_key = place
     id_ = call.get(id_key) if id_key else part.get("id")
     name, space = text_at(call, "name"), text_at(part, "namespace")  # which Responses alone have
     if name and space:
@@ -166,28 +166,28 @@ def with_calls(value: Any, change: Change) -> Any:
     if isinstance(value, list):
         changed: Any = [with_calls(part, change) for part in value]
         return changed if any(a is not b for a, b in zip(changed, value, strict=True)) else value
-    given = as_dict(value)
-    if given is None or given.get("type") in _RESULTS or "toolResult" in given:
+    fields = as_dict(value)
+    if fields is None or fields.get("type") in _RESULTS or "toolResult" in fields:
         return value
-    changed = _changed(given, change)
-    return value if changed is given else changed
+    changed = _changed(fields, change)
+    return value if changed is fields else changed
 
 
-def _changed(given: Json, change: Change) -> Json:
-    if (found := _place_of(given)) is not None:
-        place, call, _, key = found
+def _changed(fields: Json, change: Change) -> Json:
+    if (located := _place_of(fields)) is not None:
+        place, call, _, key = located
         if isinstance(call.get("name"), str):
             written = _with_call(call, key, change)
             if written is call:
-                return given
-            return {**given, place: written} if place else written
-    if isinstance(answer := given.get("functionResponse"), dict):  # Gemini's names its call
+                return fields
+            return {**fields, place: written} if place else written
+    if isinstance(answer := fields.get("functionResponse"), dict):  # Gemini's names its call
         name, _ = change(str(answer.get("name")), {})
         named = {**answer, "name": name}
-        return given if name == answer.get("name") else {**given, "functionResponse": named}
-    parts = {k: with_calls(v, change) for k, v in given.items() if k != "tools"}
-    changed = {k: v for k, v in parts.items() if v is not given[k]}
-    return {**given, **changed} if changed else given
+        return fields if name == answer.get("name") else {**fields, "functionResponse": named}
+    parts = {k: with_calls(v, change) for k, v in fields.items() if k != "tools"}
+    changed = {k: v for k, v in parts.items() if v is not fields[k]}
+    return {**fields, **changed} if changed else fields
 
 
 def _with_call(call: Json, key: str, change: Change) -> Json:
@@ -226,17 +226,17 @@ def messages_of(response: Json) -> list[Json]:
         return mappings(output)
     message = mapping(mapping(output).get("message")) or response
     for key, inner in (("choices", "message"), ("candidates", "content")):
-        if found := mappings(response.get(key)):
-            message = mapping(found[0].get(inner))
+        if answers := mappings(response.get(key)):
+            message = mapping(answers[0].get(inner))
     return [{"role": _ROLES[0], **message}]
 
 
 def is_of_model(message: Any) -> bool:
     """Whether a model has written a message, or an item of Responses."""
-    given = mapping(message)
-    if "role" in given:
-        return given["role"] in _ROLES
-    return isinstance(kind := given.get("type"), str) and not kind.endswith("_output")
+    fields = mapping(message)
+    if "role" in fields:
+        return fields["role"] in _ROLES
+    return isinstance(kind := fields.get("type"), str) and not kind.endswith("_output")
 
 
 def mark_of(message: Any) -> str:
@@ -245,11 +245,11 @@ def mark_of(message: Any) -> str:
     That is the id of its first call, else its text; empty without either. Callers trim texts and
     leave thoughts out, so neither spaces nor thoughts count.
     """
-    given = mapping(message)
-    for part in parts_in(given):
+    fields = mapping(message)
+    for part in parts_in(fields):
         if (call := call_in(part)) is not None and (call.id or call.name):
             return str(call.id or encode([call.name, call.raw]))
-    return words_of(given)
+    return words_of(fields)
 
 
 def words_of(message: Json) -> str:

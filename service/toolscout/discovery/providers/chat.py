@@ -116,10 +116,10 @@ class OpenAIStream(Stream):
         kept = [choice for choice in map(self._choice, choices) if choice is not None]
         ending = [_end_of(choice) for choice in kept if choice.get("finish_reason")]
         if ending:
-            whole = event if ending == choices else Event(b"", {**data, "choices": ending})
-            self._held.append(whole)
+            end = event if ending == choices else Event(b"", {**data, "choices": ending})
+            self._held.append(end)
             data = {key: value for key, value in data.items() if key != "usage"}
-        going = [said for choice in kept if (said := _said_by(choice))]
+        going = [spoken for choice in kept if (spoken := _said_by(choice))]
         return self._with_data(event, self._as_one({**data, "choices": going})) if going else b""
 
     def _is_text(self, raw: bytes) -> bool:
@@ -184,17 +184,17 @@ class OpenAIStream(Stream):
 
     def _begin_call(self, key: int, piece: Json) -> Json:
         """Return everything received of a call, as its first piece for the client."""
-        whole = {} if self._waiting.pop(key, None) is None else self._calls[key]
-        return self._remover.signed({**piece, **whole, "index": self._place(key)})
+        received = {} if self._waiting.pop(key, None) is None else self._calls[key]
+        return self._remover.signed({**piece, **received, "index": self._place(key)})
 
     def _key_of(self, piece: Json) -> int:
         """Return the call of a piece: the one of its index, unless it has a new id."""
-        given = piece.get("index")
-        index = given if isinstance(given, int) else 0
+        number = piece.get("index")
+        index = number if isinstance(number, int) else 0
         key = self._current.get(index, index)
         id_ = piece.get("id")
-        known = self._calls.get(key)
-        if known is not None and id_ and known["id"] and id_ != known["id"]:
+        call = self._calls.get(key)
+        if call is not None and id_ and call["id"] and id_ != call["id"]:
             key = UNCOUNTED + len(self._calls)
         self._current[index] = key
         return key
@@ -213,8 +213,8 @@ def _said_by(choice: Json) -> Json | None:
         return choice
     if _end_of(choice) is choice:
         return None
-    said: Json = {key: choice[key] for key in ("index", "delta", "logprobs") if key in choice}
-    return {**said, "finish_reason": None}
+    spoken: Json = {key: choice[key] for key in ("index", "delta", "logprobs") if key in choice}
+    return {**spoken, "finish_reason": None}
 
 
 def _begun(piece: Json) -> Json:
@@ -231,21 +231,21 @@ def _function(call: Json) -> str | None:
     return name
 
 
-def _merge(whole: Json, piece: Json, *, is_joined: bool = False) -> None:
+def _merge(call: Json, piece: Json, *, is_joined: bool = False) -> None:
     """Add a piece of a call to what is known of it; some APIs add keys that OpenAI does not have.
 
     Of a function the arguments come in pieces, the name in pieces or again and again.
     """
     for key, value in piece.items():
-        known = whole.get(key)
+        before = call.get(key)
         if is_joined and key in ("name", "arguments", "input"):
-            if isinstance(value, str) and (key != "name" or value != known):
-                whole[key] = (known or "") + value
+            if isinstance(value, str) and (key != "name" or value != before):
+                call[key] = (before or "") + value
         elif isinstance(value, dict):
-            whole[key] = dict(mapping(known))
-            _merge(whole[key], value, is_joined=key in ("function", "custom"))
-        elif value not in (None, "") and not isinstance(known, dict):
-            whole[key] = value
+            call[key] = dict(mapping(before))
+            _merge(call[key], value, is_joined=key in ("function", "custom"))
+        elif value not in (None, "") and not isinstance(before, dict):
+            call[key] = value
 
 
 def _join(blocks: list[Json], piece: Json) -> None:
@@ -257,8 +257,8 @@ def _join(blocks: list[Json], piece: Json) -> None:
     text = _TEXTS.get(str(piece.get("type")))
     is_more = all(piece.get(key) == last.get(key) for key in ("type", "index"))
     if text and is_more and not last.get("signature"):
-        whole = f"{last.get(text) or ''}{piece.get(text) or ''}"
-        last |= {key: value for key, value in piece.items() if value} | {text: whole}
+        joined = f"{last.get(text) or ''}{piece.get(text) or ''}"
+        last |= {key: value for key, value in piece.items() if value} | {text: joined}
     else:
         blocks.append(dict(piece))
 

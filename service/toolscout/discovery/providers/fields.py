@@ -40,7 +40,7 @@ def mappings(value: Any) -> list[Json]:
     """Return the objects of a list as dicts; empty for anything else."""
     if not isinstance(value, list):
         return []
-    return [found for item in value if (found := as_dict(item)) is not None]
+    return [fields for item in value if (fields := as_dict(item)) is not None]
 
 
 def mapping(value: Any) -> Json:
@@ -56,10 +56,10 @@ def as_dict(value: Any) -> Json | None:
     if not callable(dump) or isinstance(value, type):
         return None
     try:
-        found = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
+        dumped = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
     except Exception:
         return None
-    return found if isinstance(found, dict) else None
+    return dumped if isinstance(dumped, dict) else None
 
 
 def text_at(value: Mapping[str, Any], key: str) -> str:
@@ -90,17 +90,17 @@ def changed_at(value: Any, path: Sequence[str], change: Callable[[list[Json]], l
             changed_at(item, path, change) if isinstance(item, dict) else item for item in value
         ]
         return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
-    given = as_dict(value)
-    if given is None:
+    fields = as_dict(value)
+    if fields is None:
         return value
     key, *rest = path
-    inner: Any = given.get(key)
+    inner: Any = fields.get(key)
     if rest:
         changed = changed_at(inner, rest, change)
-        return value if changed is inner else {**given, key: changed}
+        return value if changed is inner else {**fields, key: changed}
     objects = mappings(inner)
     kept = change(objects)
-    return value if kept == objects else {**given, key: kept}
+    return value if kept == objects else {**fields, key: kept}
 
 
 def add(total: Any, usage: Any) -> Any:
@@ -118,7 +118,7 @@ def add(total: Any, usage: Any) -> Any:
     if isinstance(total, list) and isinstance(usage, list):
         added = list(total)
         for entry in usage:
-            alike = [place for place, known in enumerate(added) if _label(known) == _label(entry)]
+            alike = [place for place, other in enumerate(added) if _label(other) == _label(entry)]
             if alike:
                 added[alike[0]] = add(added[alike[0]], entry)
             else:

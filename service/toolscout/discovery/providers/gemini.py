@@ -101,13 +101,13 @@ class Gemini(Provider):
 
     def tools(self, request: Json) -> list[Any]:
         """All declarations, and the tools that declare none (a search, code execution)."""
-        found: list[Any] = []
+        tools: list[Any] = []
         for tool in request.get("tools") or []:
             functions, rest = declared(mapping(tool))
-            found += functions
+            tools += functions
             if rest or not functions:
-                found.append(rest or tool)
-        return found
+                tools.append(rest or tool)
+        return tools
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
         """All declarations in one tool, the others after it."""
@@ -118,17 +118,17 @@ class Gemini(Provider):
 
     def history(self, request: Json) -> list[Any]:
         """Return `contents`; one that is no list is the only one."""
-        given = request.get("contents")
-        return [given] if isinstance(given, dict) else super().history(request)
+        contents = request.get("contents")
+        return [contents] if isinstance(contents, dict) else super().history(request)
 
     def choice(self, request: Json) -> Choice:
         """Return what the configuration of function calling says."""
         config = mapping(request.get("toolConfig") or request.get("tool_config"))
         calling = config.get("functionCallingConfig") or config.get("function_calling_config")
-        given = mapping(calling)
-        listed = given.get("allowedFunctionNames") or given.get("allowed_function_names")
+        settings = mapping(calling)
+        listed = settings.get("allowedFunctionNames") or settings.get("allowed_function_names")
         names = names_once(listed) if isinstance(listed, list) else []
-        return Choice(str(given.get("mode")).upper() == "ANY", names)
+        return Choice(str(settings.get("mode")).upper() == "ANY", names)
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return a function declaration; its types are spelled in capitals."""

@@ -41,8 +41,8 @@ def version_of(family: str, model: str) -> tuple[int, int]:
 
     Dates are no versions: `claude-sonnet-4-20250514` is `(4, 0)`.
     """
-    found = _VERSIONS[family].search(model.lower())
-    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    match = _VERSIONS[family].search(model.lower())
+    return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
 
 FIRST = {"claude": (4, 5), "gpt": (5, 4)}
@@ -68,11 +68,11 @@ _SEARCH = re.compile("tool_search.*|openrouter:tool_search")
 
 def is_deferring(tool: Any) -> bool:
     """Return whether an entry of a request is deferred, or a search: its caller's own business."""
-    given = mapping(tool)
-    kind = given.get("type")
+    fields = mapping(tool)
+    kind = fields.get("type")
     if isinstance(kind, str) and _SEARCH.fullmatch(kind):
         return True
-    return bool(given.get(MARK) or mapping(given.get("function")).get(MARK))
+    return bool(fields.get(MARK) or mapping(fields.get("function")).get(MARK))
 
 
 MAX_REFERENCE_CHARS = 64
@@ -91,8 +91,8 @@ class Native(Provider):
 
     def deferred(self, tool: Any) -> Any:
         """Return a tool as one that is loaded later; a built-in as it is."""
-        given = mapping(tool)
-        return {**given, MARK: True} if self.can_defer(given) else tool
+        fields = mapping(tool)
+        return {**fields, MARK: True} if self.can_defer(fields) else tool
 
     def undeferred(self, offer: Offer) -> list[str]:
         """Return the names of the tools that cannot be deferred."""
@@ -238,30 +238,30 @@ def written_out(provider: Provider, request: Json, tools: list[Any]) -> WrittenO
     """Write the references of a conversation out, if there are any and they cannot stay."""
     if loads_tools(provider.name, request.get("model")):
         return WrittenOut(request, tools)
-    history, found = provider.history(request), list[str]()
-    left = [_without_searches(message, found, provider) for message in history]
+    history, names = provider.history(request), list[str]()
+    left = [_without_searches(message, names, provider) for message in history]
     kept = [message for message in left if message is not None]
     if kept == history:
         return WrittenOut(request, tools)
     plain = [_unmarked(tool) for tool in tools]
     if plain != tools:
-        found += [name_of(mapping(tool)) for tool in tools if not is_deferring(tool)]
+        names += [name_of(mapping(tool)) for tool in tools if not is_deferring(tool)]
     request = provider.with_tools(provider.with_history(request, kept), plain)
-    return WrittenOut(request, plain, found)
+    return WrittenOut(request, plain, names)
 
 
 def _unmarked(tool: Any) -> Any:
-    given = mapping(tool)
-    return {key: one for key, one in given.items() if key != MARK} if MARK in given else tool
+    fields = mapping(tool)
+    return {key: one for key, one in fields.items() if key != MARK} if MARK in fields else tool
 
 
-def _without_searches(message: Any, found: list[str], provider: Provider) -> Any:
-    """Return what is left of a message or an item, or None; what was found goes to `found`."""
-    given = mapping(message)
-    if given.get("type") in _PARTS:
-        found += [name_of(mapping(tool)) for tool in provider.tools(given)]
+def _without_searches(message: Any, names: list[str], provider: Provider) -> Any:
+    """Return what is left of a message or an item, or None; what was found goes to `names`."""
+    fields = mapping(message)
+    if fields.get("type") in _PARTS:
+        names += [name_of(mapping(tool)) for tool in provider.tools(fields)]
         return None
-    left = changed_at(message, ("content",), lambda parts: _in_words(parts, found))
+    left = changed_at(message, ("content",), lambda parts: _in_words(parts, names))
     return None if left is not message and not left["content"] else left
 
 

@@ -105,12 +105,12 @@ class Provider:
         A provider that stores responses keeps them as the model wrote them, and refuses to go on
         without the result of each of their calls.
         """
-        given = self.previous(request)
-        last = LAST_IDS.get(given) or given
+        previous = self.previous(request)
+        last = LAST_IDS.get(previous) or previous
         results = OPEN_RESULTS.get(f"{scope}\n{last}")
         if results is not None:
             request = self.with_results(request, results)
-        return request if last == given else self.going_on_from(request, last)
+        return request if last == previous else self.going_on_from(request, last)
 
     def leave_open(self, response: Json, results: Results, scope: str) -> None:
         """Note the results of searches in a response whose other calls the client answers.
@@ -157,8 +157,8 @@ class Provider:
 
     def history(self, request: Json) -> list[Any]:
         """Return the messages of the conversation as they are there, oldest first."""
-        found = request.get(self.history_key)
-        return list(found) if isinstance(found, list) else []
+        messages = request.get(self.history_key)
+        return list(messages) if isinstance(messages, list) else []
 
     def with_history(self, request: Json, history: Sequence[Any]) -> Json:
         """Return the request with other messages."""
@@ -209,9 +209,9 @@ class Provider:
 
     def choice(self, request: Json) -> Choice:
         """Return what a request says about calls."""
-        given = request.get("tool_choice")
-        choice = mapping(given)
-        kind = given if isinstance(given, str) else choice.get("type")
+        value = request.get("tool_choice")
+        choice = mapping(value)
+        kind = value if isinstance(value, str) else choice.get("type")
         allowed = mapping(choice.get("allowed_tools")) or choice
         tools = (choice, *mappings(allowed.get("tools")))
         names = names_once(mapping(t.get("function")).get("name") or t.get("name") for t in tools)
@@ -253,8 +253,8 @@ class Provider:
 
     def answered(self, response: Json, results: Results) -> list[Json]:
         """Return the parts of the model's turn, but no call without a result."""
-        known = {call.id for call, *_ in results}
-        return [part for part, call in self._read(response) if call is None or call.id in known]
+        answered = {call.id for call, *_ in results}
+        return [part for part, call in self._read(response) if call is None or call.id in answered]
 
     def continued(self, request: Json, response: Json, results: Results) -> Json:
         """Return the request with the model's turn and the results of its calls appended."""

@@ -170,7 +170,7 @@ class ResponsesStream(PartStream):
 
 def _key(data: Json) -> Key:
     ids = (data.get("output_index"), data.get("item_id"), mapping(data.get("item")).get("id"))
-    return next((found for found in ids if isinstance(found, int | str)), None)
+    return next((one for one in ids if isinstance(one, int | str)), None)
 
 
 def is_search(item: Json, name: str) -> bool:
@@ -211,26 +211,26 @@ class OpenAIResponses(Provider):
 
     def history(self, request: Json) -> list[Any]:
         """Return the items of `input`; one that is a text is a user's."""
-        given = request.get("input")
-        if isinstance(given, str):
-            return [{"role": "user", "content": given}]
+        items = request.get("input")
+        if isinstance(items, str):
+            return [{"role": "user", "content": items}]
         return super().history(request)
 
     def tools(self, request: Json) -> list[Any]:
         """`tools`, with the functions of namespaces as tools of their own."""
-        found: list[Any] = []
+        tools: list[Any] = []
         for tool in request.get("tools") or []:
-            given = mapping(tool)
-            space = given.get("name")
-            if given.get("type") != "namespace" or not isinstance(space, str):
-                found.append(tool)
+            fields = mapping(tool)
+            space = fields.get("name")
+            if fields.get("type") != "namespace" or not isinstance(space, str):
+                tools.append(tool)
                 continue
-            added = {"namespace": space, _SPACE: given.get("description")}
-            found += [
+            added = {"namespace": space, _SPACE: fields.get("description")}
+            tools += [
                 {**function, "name": f"{space}.{function.get('name')}", **added}
-                for function in mappings(given.get("tools"))
+                for function in mappings(fields.get("tools"))
             ]
-        return found
+        return tools
 
     def with_tools(self, request: Json, tools: Sequence[Any]) -> Json:
         """Return the request with other tools, functions back in their namespaces."""
@@ -283,18 +283,18 @@ class OpenAIResponses(Provider):
 
 def grouped(tools: Iterable[Any]) -> list[Any]:
     """Return the tools with functions back in their namespaces, each where its first one stands."""
-    found: list[Any] = []
+    entries: list[Any] = []
     spaces: dict[str, Json] = {}
     for tool in tools:
-        given = mapping(tool)
-        if _SPACE not in given:
-            found.append(tool)
+        fields = mapping(tool)
+        if _SPACE not in fields:
+            entries.append(tool)
             continue
-        plain = dict(given)
+        plain = dict(fields)
         name, about = plain.pop("namespace"), plain.pop(_SPACE)
         if name not in spaces:
             described = {} if about is None else {"description": about}
             spaces[name] = {"type": "namespace", "name": name, **described, "tools": []}
-            found.append(spaces[name])
+            entries.append(spaces[name])
         spaces[name]["tools"].append({**plain, "name": plain["name"].removeprefix(f"{name}.")})
-    return found
+    return entries

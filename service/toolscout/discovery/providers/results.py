@@ -75,8 +75,8 @@ def _results_in(message: Json) -> Iterator[tuple[str, str, bool]]:
         elif of_gemini := mapping(part.get("functionResponse") or part.get("function_response")):
             name = text_at(of_gemini, "name")
             response = mapping(of_gemini.get("response"))
-            told = (response, *(response.get(key) for key in _TOLD))
-            yield text_at(of_gemini, "id"), name, any(map(_is_error, told))
+            parts = (response, *(response.get(key) for key in _TOLD))
+            yield text_at(of_gemini, "id"), name, any(map(_is_error, parts))
 
 
 def _is_error(content: Any) -> bool:

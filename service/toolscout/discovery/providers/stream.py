@@ -53,8 +53,8 @@ class Splitter:
         self._rest += chunk
         events = []
         start = 0
-        for found in _END.finditer(self._rest, searched):
-            raw = bytes(self._rest[start : (end := found.end())])
+        for match in _END.finditer(self._rest, searched):
+            raw = bytes(self._rest[start : (end := match.end())])
             if raw.strip():
                 events.append(raw)
             start = end
