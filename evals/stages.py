@@ -77,7 +77,7 @@ SWITCHES = (
     Switch("names to the letter", ((names.NameIndex, "mentions", lambda *_: []),)),
     Switch("values weigh little", ((query, "_without_values", lambda text, _: text),)),
     Switch("several wishes", ((coverage, "clauses", lambda _: ()),)),
-    Switch("prerequisites", ((prerequisites, "_found_by", lambda _: ()),)),
+    Switch("prerequisites", ((prerequisites, "_finders", lambda _: ()),)),
     Switch("words as far as they are said", ((scorers, "_word_share", lambda *_: 1.0),)),
     Switch("familiarity", ((words.Words, "familiarity", lambda *_: 1.0),)),
     Switch("judging", ((judge, "judge", lambda *_: "match"),)),

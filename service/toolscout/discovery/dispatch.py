@@ -112,11 +112,11 @@ class Dispatch:
         """As the provider's, with the definitions of the tools that were found."""
         defined = {*Offer(self._provider.tools(request)).names}
         defined |= self.referred(self._provider.history(request))
-        return self._provider.continued(request, response, self._told(results, defined))
+        return self._provider.continued(request, response, self._worded(results, defined))
 
     def leave_open(self, response: Json, results: Results, scope: str) -> None:
         """As the provider's, with the same definitions."""
-        self._provider.leave_open(response, self._told(results, ()), scope)
+        self._provider.leave_open(response, self._worded(results, ()), scope)
 
     def without_calls(self, response: Json, name: str) -> Json:
         """Return the response with the calls of found tools, and without those of one tool."""
@@ -166,7 +166,7 @@ class Dispatch:
             return ""
         return f"The call of {name} was not made: {fault}. Its definition:\n{_definition(tool)}"
 
-    def _told(self, results: Results, defined: Collection[str]) -> list[SearchResult]:
+    def _worded(self, results: Results, defined: Collection[str]) -> list[SearchResult]:
         """Return results as the model reads them: those of wrong calls under the name it called."""
         if not self.is_active:
             return list(results)

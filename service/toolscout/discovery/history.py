@@ -17,7 +17,7 @@ from toolscout.discovery.providers.calls import is_of_model, mark_of, messages_o
 from toolscout.discovery.providers.fields import Json, as_dict
 from toolscout.discovery.session import Added, SessionStore, canonical
 
-BESIDE = (
+PROMPT_KEYS = (
     *("model", "system", "instructions", "prompt"),
     *("systemInstruction", "system_instruction"),
 )
@@ -98,7 +98,7 @@ def seed_of(form: str, session: str, catalog: bytes, request: Mapping[str, Any])
     catalog the prompt begins with other bytes, and results of searches would name tools that are
     not there.
     """
-    fields = {key: request[key] for key in BESIDE if key in request}
+    fields = {key: request[key] for key in PROMPT_KEYS if key in request}
     return b"" if not form or not session else _json([form, session, catalog, fields])
 
 

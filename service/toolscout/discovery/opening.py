@@ -24,7 +24,7 @@ from toolscout.discovery.providers import Call, Json, Provider, native_of, provi
 from toolscout.discovery.providers.calls import is_of_model
 from toolscout.discovery.providers.native import Native
 from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
-from toolscout.discovery.refusals import TOLD, Form
+from toolscout.discovery.refusals import WARNINGS, Form
 from toolscout.discovery.session import SessionStore
 from toolscout.discovery.shown import Shown, description, free_name, result_text
 from toolscout.tools.shapes import texts
@@ -232,7 +232,7 @@ class Opening:
     def refuse(self, form: Form) -> None:
         """Use this form no more for its model, as long as the process lives."""
         self._settings.refusing.put((form, self._refusing), True)
-        logger.warning(TOLD[form], self._upstream.model)
+        logger.warning(WARNINGS[form], self._upstream.model)
 
     @property
     def _refusing(self) -> Upstream:

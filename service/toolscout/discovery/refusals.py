@@ -38,7 +38,7 @@ _MADE_UP = re.compile(
 Form = Literal["native", "made_up"]
 """Deferred tools that the provider loads by itself, and a call that the model did not make."""
 
-TOLD: dict[Form, str] = {
+WARNINGS: dict[Form, str] = {
     "native": "model %s takes no deferred tools; they are emulated",
     "made_up": "model %s refuses calls that it did not make; from now on the service is asked at a "
     "conversation's first message only",

@@ -110,13 +110,13 @@ class _Exchanges:
         request = exchange.forward(body)
         try:
             response = await self._send(request)
-            return response if streams and not response.is_error else await self._whole(response)
+            return response if streams and not response.is_error else await self._read(response)
         except httpx2.HTTPError:
             raise
         except Exception as error:
             raise UnsentError(str(error)) from error
 
-    async def _whole(self, response: httpx2.Response) -> httpx2.Response:
+    async def _read(self, response: httpx2.Response) -> httpx2.Response:
         """Read and decode a response.
 
         Raises:
@@ -201,7 +201,7 @@ class _Exchanges:
         try:
             first = await answer_to(turn, opened)
             if is_json(first):  # not every API streams, or says that it does
-                first = await self._whole(first)
+                first = await self._read(first)
                 if not first.content.startswith((b"data:", b"event:", b":")):
                     return await self._complete(exchange, turn, first)
             if not can_decode(first):

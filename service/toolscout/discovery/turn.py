@@ -178,7 +178,7 @@ class Turn(Opening):
         continued = self.provider.continued(self.request, response, results)
         if isinstance(self.provider, Native) and self.rounds >= self._settings.max_rounds:
             is_final = self.rounds > self._settings.max_rounds
-            continued = self.provider.told(continued, NO_MORE, is_final)
+            continued = self.provider.with_words(continued, NO_MORE, is_final)
         self._request = self._with_tools(continued)
         return self._request
 

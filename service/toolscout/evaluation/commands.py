@@ -103,7 +103,7 @@ def _questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[Questi
         ToolscoutError: there are none, or a log has several tenants.
         OSError: the file cannot be read.
     """
-    from toolscout.evaluation.questions import asked, read_questions
+    from toolscout.evaluation.questions import merged_questions, read_questions
 
     names = {tool.name for tool in tools}
     data, shown = _read(parsed.questions)
@@ -114,7 +114,7 @@ def _questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[Questi
     called = [use for use in uses.of(parsed.tenant) if use.success]
     if left := [use for use in called if use.tool not in names]:
         say(f"  {len(left):,} are left out: their tools are not in the file")
-    return asked(((use.query, [use.tool]) for use in called if use.tool in names), shown)
+    return merged_questions(((use.query, [use.tool]) for use in called if use.tool in names), shown)
 
 
 def _read(path: Path) -> tuple[bytes, str]:

@@ -32,10 +32,10 @@ def read_questions(data: bytes, shown: str, names: Collection[str]) -> list[Ques
     Raises:
         InvalidRequest: an entry has no request, or names a tool that is not known; with its place.
     """
-    return asked(_answered(data, shown, names), shown)
+    return merged_questions(_answered(data, shown, names), shown)
 
 
-def asked(answered: Iterable[tuple[str, Sequence[str]]], shown: str) -> list[Question]:
+def merged_questions(answered: Iterable[tuple[str, Sequence[str]]], shown: str) -> list[Question]:
     """Return questions; equal requests become one with the tools of all.
 
     Raises:

@@ -182,7 +182,7 @@ class Postings:
         posting = self.posting(term)
         return None if posting is None else posting[0]
 
-    def known(self, term: str, others: Iterable[str]) -> tuple[str, ...]:
+    def related(self, term: str, others: Iterable[str]) -> tuple[str, ...]:
         """Those of the terms related to a term that a tool has; the same ones every time."""
         present = self._related.get(term)
         if present is None:

@@ -60,7 +60,7 @@ def keyword_scores(
     named = np.zeros(len(names), np.bool_)
     scores = np.zeros(len(names), np.float32)
     covered = np.zeros(len(names), np.float64)
-    worths = _wanted(query)
+    worths = _stem_worths(query)
     rarest = log(len(names) / 0.5 + 2.0)
     if not worths or not names:
         return KeywordScores(scores, covered, 0.0, rarest, named)
@@ -95,7 +95,7 @@ def keyword_scores(
     return KeywordScores(scores, covered, total, rarest, named)
 
 
-def _wanted(query: Query) -> dict[str, float]:
+def _stem_worths(query: Query) -> dict[str, float]:
     """Stems to look for with their weights, heaviest first.
 
     Stop words stand everywhere and decide nothing; they are left out beside content words.

@@ -28,7 +28,7 @@ def detail_of(
     tool: Tool, traits: Traits, detail: Detail | None, definitions: bool = False
 ) -> ToolDetail:
     """Return a tool at one level of detail; `definitions` adds its definition as it was sent."""
-    definition = _whole(tool) if definitions else msgspec.UNSET
+    definition = _definition_as_sent(tool) if definitions else msgspec.UNSET
     if detail is None or detail == "names":
         return ToolDetail(tool.name, definition=definition)
     description, schema = _read(tool)
@@ -108,7 +108,7 @@ def _brief_tokens(name: str, summary: str, parameters: dict[str, bool]) -> int:
     return text_tokens(f"{name} {summary} {spelled}".rstrip())
 
 
-def _whole(tool: Tool) -> msgspec.Raw | msgspec.UnsetType:
+def _definition_as_sent(tool: Tool) -> msgspec.Raw | msgspec.UnsetType:
     """Return the definition, or the bare schema, as it was sent; nothing if it is no JSON."""
     raw = tool.parameters if is_absent(tool.definition) else tool.definition
     try:

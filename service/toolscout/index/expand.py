@@ -69,7 +69,7 @@ def expand(
         elif term.weight >= 1.0:
             something_known = True
         if term.term in related:
-            for synonym in postings.known(term.term, related[term.term]):
+            for synonym in postings.related(term.term, related[term.term]):
                 _keep(stand_ins, synonym, term, Via.SYNONYM, share, term.weight * rarity)
     for term in unknown:
         worth = term.weight * postings.idf_unseen

@@ -89,7 +89,8 @@ class Languages:
         pieces = [(text[start:end].lstrip(BEGIN), number) for start, end, number in self._cut(text)]
         ids = self._tokens[[number for _, number in pieces]].ravel().tolist()
         letters = sum(len(piece) for piece, _ in pieces)
-        return Pieces(tuple(ids), letters, _known(word, [piece for piece, _ in pieces], letters))
+        familiar = _letters_known(word, [piece for piece, _ in pieces], letters)
+        return Pieces(tuple(ids), letters, familiar)
 
     def _cut(self, text: str) -> list[tuple[int, int, int]]:
         """Where the pieces begin and end, and which they are (Viterbi's algorithm)."""
@@ -119,7 +120,7 @@ def has_letters(text: str) -> bool:
     return any(ord(char) in _CYRILLIC or is_cjk(char) for char in text)
 
 
-def _known(word: str, pieces: list[str], letters: int) -> float:
+def _letters_known(word: str, pieces: list[str], letters: int) -> float:
     if not pieces:
         return 0.0
     if not is_cjk(word[0]):

@@ -50,7 +50,7 @@ def names(catalog: Catalog, filters: Filters) -> list[str]:
 def index(catalog: Catalog, rows: Iterable[int] | None = None) -> Iterator[tuple[str, str]]:
     """Yield the name of every tool, or of some, with a summary of a line."""
     for row in range(len(catalog)) if rows is None else rows:
-        text = _said(catalog.tool(row))
+        text = _description(catalog.tool(row))
         sentence = first_sentence(text, INDEX_CHARS)
         fits = len(sentence) <= INDEX_CHARS
         summary = sentence if fits else first_sentence(text, INDEX_CHARS - len(CUT))
@@ -113,7 +113,7 @@ def _place(catalog: Catalog, cursor: str) -> int:
     return start
 
 
-def _said(tool: Tool) -> str:
+def _description(tool: Tool) -> str:
     try:
         return read_tool(tool).plain_description
     except NOT_JSON:

@@ -156,7 +156,7 @@ class WordTables:
 
     def _find(self, word: str) -> tuple[tuple[int, ...], float]:
         ids, letters = self._pieces(word)
-        return ids, _known(ids, letters, word)
+        return ids, _letters_known(ids, letters, word)
 
     def _find_foreign(
         self, word: str, is_in_dictionary: Callable[[str], bool]
@@ -173,7 +173,7 @@ class WordTables:
             else:
                 own, letters = self._tokens(part)
                 ids.extend(own * SHARES)
-                letters_known += _known(own, letters, part)
+                letters_known += _letters_known(own, letters, part)
         return tuple(ids), letters_known
 
     def _is_foreign_part(self, part: str) -> bool:
@@ -198,7 +198,7 @@ class WordTables:
         return tuple(token for token, _ in own), sum(letters for _, letters in own)
 
 
-def _known(ids: Sequence[int], covered: int, word: str) -> float:
+def _letters_known(ids: Sequence[int], covered: int, word: str) -> float:
     """How many letters of a word count as known, by the tokens that cover some of them."""
     excess = (covered / len(ids) - 1.0) / KNOWN_EXCESS if ids else 0.0
     return min(covered, len(word)) * min(1.0, max(0.0, excess))

@@ -119,7 +119,7 @@ class ToolSearchMiddleware(AgentMiddleware):
     def _fitting_to(self, messages: Sequence[Any], offer: Offer) -> Iterator[str]:
         """Yield what fits the messages of the user, and what searches between them have found."""
         for message in messages:
-            yield from _found_by(message)
+            yield from _names_found(message)
             if message.type != "human" or not asks_for_something(message.text):
                 continue
             key = message.text, offer.digest()
@@ -145,7 +145,7 @@ class ToolSearchMiddleware(AgentMiddleware):
         return selection, offer.names if selection.fell_open else selection.names
 
 
-def _found_by(message: Any) -> Sequence[str]:
+def _names_found(message: Any) -> Sequence[str]:
     """Return the names that a search has found, if a message is the result of one."""
     is_result = message.type == "tool" and message.name == SEARCH_TOOL_NAME
     return message.artifact or () if is_result else ()
@@ -153,7 +153,7 @@ def _found_by(message: Any) -> Sequence[str]:
 
 def _referring(message: Any, deferred: Collection[str]) -> Any:
     """Return the result of a search as one that loads the deferred tools it has found."""
-    names = [name for name in _found_by(message) if name in deferred]
+    names = [name for name in _names_found(message) if name in deferred]
     loaded = [{"type": REFERENCE, "tool_name": n} for n in names if len(n) <= MAX_REFERENCE_CHARS]
     return message.model_copy(update={"content": loaded}) if loaded else message
 

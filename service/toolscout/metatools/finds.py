@@ -114,7 +114,7 @@ async def search_tools(source: Schemas, arguments: FindTools) -> ToolsRead:
     if not answer.tools:
         await check_domain(source, arguments.domain)
     names_found = [tool.name for tool in answer.tools]
-    in_full = _whole(names_found, source)
+    in_full = _in_full(names_found, source)
     more = [
         f"{source.caller(name)} {signature(source.definition(name))}"
         for name in names_found
@@ -134,7 +134,7 @@ def _type_of(schema: Any) -> str:
     return f": {kind}" if kind in PLAIN_TYPES else ""
 
 
-def _whole(names: Sequence[str], source: Schemas) -> list[str]:
+def _in_full(names: Sequence[str], source: Schemas) -> list[str]:
     """Return the best name, and others whose definitions fit beside it."""
     left = SCHEMA_TOKENS
     chosen = []

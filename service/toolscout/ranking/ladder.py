@@ -53,11 +53,11 @@ class Costs:
 
     def learn(self, what: str, milliseconds: float) -> None:
         """Record one measurement, capped at a multiple of the estimate."""
-        mean = self._known(what)
+        mean = self._mean_of(what)
         clipped = min(milliseconds, _OUTLIER * mean)
         self._mean[what] = _MEMORY * mean + (1.0 - _MEMORY) * clipped
 
-    def _known(self, what: str) -> float:
+    def _mean_of(self, what: str) -> float:
         kind = what.partition(":")[0]
         return self._mean.get(what, FIRST_GUESS_MS.get(kind, OTHER_GUESS_MS))
 
@@ -68,7 +68,7 @@ class Costs:
 
     def expected(self, what: str, times: float = 1.0) -> float:
         """Return the average cost of `what`."""
-        return times * self._known(what)
+        return times * self._mean_of(what)
 
     def estimate(self, what: str, times: float = 1.0) -> float:
         """Return the expected cost of `what`, with a safety margin."""

@@ -31,7 +31,7 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
     """
     ranked = ranking.ranked
     brought: dict[int, int] = {}
-    for row, finders in _found_by(ranking):
+    for row, finders in _finders(ranking):
         best = max(finders, key=ranking.scores.__getitem__)
         if best not in ranked[: EVERY - 1]:
             brought.setdefault(best, row)
@@ -46,7 +46,7 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
     return placed, brought
 
 
-def _found_by(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
+def _finders(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
     """Yield rows that require an identifier missing in the query, with rows that may find it."""
     ranked, scores, allowed = ranking.ranked, ranking.scores, ranking.allowed
     identified: set[str] | None = None
@@ -54,13 +54,13 @@ def _found_by(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
         if scores[row] < NEAR * scores[ranked[0]]:
             return
         for noun, rows in ranking.source.providers(row):
-            identified = _given(ranking.query.text) if identified is None else identified
+            identified = _identified_nouns(ranking.query.text) if identified is None else identified
             finders = rows if allowed is None else [other for other in rows if allowed[other]]
             if finders and noun not in identified:
                 yield row, finders
 
 
-def _given(text: str) -> set[str]:
+def _identified_nouns(text: str) -> set[str]:
     """Return the nouns, as terms, with an identifier in the query: `order A-17`, `user id 42`."""
     nouns: set[str] = set()
     terms = [(word, word_terms(word)[-1]) for word in _WORDS.findall(text)]

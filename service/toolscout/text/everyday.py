@@ -30,7 +30,7 @@ _PARTS = re.compile(r"\S+")
 _NAMES_SOMETHING = re.compile(r"[@/\\_]|\w\.\w")
 """In a part between spaces: it is an address, a path, an identifier or a file, and no words."""
 
-TOLD = 1 / 3
+MIN_TRANSLATED = 1 / 3
 """Share of a text's words that have to be in the lists of its language. Of .1, .2, .33 and .5,
 with .33 the most requests in twelve languages found their tool."""
 
@@ -60,7 +60,7 @@ def translate(text: str, text_words: Sequence[str], is_known: Known) -> Translat
     read = {piece: _read(piece) for piece in pieces[:MAX_QUERY_WORDS] if len(piece) <= MAX_WORD}
     votes = Counter(chain.from_iterable(read.values()))
     language, count = next(iter(votes.most_common(1)), ("", 0))
-    if not count or count < TOLD * len(read):
+    if not count or count < MIN_TRANSLATED * len(read):
         return None
     meant = {piece: each[language] for piece, each in read.items() if language in each}
     last = pieces[-1]

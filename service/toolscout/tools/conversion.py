@@ -12,10 +12,10 @@ from toolscout.errors import FieldError, InvalidRequest, InvalidTool, wrong_fiel
 from toolscout.tools.shapes import (
     DECLARATIONS,
     INPUT_EXAMPLES,
-    KNOWN,
     LISTS,
     OUTPUT_SCHEMAS,
     SCHEMAS,
+    SUPPORTED,
     WRAPPERS,
     as_mapping,
     core_of,
@@ -190,7 +190,7 @@ def check_whole(tools: Sequence[object], skipped: Skipped, path: str = "tools") 
         first = skipped.wrong[0]
         raise InvalidTool(f"{first.path}: {first.message}", skipped.wrong)
     if skipped.entries and not tools:
-        message = f"none of the {skipped.entries} entries has a name; a tool is one of: {KNOWN}"
+        message = f"none of the {skipped.entries} entries has a name; a tool is one of: {SUPPORTED}"
         raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
 
 
@@ -219,7 +219,7 @@ def _tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool
     fields = {key: value for key, value in entry.items() if key in _FIELDS}
     fields["name"] = name_of(entry) or entry.get("name")
     if fields["name"] is None:
-        message = f"a tool needs a name; it is one of: {KNOWN}"
+        message = f"a tool needs a name; it is one of: {SUPPORTED}"
         raise InvalidTool(f"{path}.name is missing", (FieldError(path, message),))
     if not isinstance(fields.get("description"), str):
         fields["description"] = core_of(entry).get("description")

@@ -89,7 +89,7 @@ def read_tool(tool: Tool) -> Document:
             *dict.fromkeys(filter(None, titles)),
             *(tool.keywords or ()),
             *(tool.tags or ()),
-            *_said_elsewhere(description, layers),
+            *_other_descriptions(description, layers),
         )
     )
     labels = labels[:MAX_FIELD_CHARS]
@@ -104,7 +104,7 @@ def read_tool(tool: Tool) -> Document:
         if isinstance(layer.get("required"), list):
             required += (name for name in layer["required"] if isinstance(name, str))
         if not _BESIDE_INPUT.isdisjoint(layer):
-            pieces += _beside_input(layer)
+            pieces += _output_and_example_words(layer)
     return Document(
         name=tool.name,
         description=description,
@@ -150,13 +150,13 @@ def quoted_requests(description: str) -> list[str]:
     return [request for request in quoted if " " in request.strip()]
 
 
-def _said_elsewhere(description: str, layers: list[dict[str, Any]]) -> list[str]:
+def _other_descriptions(description: str, layers: list[dict[str, Any]]) -> list[str]:
     """Return what the definition says of a tool beside its description."""
     texts = dict.fromkeys(text_of(layer.get("description")) for layer in layers)
     return [text.replace(description, " ") for text in texts if text not in description]
 
 
-def _beside_input(layer: dict[str, Any]) -> Iterator[str]:
+def _output_and_example_words(layer: dict[str, Any]) -> Iterator[str]:
     """Yield the words of a tool's output schema, and of examples of its input."""
     for key in OUTPUT_SCHEMAS:
         if isinstance(layer.get(key), dict):

@@ -14,7 +14,7 @@ import msgspec
 from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidTool
 
-KNOWN = "OpenAI (chat or Responses), Anthropic, MCP, Gemini, Bedrock, or name and description"
+SUPPORTED = "OpenAI (chat or Responses), Anthropic, MCP, Gemini, Bedrock, or name and description"
 
 WRAPPERS = ("function", "toolSpec", "tool")
 """Keys under which a provider nests the part that carries name, description and schema."""

@@ -119,7 +119,7 @@ class OpenAIStream(Stream):
             end = event if ending == choices else Event(b"", {**data, "choices": ending})
             self._held.append(end)
             data = {key: value for key, value in data.items() if key != "usage"}
-        going = [spoken for choice in kept if (spoken := _said_by(choice))]
+        going = [spoken for choice in kept if (spoken := _spoken_part(choice))]
         return self._with_data(event, self._as_one({**data, "choices": going})) if going else b""
 
     def _is_text(self, raw: bytes) -> bool:
@@ -207,7 +207,7 @@ def _end_of(choice: Json) -> Json:
     return {key: value for key, value in choice.items() if key != "logprobs"} | {"delta": {}}
 
 
-def _said_by(choice: Json) -> Json | None:
+def _spoken_part(choice: Json) -> Json | None:
     """Return what a choice says, without an end; None if it says nothing and ends the turn."""
     if not choice.get("finish_reason"):
         return choice

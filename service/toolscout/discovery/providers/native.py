@@ -107,7 +107,7 @@ class Native(Provider):
         return loads_tools(self.name, str(request.get("model")))
 
     @abstractmethod
-    def told(self, request: Json, text: str, is_final: bool) -> Json:
+    def with_words(self, request: Json, text: str, is_final: bool) -> Json:
         """Return a request that ends with results, with words to the model after them.
 
         If it `is_final`, the model may call nothing any more.
@@ -144,7 +144,7 @@ class NativeResponses(Native, OpenAIResponses):
         ]
         return [*super().calls(response), *searches]
 
-    def told(self, request: Json, text: str, is_final: bool) -> Json:
+    def with_words(self, request: Json, text: str, is_final: bool) -> Json:
         """Return the request with an item of the developer at its end."""
         words = {"role": "developer", "content": text}
         longer = self.with_history(request, [*self.history(request), words])
@@ -190,7 +190,7 @@ class NativeAnthropic(Native, Anthropic):
         """Return whether no more tools are there than may be declared, too."""
         return super().defers(request) and len(self.tools(request)) < MAX_DECLARED
 
-    def told(self, request: Json, text: str, is_final: bool) -> Json:
+    def with_words(self, request: Json, text: str, is_final: bool) -> Json:
         """Return the request with a text after the results in its last message."""
         *before, last = self.history(request)
         content = [*last["content"], {"type": "text", "text": text}]

@@ -138,7 +138,7 @@ class ResponsesStream(PartStream):
             return event.raw
         data = dict(event.data)
         if "response" in data:
-            data["response"] = self._seen(mapping(data["response"]), is_final)
+            data["response"] = self._client_view(mapping(data["response"]), is_final)
         if (key := _key(data)) is not None:
             place = self._place(key)
             if isinstance(data.get("output_index"), int):
@@ -148,7 +148,7 @@ class ResponsesStream(PartStream):
             self._sequence = data["sequence_number"] + 1
         return self._with_data(event, data)
 
-    def _seen(self, response: Json, is_final: bool) -> Json:
+    def _client_view(self, response: Json, is_final: bool) -> Json:
         """Return the response of an event as the client sees it."""
         seen = response
         if is_final and self._dispatch_name:

@@ -28,7 +28,7 @@ _BEGINNING = re.compile(
 )
 """How the texts begin that frameworks make of an exception."""
 
-_TOLD = ("output", "result")
+_RETURNED = ("output", "result")
 """Where Gemini's callers put what a function has returned."""
 
 
@@ -75,7 +75,7 @@ def _results_in(message: Json) -> Iterator[tuple[str, str, bool]]:
         elif of_gemini := mapping(part.get("functionResponse") or part.get("function_response")):
             name = text_at(of_gemini, "name")
             response = mapping(of_gemini.get("response"))
-            parts = (response, *(response.get(key) for key in _TOLD))
+            parts = (response, *(response.get(key) for key in _RETURNED))
             yield text_at(of_gemini, "id"), name, any(map(_is_error, parts))
 
 
