@@ -96,7 +96,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_675,
+        7_607,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -105,7 +105,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_401,
+        8_400,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_670),
     "turns": Product(

@@ -57,17 +57,12 @@ async def refusal(client: Client, name: str, **arguments: str) -> str:
     return refused.value.message
 
 
-async def test_the_best_tool_for_a_task_is_shown_with_a_call(shop: Server):
+async def test_the_best_tool_for_a_task_is_shown_with_its_schema(shop: Server):
     async with session(shop) as client:
         text = await prompt(client, "find_tool", task="refund the order", catalog="shop")
     lines = text.splitlines()
     assert lines[0] == "Task: refund the order"
     assert "The best tool is `refund_order`: Refund an order. The money is gone at once." in lines
-    call = next(line for line in lines if line.startswith("Example call: "))
-    assert json.loads(call.partition(": ")[2]) == {
-        "name": "refund_order",
-        "arguments": {"order": "<order>", "amount": 5},
-    }
     schema = next(line for line in lines if line.startswith("Its input schema: "))
     assert json.loads(schema.partition(": ")[2]) == REFUND["definition"]
     assert "It needs the keys: BANK" in lines

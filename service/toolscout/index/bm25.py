@@ -126,14 +126,23 @@ class Postings:
         gain /= tf
         self.weights = gain.astype(np.float32)
 
-    def with_changes(self, moved: NDArray[np.int32], tools: Mapping[int, TermCounts]) -> "Postings":
-        """Return the postings of the same tools but for a few; see `InvertedIndex`."""
+    def with_changes(
+        self,
+        moved: NDArray[np.int32],
+        tools: Mapping[int, TermCounts],
+        former: Iterable[TermCounts],
+    ) -> "Postings":
+        """Return the postings of the same tools but for a few; see `InvertedIndex`.
+
+        `former` are those of the tools that are gone.
+        """
         made = copy(self)
         made._weigh(self._index.with_changes(moved, tools))
-        gone = np.setdiff1d(self._index.keys, made._index.keys, assume_unique=True)
-        terms = dict.fromkeys(term for tool in tools.values() for term in tool.terms)
+        terms = {term for tool in tools.values() for term in tool.terms}
         new = [term for term in terms if self._index.slot(term) is None]
-        made._vocabulary = self.vocabulary.with_changes(frozenset(gone.tolist()), new)
+        terms = {term for tool in former for term in tool.terms}
+        gone = [term for term in terms if made._index.slot(term) is None]
+        made._vocabulary = self.vocabulary.with_changes(gone, new)
         return made
 
     @property

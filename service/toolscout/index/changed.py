@@ -19,7 +19,7 @@ from toolscout.index.compile import CompiledTool, Compiler, compile_tool
 from toolscout.index.lines import TextLines
 from toolscout.index.tool_list import ToolList, catalog_digest, split_entries
 from toolscout.index.vector_index import QUANTISED_ABOVE, index_vectors
-from toolscout.tools.documents import read_at
+from toolscout.tools.documents import read_at, read_tool
 
 T = TypeVar("T")
 
@@ -171,6 +171,8 @@ def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
         tool.name: compile_tool(tool, read_at(tool, place), compiler.taxonomy)
         for tool, place in zip(new.tools, new.places, strict=True)
     }
+    gone = (base.tool(base.rows[name]) for name in change.gone)
+    former = {tool.name: compile_tool(tool, read_tool(tool), compiler.taxonomy) for tool in gone}
     embedded = compiler.vectors([*compiled.values()])
     if base.vectors is None or embedded is None or embedded.examples:
         return None
@@ -181,17 +183,28 @@ def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
     tools = {rows[name]: tool for name, tool in compiled.items()}
 
     def merged(parts: Sequence[T], part_of: Callable[[CompiledTool], T]) -> list[T]:
-        return [part_of(tools[n]) if old < 0 else parts[old] for n, old in enumerate(before)]
+        changed = [parts[row] for row in before]  # of a new tool the last one, until it is replaced
+        for row, tool in tools.items():
+            changed[row] = part_of(tool)
+        return changed
 
+    named, before_named = (
+        {name: tool.spellings for name, tool in some.items()} for some in (compiled, former)
+    )
+    spellings = base.spellings
+    if named != before_named:
+        spellings = spellings.with_changes(moved, {rows[name]: one for name, one in named.items()})
     available = base.facets.available
     is_available = [True] * len(base) if available is None else available.tolist()
     catalog = compiler.catalog(
         change.digest,
         names,
         base.postings.with_changes(
-            np.array(moved, np.int32), {row: tool.counts for row, tool in tools.items()}
+            np.array(moved, np.int32),
+            {row: tool.counts for row, tool in tools.items()},
+            [tool.counts for tool in former.values()],
         ),
-        base.spellings.with_changes(moved, {row: tool.spellings for row, tool in tools.items()}),
+        spellings,
         TextLines(merged(base.lines.pairs(), lambda tool: tool.lines)),
         np.array(merged(base.tokens.tolist(), lambda tool: tool.tokens), np.int64),
         merged(base.facets.clues, lambda tool: tool.clues),

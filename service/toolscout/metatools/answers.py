@@ -27,7 +27,6 @@ from toolscout.metatools.arguments import (
     SearchTools,
     ToolInfo,
 )
-from toolscout.tools.advice import CANDIDATES, best_tool
 from toolscout.tools.risk import needs_confirmation, needs_schema, risk_of
 from toolscout.tools.shapes import as_mapping, schema_of, texts
 from toolscout.tools.summary import MAX_HINT_CHARS, MAX_HINTS, examples, first_sentence, namespaces
@@ -36,6 +35,12 @@ _AFTER = "after:"
 
 TRY_ALL = "try other words, or page through them with list_tools_meta"
 TRY_AGAIN = "try other words"
+
+CANDIDATES = 4
+"""Tools that a prompt shows: the best one, and the names of the next ones."""
+
+MAX_WHOLE_CHARS = 8_192
+"""A larger tool is shown in brief."""
 
 
 class Shown(ToolDetail, frozen=True, omit_defaults=True):
@@ -259,3 +264,33 @@ def _last_name(cursor: str) -> str:
     if not text.startswith(_AFTER):
         raise CallError("cursor: not one of this list; begin again without a cursor")
     return text.removeprefix(_AFTER)
+
+
+def best_tool(
+    task: str, tool: ToolDetail, others: Sequence[str], call: str, *, is_clear: bool
+) -> str:
+    """Show the best tool for a task, and the names of the next ones.
+
+    Args:
+        task: what is to be done.
+        tool: the best one, in full.
+        others: names of the next ones.
+        call: a sentence that says how a tool is called.
+        is_clear: whether it fits, and is not only the nearest.
+    """
+    lead = "The best tool is" if is_clear else "No tool clearly fits; the nearest is"
+    description, schema = tool.description or tool.summary or "", tool.input_schema or {}
+    shown = f"Its input schema: {msgspec.json.encode(schema).decode()}"
+    if len(description) + len(shown) > MAX_WHOLE_CHARS:
+        description = first_sentence(description)
+        properties = schema.get("properties")
+        parameters = ", ".join(properties if isinstance(properties, dict) else ()) or "none"
+        shown = f"Parameters: {parameters} (tool_info with detail full shows its schema)"
+    lines = [f"Task: {task}", "", f"{lead} `{tool.name}`: {description}", shown]
+    if tool.required_keys:
+        lines += [f"It needs the keys: {', '.join(tool.required_keys)}"]
+    if tool.requires_confirmation:
+        lines += ["It destroys something: ask the user before you call it."]
+    if others:
+        lines += [f"Others that may fit: {', '.join(others)} (tool_info shows one)"]
+    return "\n".join([*lines, "", f"{call} If none of them does the task, say so."])

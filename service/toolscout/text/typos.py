@@ -1,7 +1,7 @@
 """The words of a catalog, for completing and correcting unknown words."""
 
-from bisect import bisect_left, insort
-from collections.abc import Container, Iterable
+from bisect import bisect_left
+from collections.abc import Collection, Iterable
 from itertools import chain
 
 import numpy as np
@@ -33,15 +33,13 @@ class Vocabulary:
         for words in self._by_letter.values():
             words.sort()
 
-    def with_changes(self, gone: Container[int], new: Iterable[str]) -> "Vocabulary":
-        """Return the same terms without those of some hashes, and with new ones."""
+    def with_changes(self, gone: Collection[str], new: Collection[str]) -> "Vocabulary":
+        """Return the same terms without some, and with new ones; other letters are shared."""
         made = Vocabulary(())
-        made._by_letter = {
-            letter: [term for term in words if hash(term) not in gone]
-            for letter, words in self._by_letter.items()
-        }
-        for term in new:
-            insort(made._by_letter.setdefault(term[0], []), term)
+        made._by_letter = {**self._by_letter}
+        for letter in {term[0] for term in (*gone, *new)}:
+            words = {*self._by_letter.get(letter, ()), *(term for term in new if term[0] == letter)}
+            made._by_letter[letter] = sorted(words.difference(gone))
         return made
 
     def terms(self) -> list[str]:

@@ -31,11 +31,10 @@ def test_a_host_lists_them_with_their_arguments(office: Host):
     assert arguments == {"discover": [], "find_tool": ["task"], "backend_status": []}
 
 
-def test_find_tool_shows_the_best_tool_and_an_example_call(office: Host):
+def test_find_tool_shows_the_best_tool_and_its_schema(office: Host):
     text = prompt(office, "find_tool", task="list the notes of a folder")
     assert "The best tool is `notes__list_notes`" in text
     assert '"folder":{"default":"inbox","type":"string"}' in text
-    assert 'Example call: {"name":"notes__list_notes","arguments":{' in text
     assert "Call it with call_tool if it only reads, else with call_tool_write." in text
 
 

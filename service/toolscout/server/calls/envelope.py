@@ -113,34 +113,33 @@ async def read(decoder: "Decoder[R]", body: bytes, cache: CatalogCache, tenant: 
         if end is not None:
             candidate = memoryview(body)[start:end]
             raw_hash = await _hash(candidate) if kept is None else kept[1]
-            read = _spliced(decoder, body, start, end, cache.by_alias(tenant, raw_hash))
+            known = cache.by_alias(tenant, raw_hash)
+            read = known and _spliced(decoder, body, start, end, known, raw_hash)
             if read is not None:
                 if kept is None:
                     cache.keep_list(tenant, bytes(candidate), raw_hash)
-                request, known, unknown = read
-                return Read(request, known, raw_hash, unknown)
+                return read
     request = decode(body, decoder)
-    unknown = unknown_fields(body, decoder.fields)
-    if is_absent(request.tools):
-        return Read(request, None, b"", unknown)
-    tools = memoryview(request.tools)
+    tools = memoryview(b"" if is_absent(request.tools) else request.tools)
     if raw_hash and bytes(tools) == bytes(candidate):
-        return Read(request, None, raw_hash, unknown)
+        rest = body[:start] + _TOKEN + body[end:]  # megabytes of tools are not read once more
+        return Read(request, None, raw_hash, unknown_fields(rest, decoder.fields))
+    unknown = unknown_fields(body, decoder.fields)
+    if not tools:
+        return Read(request, None, b"", unknown)
     raw_hash = await _hash(tools)
     return Read(request, cache.by_alias(tenant, raw_hash), raw_hash, unknown)
 
 
 def _spliced(
-    decoder: "Decoder[R]", body: bytes, start: int, end: int, known: Known | None
-) -> tuple[R, Known, tuple[str, ...]] | None:
+    decoder: "Decoder[R]", body: bytes, start: int, end: int, known: Known, raw_hash: bytes
+) -> Read[R] | None:
     """Decode a body whose known tools are replaced by a token; None if they are not its tools."""
-    if known is None:
-        return None
     with suppress(Refused):  # the whole body gives the error where the rest is malformed
         envelope = body[:start] + _TOKEN + body[end:]
         request = decode(envelope, decoder)
         if bytes(request.tools) == _TOKEN:
-            return request, known, unknown_fields(envelope, decoder.fields)
+            return Read(request, known, raw_hash, unknown_fields(envelope, decoder.fields))
     return None
 
 
