@@ -154,9 +154,9 @@ class Offer:
 
     def without(self, names: Collection[str]) -> "Offer":
         """Return an offer of the other tools."""
-        kept = {name: tool for name, tool in self.by_name.items() if name not in names}
-        if len(kept) == len(self.names):
+        if self.by_name.keys().isdisjoint(names):
             return self
+        kept = {name: tool for name, tool in self.by_name.items() if name not in names}
         left = copy.copy(self)
         left._by_name, left.names, left._named = kept, tuple(kept), tuple(kept.values())
         left._made, left.equal = {}, None
