@@ -23,7 +23,6 @@ from fastmcp.client.transports import ClientTransport, StdioTransport
 from tests.gateway.mcp import forked
 from tests.support import PATIENCE_S, answers, environment, free_port, started, until
 from toolscout.cli import main
-from toolscout.gateway.mcp.definitions import prompts
 from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.requests import Requests
 
@@ -212,15 +211,9 @@ def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -
                 for process in processes:
                     await process.wait()
 
-    served: FastMCP[Any] = FastMCP(
-        "toolscout",
-        middleware=[Requests(gateway.view)],
-        mask_error_details=True,
-        dereference_schemas=False,
-        lifespan=lifespan,
-    )
-    for prompt in prompts(gateway.view):
-        served.add_prompt(prompt)
+    # The library's transport in memory takes only servers of its own, each around one of the SDK.
+    served: FastMCP[Any] = FastMCP("toolscout", lifespan=lifespan)
+    served._mcp_server = Requests(gateway.view).server
     with logged(log), connected(served, log) as started:
         yield started
 

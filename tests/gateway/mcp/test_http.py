@@ -9,8 +9,9 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from fastmcp import Client, FastMCP
+from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
+from mcp.server.lowlevel import Server
 
 from tests.gateway.mcp.hosts import Host, connected, listening, stdio_server, text_of, write
 from tests.support import until
@@ -153,7 +154,7 @@ async def test_sessions_are_bounded_and_the_one_used_longest_ago_ends_first(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(web, "MAX_SESSIONS", 3)
-    served = FastMCP("x").http_app(web.PATH, host_origin_protection=False)
+    served = Server[Any]("x").streamable_http_app(host="")
     transport = httpx2.ASGITransport(web.Sessions(served))
 
     async def opened() -> str:
@@ -186,7 +187,7 @@ def test_a_signal_that_comes_before_anything_is_served_ends_it():
         stop = asyncio.Event()
         stop.set()
         listener = socket.create_server(("127.0.0.1", 0))
-        serving = web.serve_http(FastMCP("empty"), None, listener, Settings(), stop)
+        serving = web.serve_http(Server[Any]("empty"), None, listener, Settings(), stop)
         await asyncio.wait_for(serving, 30)
 
     asyncio.run(stopped())

@@ -9,9 +9,20 @@ import mcp_types
 import pytest
 from mcp import MCPError
 
-from tests.gateway.mcp.hosts import Host, connected, host, inside, listening, stdio_server, write
+from tests.gateway.mcp.hosts import (
+    Host,
+    connected,
+    host,
+    inside,
+    listening,
+    raw_server,
+    stdio_server,
+    write,
+)
 from tests.support import until
 from toolscout.gateway.mcp import results
+from toolscout.gateway.mcp.cache import ListCache, ToolPages
+from toolscout.gateway.mcp.config import read_config
 
 LINES = "".join(f"line {number}\n" for number in range(100))
 NOTE = re.compile(r"\[(\S+) more characters were left out\. The whole is the resource (\S+)\]")
@@ -148,3 +159,19 @@ def test_a_pinned_tool_promises_no_structured_content_that_may_be_left_out(tmp_p
             assert (listed.output_schema is not None) == has_schema
             shown, *_ = texts(office.send("long__print_lines", {"count": 100}))
             assert shown == LINES[: limit or None]
+
+
+def test_an_older_host_is_promised_no_structured_content_but_objects(tmp_path: Path):
+    """A list of 2026-07-28 may promise any, here one that was kept."""
+    servers = {"raw": raw_server([])}
+    schemas = {"lists": {"type": "array"}, "shows": {"type": "object"}}
+    kept = [
+        mcp_types.Tool(name=name, input_schema={"type": "object"}, output_schema=schema)
+        for name, schema in schemas.items()
+    ]
+    config = read_config(write(tmp_path, servers), {})
+    cache = ListCache(tmp_path / "cache" / "toolscout" / "mcp")
+    cache.save(config.servers["raw"], ToolPages(tuple(kept)))
+    with inside(tmp_path, servers, pinned=["raw__*"]) as office:
+        promised = {tool.name: tool.output_schema for tool in office.tools() if "raw" in tool.name}
+    assert promised == {"raw__lists": None, "raw__shows": {"type": "object"}}

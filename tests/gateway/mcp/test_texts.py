@@ -149,7 +149,7 @@ class Pages:
 
 def uris_of(*pages: Any) -> list[str]:
     listed = asyncio.run(read_texts(Pages(*pages)))  # type: ignore[arg-type]
-    assert listed["templates"] == ()
+    assert listed["resource_templates"] == ()
     return [one.uri for one in listed["resources"]]
 
 

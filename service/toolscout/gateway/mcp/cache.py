@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import mcp_types
 import msgspec
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from toolscout.gateway.mcp.servers import Server, StdioServer
 
@@ -31,6 +31,27 @@ MAX_AGE_S = 86_400.0
 """Seconds after which a list is read again, even if nobody calls a tool of its server."""
 
 
+class Kind(NamedTuple):
+    """A kind of what servers list beside tools."""
+
+    field: str
+    """Of `ToolPages`, and of what a server answers."""
+    key: str
+    """The field that names an entry."""
+    capability: str
+    """What a server has to be capable of."""
+    result: type[BaseModel]
+    """The answer to who asks for a list."""
+
+
+RESOURCES = Kind("resources", "uri", "resources", mcp_types.ListResourcesResult)
+TEMPLATES = Kind(
+    *("resource_templates", "uri_template", "resources"), mcp_types.ListResourceTemplatesResult
+)
+PROMPTS = Kind("prompts", "name", "prompts", mcp_types.ListPromptsResult)
+KINDS = (RESOURCES, TEMPLATES, PROMPTS)
+
+
 class ToolPages(NamedTuple):
     """A whole list, as much of it as can be offered."""
 
@@ -40,7 +61,7 @@ class ToolPages(NamedTuple):
     unreadable: tuple[tuple[str, str], ...] = ()
     """Of each entry that is no tool the name, or the place as `#3`, and what is wrong with it."""
     resources: tuple[mcp_types.Resource, ...] = ()
-    templates: tuple[mcp_types.ResourceTemplate, ...] = ()
+    resource_templates: tuple[mcp_types.ResourceTemplate, ...] = ()
     prompts: tuple[mcp_types.Prompt, ...] = ()
     ttl_s: float | None = None
     """Seconds for which the server says that its list of tools is as it is."""

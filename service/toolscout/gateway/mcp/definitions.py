@@ -1,19 +1,14 @@
 """What the gateway offers of its own: tools, prompts and instructions, as hosts list them."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 import mcp_types
-from fastmcp.exceptions import PromptError
-from fastmcp.prompts import Prompt
-from fastmcp.prompts.base import PromptArgument
 
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.texts import Passed
 from toolscout.gateway.mcp.tools import CALL, CALL_WRITE, CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import Session, View
 from toolscout.metatools.answers import find_tool
-from toolscout.metatools.arguments import Arguments, CallError, schema_of
+from toolscout.metatools.arguments import Arguments, schema_of
 
 MAX_NAMED_SERVERS = 20
 
@@ -38,20 +33,26 @@ DISCOVER = (
 )
 
 
-Writing = Callable[[Mapping[str, Any]], Awaitable[str]]
+_TASK = mcp_types.PromptArgument(name="task", description="What you want to do", required=True)
+
+OWN_PROMPTS = {
+    name: mcp_types.Prompt(name=name, title=title, description=about, arguments=arguments)
+    for name, title, about, *arguments in (
+        ("discover", "How to find tools", "How to find and call tools step by step"),
+        (
+            *("find_tool", "Find a tool"),
+            *("Search a tool for a task, and show how to call the best one", _TASK),
+        ),
+        (
+            *("backend_status", "Status of the servers"),
+            "Which servers answer, and how many tools of each are offered",
+        ),
+    )
+}
+"""The gateway's own prompts, by their names."""
 
 
-class Written(Prompt):
-    """A prompt of one text."""
-
-    write: Writing
-
-    async def render(self, arguments: dict[str, Any] | None = None) -> str:
-        """Return the text for some arguments."""
-        return await self.write(arguments or {})
-
-
-def own_tools(config: Config) -> list[Passed]:
+def own_tools(config: Config) -> list[mcp_types.Tool]:
     """Return the gateway's own tools.
 
     `search_tools` names the servers, for models do not call a search of nothing in particular;
@@ -76,30 +77,30 @@ def own_tools(config: Config) -> list[Passed]:
     rare = [META_TOOLS[name] for name in RARE if options.all_meta_tools]
     rows += [(one.name, one.description, one.arguments, harmless) for one in rare]
     return [
-        Passed(
-            mcp_types.Tool(
-                name=name,
-                title=name.replace("_", " ").title(),
-                description=description,
-                input_schema=schema_of(arguments),
-                annotations=hints,
-                _meta=ALWAYS,
-            )
+        mcp_types.Tool(
+            name=name,
+            title=name.replace("_", " ").title(),
+            description=description,
+            input_schema=schema_of(arguments),
+            annotations=hints,
+            _meta=ALWAYS,
         )
         for name, description, arguments, hints in rows
     ]
 
 
-def pinned_tools(view: View) -> Iterator[Passed]:
+def pinned_tools(view: View, *, is_modern: bool) -> Iterator[mcp_types.Tool]:
     """Yield tools of servers as themselves, under their whole names.
 
     A host refuses a result without the structured content that an output schema promises, so where
-    results may be cut there is no such schema.
+    results may be cut there is no such schema. Older hosts know structured content as objects only.
     """
     for one in view.pinned:
+        schema = one.tool.output_schema or {}
+        is_kept = not view.may_cut(one) and (is_modern or schema.get("type") == "object")
         changes = {"name": one.shown["name"], "meta": {**(one.tool.meta or {}), **ALWAYS}}
-        changes |= {"execution": None} | ({"output_schema": None} if view.may_cut(one) else {})
-        yield Passed(one.tool.model_copy(update=changes))
+        changes |= {"execution": None} | ({} if is_kept else {"output_schema": None})
+        yield one.tool.model_copy(update=changes)
 
 
 def _of_servers(description: str, names: Iterable[str]) -> str:
@@ -127,33 +128,24 @@ def instructions(config: Config) -> str:
     )
 
 
-def prompts(view: View) -> list[Prompt]:
-    """Return the prompts to offer: how to find tools, the best for a task, which servers answer."""
+async def get_prompt(
+    view: View, name: str, arguments: Mapping[str, str]
+) -> mcp_types.GetPromptResult | None:
+    """Return what one of the gateway's own prompts says; None if it has none of this name.
 
-    async def best(arguments: Mapping[str, Any]) -> str:
+    Raises:
+        CallError: there is no task to find a tool for.
+    """
+    if name not in OWN_PROMPTS:
+        return None
+    if name == "discover":
+        text = f"{DISCOVER}\n{instructions(view.config)}"
+    elif name == "find_tool":
         await view.ready.wait()
-        try:
-            return await find_tool(ServerTools(view, Session()), arguments.get("task"), HOW_TO_CALL)
-        except CallError as error:
-            raise PromptError(str(error)) from None
-
-    async def discover(_: Mapping[str, Any]) -> str:
-        return f"{DISCOVER}\n{instructions(view.config)}"
-
-    async def status(_: Mapping[str, Any]) -> str:
+        text = await find_tool(ServerTools(view, Session()), arguments.get("task"), HOW_TO_CALL)
+    else:
         await view.ready.wait()
-        return "\n".join(view.status())
-
-    task = PromptArgument(name="task", description="What you want to do", required=True)
-    how = "How to find and call tools step by step"
-    one = "Search a tool for a task, and show how to call the best one"
-    state = "Which servers answer, and how many tools of each are offered"
-    rows: tuple[tuple[str, str, str, Writing, list[PromptArgument]], ...] = (
-        ("discover", "How to find tools", how, discover, []),
-        ("find_tool", "Find a tool", one, best, [task]),
-        ("backend_status", "Status of the servers", state, status, []),
-    )
-    return [
-        Written(name=name, title=title, description=about, write=write, arguments=arguments)
-        for name, title, about, write, arguments in rows
-    ]
+        text = "\n".join(view.status())
+    content = mcp_types.TextContent(type="text", text=text)
+    message = mcp_types.PromptMessage(role="user", content=content)
+    return mcp_types.GetPromptResult(description=OWN_PROMPTS[name].description, messages=[message])

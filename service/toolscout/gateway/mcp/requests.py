@@ -1,23 +1,24 @@
 """Answer the requests of hosts: the gateway's own tools, pinned ones, and no stack trace ever."""
 
 import logging
-from collections.abc import Awaitable
-from typing import Any, TypeAlias, get_args
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeVar, get_args
 
-import mcp_types
+import mcp_types as types
 import msgspec
-from fastmcp.exceptions import NotFoundError
-from fastmcp.server.context import Context as RequestContext
-from fastmcp.server.context import _get_client_log_level
-from fastmcp.server.middleware import Middleware, MiddlewareContext
-from fastmcp.tools.base import ToolResult
 from mcp import MCPError
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from toolscout import __version__
 from toolscout.common.lru import Lru
-from toolscout.gateway.mcp import texts
+from toolscout.gateway.mcp import definitions, texts
+from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, TEMPLATES, Kind
 from toolscout.gateway.mcp.connection import Progress
-from toolscout.gateway.mcp.definitions import own_tools, pinned_tools
 from toolscout.gateway.mcp.failures import CallFailed
 from toolscout.gateway.mcp.servers import SEPARATOR
 from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
@@ -28,90 +29,122 @@ from toolscout.metatools.table import FIND
 MAX_SESSIONS = 1_000
 """Sessions that are remembered; calls of a forgotten one teach nothing, and it is told nothing."""
 
-LEVELS: tuple[str, ...] = get_args(mcp_types.LoggingLevel)
+LEVELS: tuple[str, ...] = get_args(types.LoggingLevel)
 """From `debug` to `emergency`."""
 
-Context: TypeAlias = MiddlewareContext[Any]
+FIXED_MS = 60_000
+"""Milliseconds for which hosts may keep what only another configuration changes."""
+
+Context = ServerRequestContext[Any, Any]
+Page = types.PaginatedRequestParams
+Lister = Callable[[Context, Page | None], Awaitable[Any]]
+T = TypeVar("T")
 
 logger = logging.getLogger("toolscout.mcp")
 
 
-class Requests(Middleware):
-    """Answers `tools/list` and `tools/call` in place of the library."""
+class _Server(Server[Any]):
+    """Tells hosts over every transport that it notifies them of changes."""
+
+    def create_initialization_options(self, *_: Any, **__: Any) -> InitializationOptions:
+        return super().create_initialization_options(NotificationOptions(True, True, True))
+
+
+class Requests:
+    """Answers hosts by the SDK's server, which speaks the protocol; all lists are one page."""
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._sessions: Lru[str, Session] = Lru(MAX_SESSIONS)
         self._stdio: Session | None = None
         """The session of the only host, over stdio."""
+        self.server = _Server(
+            "toolscout",
+            version=__version__,
+            get_tool_input_schema=self._input_schema,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list(RESOURCES, texts.OWN_RESOURCES),
+            on_list_resource_templates=self._list(TEMPLATES),
+            on_read_resource=self._read_resource,
+            on_list_prompts=self._list(PROMPTS, definitions.OWN_PROMPTS.values()),
+            on_get_prompt=self._get_prompt,
+        )
+        level = types.SetLevelRequestParams
+        self.server.add_request_handler("logging/setLevel", level, self._set_level)
+        self.server.middleware.clear()  # the SDK's spans would name what hosts send
+        self._describe()
         view.listeners.append(self._notify)
         view.log_listeners.append(self._log)
 
-    async def on_list_tools(self, context: Context, call_next: Any) -> Any:
+    def _describe(self) -> None:
+        """Say what the configuration offers, and how long a list with no server's tool holds."""
+        hint = CacheHint(ttl_ms=FIXED_MS)
+        config = self._view.config
+        self.server.instructions = definitions.instructions(config)
+        self.server.cache_hints = {} if config.options.pinned else {"tools/list": hint}
+
+    def _input_schema(self, name: str) -> dict[str, Any] | None:
+        """Return what the SDK checks headers of a call by, which hosts make of a pinned tool's."""
+        offered = self._view.tools.get(name)
+        return None if offered is None else offered.tool.input_schema
+
+    async def _list_tools(self, context: Context, _: Page | None) -> types.ListToolsResult:
         """List the gateway's own tools and the pinned ones."""
         if self._view.config.options.pinned:
             await self._view.ready.wait()
-        self._session(context.fastmcp_context)  # to tell it of changes
+        self._session(context)  # to tell it of changes
         for one in self._view.pinned:
             self._view.gate.note_read(one.shown)  # hosts have its schema
-        return [*own_tools(self._view.config), *pinned_tools(self._view)]
+        is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        pinned = definitions.pinned_tools(self._view, is_modern=is_modern)
+        tools = [*definitions.own_tools(self._view.config), *pinned]
+        return types.ListToolsResult(tools=tools)
 
-    async def on_list_resources(self, context: Context, call_next: Any) -> Any:
-        """List the gateway's own resources and those of all servers."""
-        return [*texts.OWN_RESOURCES, *await self._texts(context, texts.RESOURCES)]
+    def _list(self, kind: Kind, own: Iterable[Any] = ()) -> Lister:
+        """Return what lists the gateway's own entries of a kind, and those of all servers."""
 
-    async def on_list_resource_templates(self, context: Context, call_next: Any) -> Any:
-        """List the templates of resources of all servers."""
-        return await self._texts(context, texts.TEMPLATES)
+        async def listed(context: Context, _: Page | None) -> Any:
+            await self._view.ready.wait()
+            self._session(context)  # to tell it of changes
+            entries = [*own, *texts.entries(self._view.connections, kind)]
+            return kind.result(**{kind.field: entries})
 
-    async def on_list_prompts(self, context: Context, call_next: Any) -> Any:
-        """List the gateway's own prompts and those of all servers."""
-        own = await call_next(context)
-        return [*own, *await self._texts(context, texts.PROMPTS)]
+        return listed
 
-    async def on_read_resource(self, context: Context, call_next: Any) -> Any:
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         """Read a resource of the gateway or of a server."""
-        session = self._session(context.fastmcp_context)
-        return await self._asked(self._view.read(session, context.message.uri), "resource")
+        uri = params.uri
+        result = self._view.read(self._session(context), uri)
+        return await _asked(result, f"Resource not found: {uri!r}", {"uri": uri})
 
-    async def on_get_prompt(self, context: Context, call_next: Any) -> Any:
+    async def _get_prompt(
+        self, _: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         """Get a prompt of the gateway or of a server."""
-        name = context.message.name
-        if SEPARATOR not in name:
-            return await call_next(context)
-        asked = texts.get_prompt(self._view.connections, name, context.message.arguments)
-        return await self._asked(asked, "prompt")
+        name, arguments = params.name, params.arguments or {}
+        if SEPARATOR in name:
+            result = texts.get_prompt(self._view.connections, name, arguments)
+        else:
+            result = definitions.get_prompt(self._view, name, arguments)
+        return await _asked(result, f"Unknown prompt: {name!r}")
 
-    async def _texts(self, context: Context, kind: texts.Kind) -> list[Any]:
-        await self._view.ready.wait()
-        self._session(context.fastmcp_context)  # to tell it of changes
-        return texts.entries(self._view.connections, kind)
+    async def _set_level(
+        self, context: Context, params: types.SetLevelRequestParams
+    ) -> types.EmptyResult:
+        """Note from which level on a host wants to be told of logs."""
+        self._session(context).level = params.level
+        return types.EmptyResult()
 
-    @staticmethod
-    async def _asked(request: Awaitable[Any], what: str) -> Any:
+    async def _call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        """Call one of the gateway's own tools, or a server's by its whole name."""
+        name, arguments = params.name, params.arguments or {}
         try:
-            answer = await request
-        except CallFailed as error:
-            raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from None
-        except MCPError:
-            raise  # as the server said it
-        except Exception as error:
-            logger.error("a request failed: %s", type(error).__name__)
-            message = "the gateway could not make this request"
-            raise MCPError(mcp_types.INTERNAL_ERROR, message) from None
-        if answer is None:
-            raise NotFoundError(f"there is no such {what}")
-        return answer
-
-    async def on_call_tool(self, context: Context, call_next: Any) -> Any:
-        """Call one of the gateway's own tools, or a server's by its whole name.
-
-        The result of a server is returned as the protocol has it, which the library sends on
-        without looking into it.
-        """
-        name, arguments = context.message.name, context.message.arguments or {}
-        try:
-            session = self._session(context.fastmcp_context)
+            session = self._session(context)
             tools = ServerTools(self._view, session)
             if name in META_TOOLS:
                 if name != FIND.name:  # which waits for the servers that can matter
@@ -129,8 +162,7 @@ class Requests(Middleware):
                 name = await tools.called(name)
             tools.check(name, token, caller)
             tools.check_arguments(name, arguments)
-            progress = _progress(context.fastmcp_context)
-            return await self._view.call(session, name, arguments, progress)
+            return await self._view.call(session, name, arguments, _progress(context))
         except (CallFailed, CallError) as error:
             return _text(str(error), is_error=True)
         except MCPError:
@@ -139,26 +171,27 @@ class Requests(Middleware):
             logger.error("a call failed: %s", type(error).__name__)
             return _text("the gateway could not make this call", is_error=True)
 
-    def _session(self, context: RequestContext) -> Session:
+    def _session(self, context: Context) -> Session:
         """Return the state of the session that a request belongs to.
 
         From 2026-07-28 on the protocol has no sessions. Over stdio there is one host all the same;
         over HTTP nothing tells such hosts apart, so they share the searches that calls belong to.
         """
-        is_modern = context.request_context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        is_stdio = context.transport == "stdio"
-        key = "" if is_modern or is_stdio else context.session_id
+        request = context.request  # of HTTP; over stdio there is none
+        is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        key = "" if request is None or is_modern else request.headers[MCP_SESSION_ID_HEADER]
         session = self._sessions.get(key)
         if session is None:
-            session = Session(is_remembered=is_stdio or not is_modern)
+            session = Session(is_remembered=request is None or not is_modern)
             self._sessions.put(key, session)
         session.peer = context.session
-        if is_stdio:
+        if request is None:
             self._stdio = session
         return session
 
     async def _notify(self, tools_changed: bool, texts_changed: bool) -> None:
         """Tell all hosts that tools, or resources and prompts, have changed."""
+        self._describe()
         for session in self._sessions.values():
             if tools_changed:
                 await _told(session.peer.send_tool_list_changed())
@@ -166,14 +199,34 @@ class Requests(Middleware):
                 await _told(session.peer.send_resource_list_changed())
                 await _told(session.peer.send_prompt_list_changed())
 
-    async def _log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
+    async def _log(self, message: types.LoggingMessageNotificationParams) -> None:
         """Pass on what a server logs, where there is one host: a message names no call."""
         if self._stdio is None:
             return
-        peer = self._stdio.peer
-        least = _get_client_log_level(peer) or "debug"
+        peer, least = self._stdio.peer, self._stdio.level
         if LEVELS.index(message.level) >= LEVELS.index(least):
             await _told(peer.send_log_message(message.level, message.data, message.logger))
+
+
+async def _asked(request: Awaitable[T | None], missing: str, data: Any = None) -> T:
+    """Return the answer to a request.
+
+    Raises:
+        MCPError: there is none, or a server could not be asked, or refuses.
+    """
+    try:
+        answer = await request
+    except (CallFailed, CallError) as error:
+        raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+    except MCPError:
+        raise  # as the server said it
+    except Exception as error:
+        logger.error("a request failed: %s", type(error).__name__)
+        message = "the gateway could not make this request"
+        raise MCPError(types.INTERNAL_ERROR, message) from None
+    if answer is None:
+        raise MCPError(types.INVALID_PARAMS, missing, data)
+    return answer
 
 
 async def _told(notification: Awaitable[None]) -> None:
@@ -183,22 +236,18 @@ async def _told(notification: Awaitable[None]) -> None:
         logger.debug("a host could not be told: %s", type(error).__name__)
 
 
-def _progress(context: RequestContext) -> Progress:
-    """Return what tells the host of a request of its progress.
-
-    It is called by the task that reads from the server, where the context has no request.
-    """
-    request, peer, name = context.request_context, context.session, context.request_id
-    token = (request.meta or {}).get("progressToken")
+def _progress(context: Context) -> Progress:
+    """Return what tells the host of a request of its progress."""
+    token = (context.meta or {}).get("progress_token")
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         if token is not None:
-            await peer.send_progress_notification(
-                token, done, total, message, related_request_id=name
-            )
+            request = str(context.request_id)
+            await context.session.send_progress_notification(token, done, total, message, request)
 
     return progress
 
 
-def _text(text: str, is_error: bool = False) -> ToolResult:
-    return ToolResult(content=[mcp_types.TextContent(type="text", text=text)], is_error=is_error)
+def _text(text: str, is_error: bool = False) -> types.CallToolResult:
+    content = types.TextContent(type="text", text=text)
+    return types.CallToolResult(content=[content], is_error=is_error)

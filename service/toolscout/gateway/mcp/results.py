@@ -13,7 +13,7 @@ import mcp_types
 from mcp import MCPError
 
 from toolscout.common.lru import Lru
-from toolscout.gateway.mcp.texts import SCHEME, Passed, plain_text
+from toolscout.gateway.mcp.texts import SCHEME, plain_text
 
 _URI = re.compile(rf"{SCHEME}result-[0-9a-f]{{32}}")
 """The URI of a result; those of servers have a `/` after the server's name."""
@@ -75,7 +75,7 @@ class Results:
         is_kept = size <= MAX_BYTES
         return f"The whole is the resource {uri}" if is_kept else "The whole is too large to keep"
 
-    def read(self, session: object, uri: str) -> Passed:
+    def read(self, session: object, uri: str) -> mcp_types.ReadResourceResult:
         """Return the whole texts of a result.
 
         Raises:

@@ -9,24 +9,17 @@ import socket
 import sys
 from typing import Any
 
-import fastmcp
-from fastmcp import FastMCP
-from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 
-from toolscout import __version__
 from toolscout.common.addresses import listen
-from toolscout.gateway.mcp.definitions import instructions, prompts
 from toolscout.gateway.mcp.gateway import Gateway
 from toolscout.gateway.mcp.requests import Requests
-from toolscout.gateway.mcp.view import View
 from toolscout.gateway.mcp.web import serve_http
 from toolscout.settings import Settings
 
 LIBRARIES = ("asyncio", "fastmcp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
 """Loggers that write addresses, arguments and stack traces; what matters is logged here."""
-
-FIXED_MS = 60_000
-"""Milliseconds for which hosts may keep what only another configuration changes."""
 
 logger = logging.getLogger("toolscout.mcp")
 
@@ -60,12 +53,12 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with gateway.running():
-        server = server_of(gateway.view)
+        server = Requests(gateway.view).server
         if listener is not None:
             # It takes the signals over when it serves, and raises here again what has ended it.
             await serve_http(server, key, listener, settings, stop)
             return 0
-        main = asyncio.ensure_future(server.run_stdio_async(show_banner=False))
+        main = asyncio.ensure_future(_serve_stdio(server))
         stopped = asyncio.ensure_future(stop.wait())
         await asyncio.wait((main, stopped), return_when=asyncio.FIRST_COMPLETED)
     if not main.done():
@@ -74,38 +67,14 @@ async def _serve(
     return 0
 
 
-def server_of(view: View) -> "FastMCP[None]":
-    """Return the server that shows a view to hosts."""
-    server: FastMCP[None] = FastMCP(
-        "toolscout",
-        instructions(view.config),
-        version=__version__,
-        middleware=[Requests(view)],
-        mask_error_details=True,
-        dereference_schemas=False,
-    )
-    for prompt in prompts(view):
-        server.add_prompt(prompt)
-    library: Any = server._mcp_server  # whose hints fastmcp can only set for all methods at once
-    library.cache_hints = _cache_hints(view)
-
-    async def instruct(*_: bool) -> None:
-        server.instructions = instructions(view.config)
-        library.cache_hints = _cache_hints(view)
-
-    view.listeners.append(instruct)
-    return server
-
-
-def _cache_hints(view: View) -> dict[str, CacheHint]:
-    """Return how long hosts may keep lists: that of tools, where none of a server is in it."""
-    hint = CacheHint(ttl_ms=FIXED_MS)
-    return {} if view.config.options.pinned else {"tools/list": hint}
+async def _serve_stdio(server: "Server[Any]") -> None:
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 def _log_to_stderr() -> None:
     """Log in lines, never a stack trace: hosts keep what is written to standard error."""
-    fastmcp.settings.log_enabled = False
+    os.environ["FASTMCP_LOG_ENABLED"] = "false"  # read when the first server starts
     logging.raiseExceptions = False
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(message)s")
     for name in LIBRARIES:

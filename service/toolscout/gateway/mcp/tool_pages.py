@@ -18,7 +18,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import methods
 from pydantic import ValidationError
 
-from toolscout.gateway.mcp.cache import MAX_AGE_S, MAX_LIST_BYTES, ToolPages
+from toolscout.gateway.mcp.cache import KINDS, MAX_AGE_S, MAX_LIST_BYTES, Kind, ToolPages
 from toolscout.gateway.mcp.failures import is_lost
 from toolscout.index.tool_list import MAX_TOOLS
 
@@ -27,13 +27,6 @@ MAX_PAGES = 250
 
 MAX_TEXTS = 1_000
 """Resources, templates and prompts of one server, of each, that are listed."""
-
-TEXTS = (
-    ("resources", "resources", "resources", "uri"),
-    ("templates", "resources", "resource_templates", "uri_template"),
-    ("prompts", "prompts", "prompts", "name"),
-)
-"""Fields of `ToolPages`: what a server is capable of that has them, their list, the key in it."""
 
 MAX_NAME_CHARS = 2_048
 """Characters of a URI or of the name of a prompt; what has more is left out."""
@@ -164,19 +157,19 @@ async def read_texts(client: ProxyClient) -> dict[str, tuple[Any, ...]]:
     """
     capable = client.server_capabilities
     return {
-        field: await _texts(getattr(client, f"list_{listed}_mcp"), listed, key)
-        for field, capability, listed, key in TEXTS
-        if getattr(capable, capability, None) is not None
+        kind.field: await _texts(getattr(client, f"list_{kind.field}_mcp"), kind)
+        for kind in KINDS
+        if getattr(capable, kind.capability, None) is not None
     }
 
 
-async def _texts(ask: Any, field: str, key: str) -> tuple[Any, ...]:
+async def _texts(ask: Any, kind: Kind) -> tuple[Any, ...]:
     """Return the entries of a list, the first of each name, until one page cannot be read."""
     entries: dict[str, Any] = {}
     try:
         async for page in _pages(ask):
-            for entry in getattr(page, field):
-                name = getattr(entry, key)
+            for entry in getattr(page, kind.field):
+                name = getattr(entry, kind.key)
                 if name.strip() and name.isprintable() and len(name) <= MAX_NAME_CHARS:
                     entries.setdefault(name, entry)
             if len(entries) > MAX_TEXTS:

@@ -12,12 +12,13 @@ import mcp_types
 
 from toolscout.common.spelling import key, matching, prefix
 from toolscout.gateway.mcp import texts
+from toolscout.gateway.mcp.cache import KINDS
 from toolscout.gateway.mcp.connection import Connection, Progress
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
 from toolscout.gateway.mcp.results import Results, is_result
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, Passed, plain_text, renamed
+from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, plain_text, renamed
 from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
 from toolscout.tools.refused import is_refused_by_all
@@ -54,6 +55,8 @@ class Session:
     """Whether all requests of this state are of one host."""
     peer: Any = None
     """The library's session, for notifications; None before its first list."""
+    level: mcp_types.LoggingLevel = "debug"
+    """The least level of what it wants to be told of logs."""
     read: set[str] = field(default_factory=set)
     """The tokens of the definitions that were shown to it."""
     searches: deque[Search] = field(default_factory=lambda: deque(maxlen=MAX_SEARCHES))
@@ -168,7 +171,7 @@ class View:
         limit = self.config.max_result_chars(connection.server)
         return self.results.cut(session, renamed(connection.name, result), limit)
 
-    async def read(self, session: Session, uri: str) -> Passed | None:
+    async def read(self, session: Session, uri: str) -> mcp_types.ReadResourceResult | None:
         """Read a resource, of a server or the gateway's own; None if there is none to read.
 
         Raises:
@@ -200,7 +203,7 @@ class View:
         servers, options = list(self.config.servers), self.config.options
         pinned = [(one.shown, self.may_cut(one)) for one in self.pinned]
         tools = servers, options.max_risk, options.all_meta_tools, pinned
-        return tools, texts.listed(self.connections)
+        return tools, [texts.entries(self.connections, kind) for kind in KINDS]
 
 
 def _line(server: Connection, count: int, left_out: str | None) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from fastmcp import FastMCP
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from starlette.responses import JSONResponse
 
 from toolscout.errors import ConfigurationError
@@ -27,7 +28,7 @@ SESSION_IDLE_S = 600
 MAX_SESSIONS = 1_000
 """A session ends after so long without a request; of more than this, the one used longest ago."""
 
-SESSION = b"mcp-session-id"
+SESSION = MCP_SESSION_ID_HEADER.encode()
 
 
 @dataclass(eq=False, repr=False)
@@ -136,7 +137,7 @@ def read_address(text: str) -> tuple[str, int]:
 
 
 async def serve_http(
-    server: "FastMCP[None]",
+    server: Server[Any],
     key: str | None,
     listener: socket.socket,
     settings: Settings,
@@ -147,8 +148,10 @@ async def serve_http(
     `stop` is set by a signal that comes before.
     """
     guard = CallerGuard(listener.getsockname()[0], settings.allowed_hosts)
-    served = server.http_app(
-        PATH, host_origin_protection=False, session_idle_timeout=SESSION_IDLE_S
+    served = server.streamable_http_app(
+        streamable_http_path=PATH,
+        session_idle_timeout=SESSION_IDLE_S,
+        host="",  # the guard checks names
     )
     callers = Callers(Sessions(served), key, guard, Bodies(settings.caller_timeout_s))
     logger = logging.getLogger("toolscout.mcp")
