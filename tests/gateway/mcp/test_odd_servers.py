@@ -63,6 +63,14 @@ def test_a_server_whose_list_cannot_be_read_is_unavailable(office: Host):
     assert "sesame" not in office.stderr
 
 
+def test_a_server_of_the_newest_protocol_that_asks_its_host_is_refused_that(tmp_path: Path):
+    with inside(tmp_path, {"new": stdio_server("modern")}) as office:
+        refused = office.call("new__ask")
+        assert refused.is_error
+        assert text_of(refused) == "new asks its host something, which is refused"
+        assert office.names() == {"new__ask"}
+
+
 async def sizes_until(
     folder: Path, server: dict[str, Any], is_enough: Callable[[list[int]], bool]
 ) -> list[int]:

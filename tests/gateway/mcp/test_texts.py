@@ -135,15 +135,18 @@ class Pages:
         resources = mcp_types.ResourcesCapability()
         self.server_capabilities = mcp_types.ServerCapabilities(resources=resources)
 
-    async def list_resources_mcp(self, cursor: str | None) -> mcp_types.ListResourcesResult:
-        page = self.pages[int(cursor or 0)]
+    async def list_resources(
+        self, params: mcp_types.PaginatedRequestParams
+    ) -> mcp_types.ListResourcesResult:
+        cursor = int(params.cursor or 0)
+        page = self.pages[cursor]
         if isinstance(page, Exception):
             raise page
         resources = [mcp_types.Resource(name="x", uri=uri) for uri in page]
-        following = str((int(cursor or 0) + 1) % len(self.pages))
+        following = str((cursor + 1) % len(self.pages))
         return mcp_types.ListResourcesResult(resources=resources, next_cursor=following)
 
-    async def list_resource_templates_mcp(self, cursor: str | None) -> Any:
+    async def list_resource_templates(self, params: mcp_types.PaginatedRequestParams) -> Any:
         raise MCPError(mcp_types.METHOD_NOT_FOUND, "no")
 
 

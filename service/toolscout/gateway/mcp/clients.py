@@ -1,24 +1,21 @@
-"""Connect to a server as a client, with all that takes long to import.
+"""Connect to a server as a client of the SDK."""
 
-It is loaded when the first server starts, so that a gateway whose lists are in the cache is ready
-without it.
-"""
-
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from typing import Literal
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import MappingProxyType
+from typing import Any
 
 import mcp_types
-from fastmcp.client.transports import ClientTransport
-from fastmcp.server.providers.proxy import ProxyClient
-from mcp import MCPError
+from mcp import ClientSession, MCPError
+from mcp.client.session import LoggingFnT
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
-from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
-from toolscout.gateway.mcp.transports import transport_to
+from toolscout.gateway.mcp.servers import Server
+from toolscout.gateway.mcp.transports import Streams, streams_to
+from toolscout.index.tool_list import MAX_TOOLS
 
-__all__ = ["connect", "read_pages", "read_texts", "transport_to"]
-
-Log = Callable[[mcp_types.LoggingMessageNotificationParams], Awaitable[None]]
+Changed = Callable[[], Awaitable[None]]
 
 CHANGES = (
     mcp_types.ToolListChangedNotification,
@@ -27,39 +24,55 @@ CHANGES = (
 )
 
 
-async def connect(
-    transport: ClientTransport, list_changed: Callable[[], Awaitable[None]], log: Log
-) -> ProxyClient:
-    """Return a connected client.
+class _Dispatcher(JSONRPCDispatcher[Any]):
+    """Sends requests as the SDK does, and cuts lists of tools in the answers."""
 
-    A proxy's client also relays results that do not fit the tool's own output schema. Nothing of a
-    host's request is forwarded, and the server is offered no sampling, elicitation or roots, for
-    one connection serves many hosts.
+    latest: Mapping[str, Any] = MappingProxyType({})
+    """The latest page of tools, as the server wrote it."""
+
+    async def send_raw_request(self, method: str, *request: Any, **more: Any) -> dict[str, Any]:
+        answer = await super().send_raw_request(method, *request, **more)
+        if method == "tools/list":
+            self.latest = answer
+            if isinstance(tools := answer.get("tools"), list):
+                del tools[MAX_TOOLS + 1 :]
+        return answer
+
+
+class Client(ClientSession):
+    """A session with a server, whose results are passed on as they are.
+
+    Nothing of a host's request is forwarded, and the server is offered no sampling, elicitation or
+    roots, for one session serves many hosts.
+    """
+
+    def __init__(self, streams: Streams, list_changed: Changed, log: LoggingFnT) -> None:
+        async def note(message: object) -> None:
+            if isinstance(message, CHANGES):
+                await list_changed()
+
+        self.lists = _Dispatcher(*streams)
+        super().__init__(dispatcher=self.lists, logging_callback=log, message_handler=note)
+
+    async def validate_tool_result(self, name: str, result: mcp_types.CallToolResult) -> None:
+        """Leave it to hosts to check a result, for they have the schema."""
+
+
+@asynccontextmanager
+async def connected(
+    name: str, server: Server, list_changed: Changed, log: LoggingFnT
+) -> AsyncIterator[Client]:
+    """Yield a session with a server; afterwards its processes are gone.
 
     Raises:
         Exception: the server cannot be reached, or speaks no known version.
     """
-    own = {"roots": None, "sampling_handler": None, "elicitation_handler": None}
-
-    async def note(message: object) -> None:
-        if isinstance(message, CHANGES):
-            await list_changed()
-
-    def client(mode: Literal["legacy", "auto"]) -> ProxyClient:
-        return ProxyClient(
-            transport,
-            forward_incoming_headers=False,
-            mode=mode,
-            log_handler=log,
-            progress_handler=_no_progress,
-            message_handler=note,
-            **own,
-        )
-
-    with suppress(MCPError):  # this era has notifications on every transport
-        return await client("legacy").__aenter__()
-    return await client("auto").__aenter__()
-
-
-async def _no_progress(_: float, __: float | None, ___: str | None) -> None:
-    """Drop the progress of what no host asked for."""
+    async with AsyncExitStack() as stack:
+        async with asyncio.timeout(server.start_s):
+            streams = await stack.enter_async_context(streams_to(name, server))
+            client = await stack.enter_async_context(Client(streams, list_changed, log))
+            try:
+                await client.initialize()  # this era has notifications on every transport
+            except MCPError:
+                await client.discover()
+        yield client

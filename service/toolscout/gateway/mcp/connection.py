@@ -17,16 +17,18 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
-from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import mcp_types
 from mcp import MCPError
+from mcp.client.session import LoggingFnT
 from pydantic import ValidationError
 
 from toolscout.gateway.mcp.cache import MAX_AGE_S, NO_CACHE, ListCache, ToolPages
+from toolscout.gateway.mcp.clients import Changed, Client, connected
 from toolscout.gateway.mcp.failures import CallFailed, explained, is_lost, is_unreadable, redacted
 from toolscout.gateway.mcp.servers import Server
+from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
 
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
@@ -47,19 +49,12 @@ PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
 """Seconds before a lost server is connected again; they double with each failure in a row."""
 
-if TYPE_CHECKING:
-    from fastmcp.server.providers.proxy import ProxyClient
-
-    from toolscout.gateway.mcp.clients import Log
-
 logger = logging.getLogger("toolscout.mcp")
 
 LINGER_S = 60.0
 """Seconds for which a server runs on demand that was only started to read its list."""
 
 T = TypeVar("T")
-
-Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 @dataclass(eq=False, repr=False)
@@ -69,11 +64,11 @@ class Connection:
     name: str
     """The prefix of its tools."""
     server: Server
-    changed: Callable[[], Awaitable[None]]
+    changed: Changed
     """Called when the list or the availability has changed."""
     cache: ListCache = NO_CACHE
     """Where lists are kept between processes."""
-    pass_on: "Log | None" = None
+    pass_on: LoggingFnT | None = None
     """Called with what the server logs."""
 
     def __post_init__(self) -> None:
@@ -86,7 +81,7 @@ class Connection:
         """Why the server is unavailable; None if it is available."""
         self.tried = asyncio.Event()
         """Set when the first attempt is over."""
-        self._client: ProxyClient | None = None
+        self._client: Client | None = None
         self._calls = 0
         self._wake = asyncio.Event()
         self._is_stale = False
@@ -123,17 +118,13 @@ class Connection:
 
     async def _run_server(self) -> None:
         """Start the server, and follow it until it is stopped or lost."""
-        clients = _clients()
-        with clients.transport_to(self.name, self.server) as transport:
-            async with asyncio.timeout(self.server.start_s):
-                client = await clients.connect(transport, self._note_change, self._log)
+        async with connected(self.name, self.server, self._note_change, self._log) as client:
             try:
                 await self._list(client)
                 self._pause_s = PAUSE_S
                 await self._follow(client)
             finally:
                 self._client = None
-                await client.close()
         logger.info("%s: stopped until it is called", self.name)
 
     async def _pause_after(self, error: Exception) -> None:
@@ -161,7 +152,7 @@ class Connection:
         if self._client is not None:
             await self._is_current.wait()
 
-    async def request(self, ask: "Callable[[ProxyClient], Awaitable[T]]") -> T:
+    async def request(self, ask: Callable[[Client], Awaitable[T]]) -> T:
         """Send a request; cancelling this cancels it at the server.
 
         Raises:
@@ -178,6 +169,8 @@ class Connection:
         except TimeoutError:
             limit = f"{self.server.timeout_s:g} s"
             raise CallFailed(f"{self.name} did not answer within {limit}") from None
+        except RuntimeError:  # as the SDK has it that a server asks something before it answers
+            raise CallFailed(f"{self.name} asks its host something, which is refused") from None
         except Exception as error:
             if is_unreadable(error):
                 raise CallFailed(f"{self.name} gave an answer that cannot be read") from None
@@ -194,14 +187,14 @@ class Connection:
             self._calls -= 1
             self._used_at = asyncio.get_running_loop().time()
 
-    async def _list(self, client: "ProxyClient") -> None:
+    async def _list(self, client: Client) -> None:
         self._is_stale = False
         async with asyncio.timeout(LIST_S):
             capable = client.server_capabilities
             has_tools = capable is None or capable.tools is not None
             try:
-                listed = await _clients().read_pages(client) if has_tools else ToolPages()
-                listed = listed._replace(**await _clients().read_texts(client))
+                listed = await read_pages(client) if has_tools else ToolPages()
+                listed = listed._replace(**await read_texts(client))
             except (ValidationError, MCPError) as error:
                 if self._client is not client or not is_unreadable(error):
                     raise
@@ -218,7 +211,7 @@ class Connection:
         if not self._is_stale:
             self._is_current.set()
 
-    async def _follow(self, client: "ProxyClient") -> None:
+    async def _follow(self, client: Client) -> None:
         """Read the list again when it has changed or is old; return when the server may stop.
 
         Raises:
@@ -263,10 +256,10 @@ class Connection:
             return LINGER_S
         return self.server.idle_timeout_s or inf
 
-    async def _check(self, client: "ProxyClient") -> None:
+    async def _check(self, client: Client) -> None:
         try:
             async with asyncio.timeout(ANSWER_S):
-                await client.ping()
+                await client.send_ping()
         except MCPError as error:
             if error.error.code != mcp_types.METHOD_NOT_FOUND:  # it answers, but knows no ping
                 raise
@@ -275,28 +268,17 @@ class Connection:
         self.tried.set()
         self._is_started.set()
 
-    async def _log(self, message: "mcp_types.LoggingMessageNotificationParams") -> None:
+    async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
         if self.pass_on is not None:
             secrets = self.server.secrets
-            data = redacted(message.data, secrets)
-            logger = redacted(".".join(filter(None, (self.name, message.logger))), secrets)
-            await self.pass_on(message.model_copy(update={"data": data, "logger": logger}))
+            data = redacted(params.data, secrets)
+            logger = redacted(".".join(filter(None, (self.name, params.logger))), secrets)
+            await self.pass_on(params.model_copy(update={"data": data, "logger": logger}))
 
     async def _note_change(self) -> None:
         self._is_stale = True
         self._is_current.clear()
         self._wake.set()
-
-
-def _clients() -> ModuleType:
-    """Return what connects, which takes half a second to import when the first server starts.
-
-    It is imported by the event loop, never by a thread beside it: two threads that import parts of
-    one library at the same time may wait for each other.
-    """
-    from toolscout.gateway.mcp import clients
-
-    return clients
 
 
 async def ended(task: asyncio.Task[None]) -> None:

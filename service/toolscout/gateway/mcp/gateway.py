@@ -121,9 +121,9 @@ class Gateway:
     def _run(self, connections: Iterable[Connection]) -> None:
         self._tasks |= {one.name: asyncio.create_task(one.run()) for one in connections}
 
-    async def _log(self, message: mcp_types.LoggingMessageNotificationParams) -> None:
+    async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
         for listener in self.view.log_listeners:
-            await listener(message)
+            await listener(params)
 
     async def _note_change(self) -> None:
         """Read the lists of all servers again; changes that come meanwhile are taken together."""

@@ -18,7 +18,6 @@ from toolscout import __version__
 from toolscout.common.lru import Lru
 from toolscout.gateway.mcp import definitions, texts
 from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, TEMPLATES, Kind
-from toolscout.gateway.mcp.connection import Progress
 from toolscout.gateway.mcp.failures import CallFailed
 from toolscout.gateway.mcp.servers import SEPARATOR
 from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
@@ -162,7 +161,8 @@ class Requests:
                 name = await tools.called(name)
             tools.check(name, token, caller)
             tools.check_arguments(name, arguments)
-            return await self._view.call(session, name, arguments, _progress(context))
+            progress = context.session.report_progress
+            return await self._view.call(session, name, arguments, progress)
         except (CallFailed, CallError) as error:
             return _text(str(error), is_error=True)
         except MCPError:
@@ -234,18 +234,6 @@ async def _told(notification: Awaitable[None]) -> None:
         await notification
     except Exception as error:
         logger.debug("a host could not be told: %s", type(error).__name__)
-
-
-def _progress(context: Context) -> Progress:
-    """Return what tells the host of a request of its progress."""
-    token = (context.meta or {}).get("progress_token")
-
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        if token is not None:
-            request = str(context.request_id)
-            await context.session.send_progress_notification(token, done, total, message, request)
-
-    return progress
 
 
 def _text(text: str, is_error: bool = False) -> types.CallToolResult:

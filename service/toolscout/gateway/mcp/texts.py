@@ -106,7 +106,7 @@ async def read(connections: Sequence[Connection], uri: str) -> mcp_types.ReadRes
     written, _, own = uri.removeprefix(SCHEME).partition("/")
     alike = [one for one in connections if one.name.casefold() == written.casefold()]
     server = min(alike, key=lambda one: one.name != written, default=None)
-    return await _ask(server, own, lambda client: client.session.read_resource(own))
+    return await _ask(server, own, lambda client: client.read_resource(own))
 
 
 async def get_prompt(
@@ -115,7 +115,7 @@ async def get_prompt(
     """Get a prompt by its whole name; None and errors as of `read`."""
     prefix, _, own = name.partition(SEPARATOR)
     server = next((one for one in connections if one.name == prefix), None)
-    return await _ask(server, own, lambda client: client.get_prompt_mcp(own, arguments))
+    return await _ask(server, own, lambda client: client.get_prompt(own, arguments))
 
 
 async def _ask(server: Connection | None, own: str, ask: Callable[[Any], Any]) -> Any:

@@ -1,24 +1,20 @@
 """The list of tools of one server: pages, which are cut, and entries, of which some are no tools.
 
-The library refuses a whole list for one entry that it cannot read. So a refused page is asked for
-again, and those entries are taken out of the answer before the library looks at it.
+The SDK refuses a whole list for one entry that it cannot read. Those entries are taken out of what
+the server wrote.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import mcp_types
-from fastmcp.client.transports import ClientTransport
-from fastmcp.client.transports.base import TransportOptions
-from fastmcp.server.providers.proxy import ProxyClient
 from mcp import MCPError
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import methods
 from pydantic import ValidationError
 
 from toolscout.gateway.mcp.cache import KINDS, MAX_AGE_S, MAX_LIST_BYTES, Kind, ToolPages
+from toolscout.gateway.mcp.clients import Client
 from toolscout.gateway.mcp.failures import is_lost
 from toolscout.index.tool_list import MAX_TOOLS
 
@@ -36,61 +32,6 @@ MAX_FLAW_CHARS = 100
 
 VERSION = "2025-11-25"
 """The version of the protocol by which single entries are read; later ones add no bounds."""
-
-
-class ListTransport(ClientTransport):
-    """Mixin of a transport that cuts lists of tools and, once `is_lenient`, takes entries out."""
-
-    is_lenient = False
-    offset = 0
-    """How many entries of the list were on earlier pages."""
-    unreadable: tuple[tuple[str, str], ...] = ()
-    """The entries that were taken out of the latest page, as `ToolPages` has them."""
-    ttl_s: float | None = None
-    """Seconds for which the server says that the latest page of tools is as it is."""
-
-    def connect_session(
-        self, *, transport_options: TransportOptions | None = None, **session: Any
-    ) -> Any:
-        """Connect as the next class does, and look at each answer before the library does."""
-        options = transport_options or TransportOptions()
-        inner = options.session_class
-
-        def opened(incoming: Any, outgoing: Any, **more: Any) -> Any:
-            return inner(dispatcher=_Dispatcher(self, incoming, outgoing), **more)
-
-        options = replace(options, session_class=opened)
-        return super().connect_session(transport_options=options, **session)
-
-    def trim(self, result: dict[str, Any]) -> None:
-        """Cut the list of tools in an answer, if there is one, and note how long it holds."""
-        tools = result.get("tools")
-        if isinstance(tools, list):
-            ttl_ms: Any = result.get("ttlMs")  # which the library drops in older versions
-            is_told = isinstance(ttl_ms, int | float) and ttl_ms > 0
-            self.ttl_s = ttl_ms / 1_000 if is_told else None
-            del tools[MAX_TOOLS + 1 :]
-            if self.is_lenient:
-                flaws = [(entry, _flaw(entry)) for entry in tools]
-                self.unreadable = tuple(
-                    (_label(entry, number), flaw)
-                    for number, (entry, flaw) in enumerate(flaws, self.offset + 1)
-                    if flaw is not None
-                )
-                tools[:] = [entry for entry, flaw in flaws if flaw is None]
-
-
-class _Dispatcher(JSONRPCDispatcher[Any]):
-    """Sends requests as the library does, and trims the lists in the answers."""
-
-    def __init__(self, transport: ListTransport, incoming: Any, outgoing: Any) -> None:
-        super().__init__(incoming, outgoing)
-        self._transport = transport
-
-    async def send_raw_request(self, *request: Any, **more: Any) -> dict[str, Any]:
-        result = await super().send_raw_request(*request, **more)
-        self._transport.trim(result)
-        return result
 
 
 def _flaw(entry: Any) -> str | None:
@@ -114,33 +55,32 @@ def _label(entry: Any, number: int) -> str:
     return str(name)[:MAX_NAME_CHARS] if is_shown else f"#{number}"
 
 
-async def read_pages(client: ProxyClient) -> ToolPages:
+async def read_pages(client: Client) -> ToolPages:
     """Return the tools of all pages.
 
     Raises:
         Exception: the server is lost, refuses, or answers with something else than a list.
     """
-    transport: Any = client.transport
-    transport.unreadable = ()
     unreadable: list[tuple[str, str]] = []
     tools: list[mcp_types.Tool] = []
     ttls: list[float] = []
 
-    async def ask(cursor: str | None) -> mcp_types.ListToolsResult:
-        transport.offset = len(tools) + len(unreadable)
+    async def ask(params: mcp_types.PaginatedRequestParams) -> mcp_types.ListToolsResult:
         try:
-            return await client.list_tools_mcp(cursor=cursor)
+            return await client.list_tools(params=params)
         except ValidationError:
-            if transport.is_lenient:
+            if not isinstance(client.lists.latest.get("tools"), list):
                 raise
-            transport.is_lenient = True
-            return await client.list_tools_mcp(cursor=cursor)
+            page, flaws = _without_flaws(client.lists.latest, len(tools) + len(unreadable))
+            unreadable.extend(flaws)
+            return page
 
     is_cut = False
     async for page in _pages(ask):
         tools += page.tools
-        unreadable += transport.unreadable
-        ttls += [] if transport.ttl_s is None else [min(transport.ttl_s, MAX_AGE_S)]
+        ttl_ms: Any = client.lists.latest.get("ttlMs")  # which the SDK drops in older versions
+        if isinstance(ttl_ms, int | float) and ttl_ms > 0:
+            ttls.append(min(ttl_ms / 1_000, MAX_AGE_S))
         is_cut = page.next_cursor is not None
         if len(tools) > MAX_TOOLS:
             is_cut = True
@@ -149,7 +89,29 @@ async def read_pages(client: ProxyClient) -> ToolPages:
     return ToolPages(kept, is_cut, tuple(unreadable), ttl_s=min(ttls, default=None))
 
 
-async def read_texts(client: ProxyClient) -> dict[str, tuple[Any, ...]]:
+def _without_flaws(
+    page: Mapping[str, Any], offset: int
+) -> tuple[mcp_types.ListToolsResult, list[tuple[str, str]]]:
+    """Return a page without the entries that cannot be read, and these as `ToolPages` has them.
+
+    Args:
+        page: an answer as the server wrote it.
+        offset: how many entries of the list were on earlier pages.
+
+    Raises:
+        ValidationError: something else than an entry is wrong with it.
+    """
+    judged = [(entry, _flaw(entry)) for entry in page["tools"]]
+    readable = {**page, "tools": [entry for entry, flaw in judged if flaw is None]}
+    flaws = [
+        (_label(entry, number), flaw)
+        for number, (entry, flaw) in enumerate(judged, offset + 1)
+        if flaw is not None
+    ]
+    return mcp_types.ListToolsResult.model_validate(readable, by_name=False), flaws
+
+
+async def read_texts(client: Client) -> dict[str, Any]:
     """Return the resources, templates and prompts of a server, as fields of its list.
 
     Raises:
@@ -157,7 +119,7 @@ async def read_texts(client: ProxyClient) -> dict[str, tuple[Any, ...]]:
     """
     capable = client.server_capabilities
     return {
-        kind.field: await _texts(getattr(client, f"list_{kind.field}_mcp"), kind)
+        kind.field: await _texts(getattr(client, f"list_{kind.field}"), kind)
         for kind in KINDS
         if getattr(capable, kind.capability, None) is not None
     }
@@ -186,7 +148,7 @@ async def _pages(ask: Callable[..., Awaitable[Any]]) -> AsyncIterator[Any]:
     cursor, size = None, 0
     while cursor not in cursors and len(cursors) < MAX_PAGES and size <= MAX_LIST_BYTES:
         cursors.add(cursor)
-        page = await ask(cursor=cursor)
+        page = await ask(params=mcp_types.PaginatedRequestParams(cursor=cursor))
         yield page
         size += len(await asyncio.to_thread(page.model_dump_json))
         if (cursor := page.next_cursor) is None:

@@ -15,18 +15,17 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import anyio
+import httpx2
 import mcp_types
 import msgspec
-from fastmcp.client.transports import ClientTransport, SSETransport, StreamableHttpTransport
-from fastmcp.client.transports.base import TransportOptions
-from mcp import ClientSession
+from mcp.client.sse import sse_client
 from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.message import SessionMessage
 
 from toolscout.gateway.mcp.failures import UNREADABLE, printable, redacted
-from toolscout.gateway.mcp.oauth import Tokens
-from toolscout.gateway.mcp.servers import Server, StdioServer
-from toolscout.gateway.mcp.tool_pages import ListTransport
+from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
 from toolscout.index.values import count_values_outside_texts
 
 MAX_LINE_BYTES, MAX_LINE_CHARS = 16_384, 2_000
@@ -57,92 +56,75 @@ _LAST_ID = re.compile(_ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 _ID_BYTES = 128
 """The id of an answer is within so many bytes of its beginning or end."""
 
+Streams = tuple[Any, Any]
+"""Messages that come from a server, and those that go to it."""
+
 logger = logging.getLogger("toolscout.mcp")
 
 
-@contextmanager
-def transport_to(name: str, server: Server) -> Iterator[ClientTransport]:
-    """Yield a transport for one connection to a server; afterwards its processes are gone.
+@asynccontextmanager
+async def streams_to(name: str, server: Server) -> AsyncIterator[Streams]:
+    """Yield streams of messages from a server and to it; afterwards its processes are gone."""
+    if isinstance(server, StdioServer):
+        with _logged(name, server.secrets) as stderr:
+            async with _process(server, stderr) as streams:
+                yield streams
+    elif server.is_sse:
+        async with sse_client(server.url, server.headers, auth=_auth(name, server)) as streams:
+            yield streams
+    else:
+        client = create_mcp_http_client(server.headers, auth=_auth(name, server))
+        async with client, streamable_http_client(server.url, http_client=client) as streams:
+            yield streams
+
+
+def _auth(name: str, server: HttpServer) -> httpx2.Auth | None:
+    if server.auth is None:
+        return None
+    from toolscout.gateway.mcp.oauth import Tokens  # half a second to import
+
+    return Tokens(name, server.url)
+
+
+@asynccontextmanager
+async def _process(server: StdioServer, stderr: int) -> AsyncIterator[Streams]:
+    """Run a server in a process group of its own.
+
+    The SDK's transport reads lines of any length, drops those that it cannot decode, so that a
+    call waits for ever, and leaves a process behind that is still starting when it is cancelled.
 
     A subprocess gets the variables of its own configuration and those that hosts pass on (`PATH`,
-    `HOME`, `USER` and the like), not the rest of this process's environment. Its standard error
-    goes to the log.
+    `HOME`, `USER` and the like), not the rest of this process's environment.
     """
-    if not isinstance(server, StdioServer):
-        auth = None if server.auth is None else Tokens(name, server.url)
-        yield (_Sse if server.is_sse else _Http)(server.url, headers=server.headers, auth=auth)
-        return
-    with _logged(name, server.secrets) as stderr:
-        transport = _Subprocess(server, stderr)
+    process = await asyncio.create_subprocess_exec(
+        server.command,
+        *server.args,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=stderr,
+        env=get_default_environment() | server.env,
+        cwd=server.cwd,
+        start_new_session=True,
+        limit=MAX_MESSAGE_BYTES,
+    )
+    received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    outgoing, sent = anyio.create_memory_object_stream[SessionMessage]()
+    work = _read(process, received), _write(process, sent, received)
+    tasks = list(map(asyncio.create_task, work))
+    try:
+        yield incoming, outgoing
+    finally:
+        incoming.close()
+        outgoing.close()
         try:
-            yield transport
+            await _end(process)
         finally:
-            for group in transport.groups:
-                _signal(group, signal.SIGKILL)
-
-
-class _Sse(ListTransport, SSETransport):
-    pass
-
-
-class _Http(ListTransport, StreamableHttpTransport):
-    pass
-
-
-class _Process(ClientTransport):
-    """A server that runs in a process group of its own.
-
-    The library's transport reads lines of any length, drops those that it cannot decode, so that a
-    call waits for ever, and leaves a process behind that is still starting when it is cancelled.
-    """
-
-    def __init__(self, server: StdioServer, stderr: int) -> None:
-        self.groups: list[int] = []
-        """The process groups that were started."""
-        self._server = server
-        self._stderr = stderr
-
-    @asynccontextmanager
-    async def connect_session(
-        self, *, transport_options: TransportOptions | None = None, **session: Any
-    ) -> AsyncIterator[ClientSession]:
-        """Start the server, and end it afterwards."""
-        server, options = self._server, transport_options or TransportOptions()
-        process = await asyncio.create_subprocess_exec(
-            server.command,
-            *server.args,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=self._stderr,
-            env=get_default_environment() | server.env,
-            cwd=server.cwd,
-            start_new_session=True,
-            limit=MAX_MESSAGE_BYTES,
-        )
-        self.groups.append(process.pid)
-        received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
-        outgoing, sent = anyio.create_memory_object_stream[SessionMessage]()
-        work = _read(process, received), _write(process, sent, received)
-        tasks = list(map(asyncio.create_task, work))
-        try:
-            async with options.session_class(incoming, outgoing, **session) as client:
-                yield client
-        finally:
-            incoming.close()
-            outgoing.close()
-            try:
-                await _end(process)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                _signal(process.pid, signal.SIGKILL)
-                process._transport.close()  # type: ignore[attr-defined]  # nothing public does
-                with anyio.move_on_after(GRACE_S, shield=True):  # or it would be left a zombie
-                    await process.wait()
-
-
-class _Subprocess(ListTransport, _Process):
-    pass
+            for task in tasks:
+                task.cancel()
+            _signal(process.pid, signal.SIGKILL)
+            process._transport.close()  # type: ignore[attr-defined]  # nothing public does
+            with anyio.move_on_after(GRACE_S, shield=True):  # or it would be left a zombie
+                await process.wait()
 
 
 async def _read(process: Process, received: Any) -> None:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import mcp_types
+from mcp.shared.dispatcher import ProgressFnT
 
 from toolscout.common.spelling import key, matching, prefix
 from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.cache import KINDS
-from toolscout.gateway.mcp.connection import Connection, Progress
+from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, Offered
 from toolscout.gateway.mcp.results import Results, is_result
@@ -153,7 +154,7 @@ class View:
         return [one.name for one in self.connections_of(server) if not one.tried.is_set()]
 
     async def call(
-        self, session: Session, name: str, arguments: dict[str, Any], progress: Progress
+        self, session: Session, name: str, arguments: dict[str, Any], progress: ProgressFnT
     ) -> mcp_types.CallToolResult:
         """Call a tool by its whole name.
 
@@ -163,7 +164,7 @@ class View:
         """
         connection, tool, *_ = self.tools[name]
         result = await connection.request(
-            lambda client: client.call_tool_mcp(tool.name, arguments, progress_handler=progress)
+            lambda client: client.call_tool(tool.name, arguments, progress_callback=progress)
         )
         finding = (one for one in reversed(session.searches) if name in one.names)
         if (search := next(finding, None)) is not None:
