@@ -15,29 +15,33 @@ class Refused(BodyRefused):
         self.code = code
 
 
-def check_caller(
-    guard: CallerGuard,
-    headers: Iterable[tuple[bytes, bytes]],
-    key: str | None,
-    shown: bytes,
-    whose_key: str,
-) -> None:
-    """Check who sends a request.
+class CallerCheck:
+    """Checks who sends a request.
 
     Args:
-        guard: knows the names of this server.
-        headers: those of the request.
+        host: the address that is listened on.
+        allowed_hosts: further names of this server, with commas.
         key: what callers have to send; None lets all in.
-        shown: what this one has sent.
-        whose_key: says in the refusal whose key is missing, and how it is sent.
-
-    Raises:
-        Refused: it comes from a foreign page, or without the key.
+        whose_key: says in a refusal whose key is missing, and how it is sent.
     """
-    sent = dict(headers)
-    foreign = guard.refusal(sent.get(b"host", b""), sent.get(b"origin", b""), is_keyless=not key)
-    if foreign is not None:
-        code, detail = foreign
-        raise Refused(FOREIGN_STATUS[code], code, detail)
-    if key and not compare_digest(shown, key.encode()):
-        raise Refused(401, "unauthorized", f"send the key of this {whose_key}")
+
+    def __init__(
+        self, host: str, allowed_hosts: str | None, key: str | None, whose_key: str
+    ) -> None:
+        self._guard = CallerGuard(host, allowed_hosts)
+        self._key = key
+        self._whose_key = whose_key
+
+    def check(self, headers: Iterable[tuple[bytes, bytes]], shown: bytes) -> None:
+        """Check the headers of a request, and the key that it shows.
+
+        Raises:
+            Refused: it comes from a foreign page, or without the key.
+        """
+        sent = dict(headers)
+        host, origin = sent.get(b"host", b""), sent.get(b"origin", b"")
+        if foreign := self._guard.refusal(host, origin, is_keyless=not self._key):
+            code, detail = foreign
+            raise Refused(FOREIGN_STATUS[code], code, detail)
+        if self._key and not compare_digest(shown, self._key.encode()):
+            raise Refused(401, "unauthorized", f"send the key of this {self._whose_key}")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 KEY = "TOOLSCOUT_PROXY_KEY"
 """The variable with the key that callers send in `X-Toolscout-Key`."""
 
+WHOSE_KEY = "proxy in X-Toolscout-Key"
+
 MAX_HELD_BYTES = 48 * 1024 * 1024
 
 FAILED = 1
@@ -179,8 +181,8 @@ def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
     from toolscout.client.events import log_event, log_turn
     from toolscout.client.metrics import PrometheusMetrics
     from toolscout.discovery import AsyncTransport
+    from toolscout.gateway.callers import CallerCheck
     from toolscout.gateway.proxy import Proxy
-    from toolscout.serving.callers import CallerGuard
     from toolscout.serving.limited import limited_server
 
     wait = parsed.connect_timeout
@@ -206,11 +208,11 @@ def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
         )
     except InvalidArgument as error:  # in the client's words
         raise ConfigurationError(str(error).replace("endpoint:", "selector:", 1)) from None
+    key = os.environ.get(KEY) or None
     made = Proxy(
         upstream=parsed.upstream,
         transport=transport,
-        guard=CallerGuard(parsed.host, settings.allowed_hosts),
-        key=os.environ.get(KEY) or None,
+        callers=CallerCheck(parsed.host, settings.allowed_hosts, key, WHOSE_KEY),
         timeout=timeout,
         body_timeout_s=settings.caller_timeout_s,
         max_held_bytes=parsed.max_held_bytes,

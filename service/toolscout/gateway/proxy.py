@@ -26,8 +26,7 @@ from toolscout.discovery.flow import ASKING
 from toolscout.discovery.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.bodies import Body
-from toolscout.gateway.callers import Refused, check_caller
-from toolscout.serving.callers import CallerGuard
+from toolscout.gateway.callers import CallerCheck, Refused
 from toolscout.serving.limited import Receive, Scope, Send, error_body
 
 _HOP_BY_HOP = frozenset(
@@ -76,10 +75,8 @@ class Proxy:
     """Address of the provider, with its path."""
     transport: AsyncTransport
     """Forwards requests, and searches where models ask for it."""
-    guard: CallerGuard
-    """Knows the names of this proxy."""
-    key: str | None
-    """What callers send in `X-Toolscout-Key`; None lets all in."""
+    callers: CallerCheck
+    """Knows the names and the key of this proxy."""
     timeout: httpx2.Timeout
     """How long to wait for the provider."""
     body_timeout_s: float
@@ -181,8 +178,7 @@ class Proxy:
         if scope["method"] in REFUSED_METHODS:
             raise Refused(405, "method_not_allowed", f"{scope['method']} is not passed on")
         headers = scope["headers"]
-        shown = dict(headers).get(KEY_HEADER, b"")
-        check_caller(self.guard, headers, self.key, shown, "proxy in X-Toolscout-Key")
+        self.callers.check(headers, dict(headers).get(KEY_HEADER, b""))
         if NEVER_DROPPED & _named_by_connection(headers):
             raise Refused(400, "bad_request", "Connection names a header that cannot be dropped")
 

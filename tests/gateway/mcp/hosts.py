@@ -24,7 +24,6 @@ from tests.gateway.mcp import forked
 from tests.support import PATIENCE_S, answers, environment, free_port, started, until
 from toolscout.cli import main
 from toolscout.gateway.mcp.gateway import Gateway
-from toolscout.gateway.mcp.requests import Requests
 
 SERVERS = Path(__file__).with_name("servers")
 BY_FASTMCP = ("library", "long", "notes", "sums")
@@ -213,7 +212,7 @@ def inside(folder: Path, servers: dict[str, Any], *flags: str, **options: Any) -
 
     # The library's transport in memory takes only servers of its own, each around one of the SDK.
     served: FastMCP[Any] = FastMCP("toolscout", lifespan=lifespan)
-    served._mcp_server = Requests(gateway.view).server
+    served._mcp_server = gateway.hosts.server
     with logged(log), connected(served, log) as started:
         yield started
 

@@ -129,13 +129,17 @@ def test_a_tool_keeps_its_highest_risk_and_is_read_again_when_it_changes(tmp_pat
         before = office.ask("tool_info", name="odd__wipe", detail="full")
         assert before["risk"] == "destructive"
         assert not office.call("odd__work", how="pull").is_error
-        until(lambda: "odd__wipe has changed" in office.stderr)
-        old = office.send("call_tool_write", {"name": "odd__wipe", "token": before["token"]})
-        assert "odd__wipe has changed and is destructive" in text_of(old)
+        call, answers = {"name": "odd__wipe", "token": before["token"]}, []
+
+        def is_refused() -> bool:
+            answers.append(office.send("call_tool_write", call))
+            return "odd__wipe has changed and is destructive" in text_of(answers[-1])
+
+        until(is_refused)
         after = office.ask("tool_info", name="odd__wipe", detail="full")
         assert after["risk"] == "destructive"
         assert after["token"] != before["token"]
-        assert text_of(office.call_again(old)) == "worked"
+        assert text_of(office.call_again(answers[-1])) == "worked"
         said = "odd__wipe has changed: description, annotations; it is destructive"
         assert office.stderr.count(said) == 1
 

@@ -5,7 +5,6 @@ by its owner alone. Its name is a digest, so nothing of the configuration is in 
 missing, too large or damaged is as good as none; one that cannot be written is left unwritten.
 """
 
-import logging
 import os
 import time
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ import mcp_types
 import msgspec
 from pydantic import BaseModel, TypeAdapter
 
+from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import Server, StdioServer
 
 MAX_LIST_BYTES = 16 * 1024 * 1024
@@ -66,8 +66,6 @@ class ToolPages(NamedTuple):
     ttl_s: float | None = None
     """Seconds for which the server says that its list of tools is as it is."""
 
-
-logger = logging.getLogger("toolscout.mcp")
 
 _JSON = TypeAdapter(ToolPages)
 

@@ -3,7 +3,6 @@
 import argparse
 import os
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
 
@@ -20,14 +19,14 @@ from toolscout.terminal import YELLOW, complain, whole_number
 KEY = "TOOLSCOUT_MCP_KEY"
 """The variable with the key that hosts send over HTTP."""
 
-PACKAGES = ("fastmcp", "faiss", "model2vec", "rapidfuzz")
-"""Some of what the extra brings, without which nothing works."""
+
+FILE = "JSON file with mcpServers, as hosts have it"
 
 
 def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout mcp`."""
-    _add_file(parser, "--config", is_required=True)
     add = parser.add_argument
+    add("--config", type=Path, metavar="FILE", required=True, help=FILE)
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
     about = "tools to list as themselves"
@@ -51,8 +50,8 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout import`."""
-    _add_file(parser, "--mcp")
     add = parser.add_argument
+    add("--mcp", type=Path, metavar="FILE", help=FILE)
     about = "list of tools or an OpenAPI 3 document; with a tool in each line, these are written"
     about += " one by one into PostgreSQL"
     add("--tools", type=Path, metavar="FILE", help=about)
@@ -68,7 +67,7 @@ def gateway(parsed: argparse.Namespace) -> int:
     """
     file = _Followed(parsed)
     config = file.read()
-    _check(parsed.config, config)
+    _warn(parsed.config, config)
     from toolscout.gateway.mcp import importing, serving, web
     from toolscout.gateway.mcp.cache import ListCache, user_folder
     from toolscout.gateway.mcp.gateway import Gateway
@@ -135,7 +134,7 @@ def import_servers(parsed: argparse.Namespace) -> int:
         print(report)  # noqa: T201  # a command prints
         return 0
     config = read_config(parsed.mcp, os.environ)
-    _check(parsed.mcp, config)
+    _warn(parsed.mcp, config)
     from toolscout.gateway.mcp import importing
 
     print(importing.run(config, parsed.catalog, parsed.url))  # noqa: T201  # a command prints
@@ -181,15 +180,7 @@ class _Followed:
         return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _add_file(parser: argparse.ArgumentParser, flag: str, *, is_required: bool = False) -> None:
-    text = "JSON file with mcpServers, as hosts have it"
-    parser.add_argument(flag, type=Path, metavar="FILE", required=is_required, help=text)
-
-
-def _check(path: Path, config: Config) -> None:
-    """Print what was ignored in a file, and check that what serves it is installed."""
+def _warn(path: Path, config: Config) -> None:
+    """Print what was ignored in a file."""
     for warning in config.warnings:
         complain(f"{path}: {warning}", YELLOW)
-    for name in PACKAGES:
-        if find_spec(name) is None:
-            raise ConfigurationError(f"{name} is not installed: pip install 'toolscout[mcp]'")

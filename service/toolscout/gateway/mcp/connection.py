@@ -12,7 +12,6 @@ Nothing here raises to the outside but cancellation; what is wrong is in `reason
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,9 +25,11 @@ from pydantic import ValidationError
 
 from toolscout.gateway.mcp.cache import MAX_AGE_S, NO_CACHE, ListCache, ToolPages
 from toolscout.gateway.mcp.clients import Changed, Client, connected
-from toolscout.gateway.mcp.failures import CallFailed, explained, is_lost, is_unreadable, redacted
+from toolscout.gateway.mcp.failures import explained, is_lost, is_unreadable, redacted
+from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import Server
 from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
+from toolscout.metatools.arguments import CallError
 
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
@@ -49,7 +50,6 @@ PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
 """Seconds before a lost server is connected again; they double with each failure in a row."""
 
-logger = logging.getLogger("toolscout.mcp")
 
 LINGER_S = 60.0
 """Seconds for which a server runs on demand that was only started to read its list."""
@@ -156,24 +156,24 @@ class Connection:
         """Send a request; cancelling this cancels it at the server.
 
         Raises:
-            CallFailed: the server cannot be reached, was lost during the call or talks nonsense.
+            CallError: the server cannot be reached, was lost during the call or talks nonsense.
             MCPError: the server refused the call.
         """
         client = self._client
         if client is None:
-            raise CallFailed(f"{self.name} is unavailable: {self.reason}")
+            raise CallError(f"{self.name} is unavailable: {self.reason}")
         self._calls += 1
         try:
             async with asyncio.timeout(self.server.timeout_s):
                 return await ask(client)
         except TimeoutError:
             limit = f"{self.server.timeout_s:g} s"
-            raise CallFailed(f"{self.name} did not answer within {limit}") from None
+            raise CallError(f"{self.name} did not answer within {limit}") from None
         except RuntimeError:  # as the SDK has it that a server asks something before it answers
-            raise CallFailed(f"{self.name} asks its host something, which is refused") from None
+            raise CallError(f"{self.name} asks its host something, which is refused") from None
         except Exception as error:
             if is_unreadable(error):
-                raise CallFailed(f"{self.name} gave an answer that cannot be read") from None
+                raise CallError(f"{self.name} gave an answer that cannot be read") from None
             if isinstance(error, MCPError) and not is_lost(error):
                 self._wake.set()  # it may have lost the session, and say so in its own words
                 said = error.error
@@ -182,7 +182,7 @@ class Connection:
                 raise MCPError(said.code, text, data) from None
             self._client, self.reason = None, explained(error, self.server)
             self._wake.set()
-            raise CallFailed(f"{self.name} was lost during the call: {self.reason}") from None
+            raise CallError(f"{self.name} was lost during the call: {self.reason}") from None
         finally:
             self._calls -= 1
             self._used_at = asyncio.get_running_loop().time()

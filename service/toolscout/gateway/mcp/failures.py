@@ -41,10 +41,6 @@ _WRAPPERS = (RuntimeError, BaseExceptionGroup)
 """What libraries wrap errors in; they say nothing themselves."""
 
 
-class CallFailed(Exception):  # noqa: N818 - named for what happened
-    """A failure whose text is shown to the host."""
-
-
 class LoginNeeded(Exception):  # noqa: N818 - named for what is missing
     """A server asks for a token, and there is none that can be used or renewed."""
 

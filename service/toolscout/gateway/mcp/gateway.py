@@ -1,18 +1,17 @@
 """The gateway: connections to all servers, one list of their tools, and the views of it."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import InitVar, dataclass
-
-import mcp_types
 
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
 from toolscout.gateway.mcp.connection import Connection, ended
 from toolscout.gateway.mcp.listing import Listing, missing_pins, refused_pins
+from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.pins import Pins, SeenTools
+from toolscout.gateway.mcp.requests import Requests
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.view import View
 
@@ -21,8 +20,6 @@ FOLLOW_S = 1.0
 
 MAX_LOGGED = 20
 """Changed tools that are logged each."""
-
-logger = logging.getLogger("toolscout.mcp")
 
 
 @dataclass(eq=False, repr=False)
@@ -48,6 +45,8 @@ class Gateway:
         """Connect to no server yet."""
         self.view = View(config, store)
         """What hosts see."""
+        self.hosts = Requests(self.view)
+        """Who see it."""
         self.view.connections = [self._connection(name) for name in config.servers]
         self._seen = SeenTools(self.pins)
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -116,14 +115,10 @@ class Gateway:
 
     def _connection(self, name: str) -> Connection:
         server = self.view.config.servers[name]
-        return Connection(name, server, self._note_change, self.cache, self._log)
+        return Connection(name, server, self._note_change, self.cache, self.hosts.log)
 
     def _run(self, connections: Iterable[Connection]) -> None:
         self._tasks |= {one.name: asyncio.create_task(one.run()) for one in connections}
-
-    async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
-        for listener in self.view.log_listeners:
-            await listener(params)
 
     async def _note_change(self) -> None:
         """Read the lists of all servers again; changes that come meanwhile are taken together."""
@@ -144,7 +139,7 @@ class Gateway:
                 logger.error("the tools are left as they were: %s", detail)
                 return
         self.view.use(self.view.config, listing)
-        await self.view.tell()
+        await self.hosts.notify(*self.view.changes())
 
     def _listed(self) -> Listing:
         """Read the lists of all servers and compile them, in a thread."""

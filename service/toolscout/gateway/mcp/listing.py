@@ -1,6 +1,5 @@
 """The tools of all servers under one set of names, and which of them are offered at all."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -36,6 +35,8 @@ class LeftOut(NamedTuple):
 
     name: str
     """Its own name, or what stands for it."""
+    reason: str
+    """Which tools it is one of, after "1 tool"."""
     flaw: str = ""
     """What is wrong with it, where that can be said."""
     is_by_default: bool = False
@@ -44,13 +45,9 @@ class LeftOut(NamedTuple):
     def __str__(self) -> str:
         return f"{self.name} ({self.flaw})" if self.flaw else self.name
 
-    def among(self, reason: str) -> str:
+    def among(self) -> str:
         """Return why it is left out, after "is"."""
-        return f"left out, among those {reason}" + (f": {self.flaw}" if self.flaw else "")
-
-
-Why = defaultdict[str, list[LeftOut]]
-"""The tools of a server that are left out, by the reason."""
+        return f"left out, among those {self.reason}" + (f": {self.flaw}" if self.flaw else "")
 
 
 class Offered(NamedTuple):
@@ -93,23 +90,17 @@ class Listing:
         """Which tools have changed since the listing before, and in what."""
         self._seen = seen or SeenTools()
         self._highest = LEVELS.index(max_risk)
-        whys: dict[Connection, Why] = {one: defaultdict(list) for one in connections}
-        candidates = {one: _usable(one, why) for one, why in whys.items()}
-        share = _share(list(map(len, candidates.values())))
-        for connection, tools in candidates.items():
-            why = whys[connection]
-            for tool in tools[:share]:
-                if (left := self._offer(connection, tool)) is not None:
-                    reason, left_out = left
-                    why[reason].append(left_out)
-            self.reasons |= {
-                f"{connection.name}{SEPARATOR}{one.name}": one.among(reason)
-                for reason, some in why.items()
-                for one in some
-            }
-            why.pop(NOT_PERMITTED, None)
-            notes = [line for reason, some in why.items() for line in named(reason, some)]
-            by_default = [one.name for some in why.values() for one in some if one.is_by_default]
+        usable = [(one, *_usable(one)) for one in connections]
+        share = _share([len(tools) for _, tools, _ in usable])
+        for connection, tools, left in usable:
+            left += filter(None, (self._offer(connection, tool) for tool in tools[:share]))
+            prefix = f"{connection.name}{SEPARATOR}"
+            self.reasons |= {prefix + one.name: one.among() for one in left}
+            shown = [one for one in left if one.reason != NOT_PERMITTED]
+            notes = []
+            for reason in dict.fromkeys(one.reason for one in shown):
+                notes += named(reason, [one for one in shown if one.reason == reason])
+            by_default = [one for one in shown if one.is_by_default]
             notes += named("of them by default_risk", by_default)
             if len(tools) > share or connection.listed.is_cut:
                 notes.append(f"all beyond the first {min(share, len(tools)):,}")
@@ -120,7 +111,7 @@ class Listing:
                 self.left_out[connection.name] = "; ".join(notes)
         self.shown = [one.shown for one in self.tools.values()]
 
-    def _offer(self, connection: Connection, tool: mcp_types.Tool) -> tuple[str, LeftOut] | None:
+    def _offer(self, connection: Connection, tool: mcp_types.Tool) -> LeftOut | None:
         """Add a tool, or return why it is left out."""
         definition = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         # By its own name: that of the server may be a verb.
@@ -129,17 +120,17 @@ class Listing:
         name = f"{connection.name}{SEPARATOR}{tool.name}"
         verdict = self._seen.judge(connection.name, name, definition, level)
         if verdict is None:
-            return "with new names, after too many others", LeftOut(tool.name)
+            return LeftOut(tool.name, "with new names, after too many others")
         if verdict.news:
             level = verdict.risk
             self.changes.append(f"{name} has changed: {', '.join(verdict.news)}; it is {level}")
         if not verdict.is_accepted:
-            return NOT_ACCEPTED, LeftOut(tool.name)
+            return LeftOut(tool.name, NOT_ACCEPTED)
         if LEVELS.index(verdict.risk) > self._highest:
             # Whether it would be offered if its server had the lowest default.
             least = risk(*about, is_elsewhere=True, default="read_only")
             is_by_default = LEVELS.index(least) <= self._highest
-            return ABOVE, LeftOut(tool.name, is_by_default=is_by_default)
+            return LeftOut(tool.name, ABOVE, is_by_default=is_by_default)
         definition |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
         hint = (tool.meta or {}).get(HINT)
         hints = (hint,) if isinstance(hint, str) else ()
@@ -152,7 +143,7 @@ class Listing:
         try:
             read_tools([definition])
         except InvalidRequest as error:
-            return CANNOT_BE_READ, LeftOut(tool.name, error.detail)
+            return LeftOut(tool.name, CANNOT_BE_READ, error.detail)
         self.tools[name] = Offered(connection, tool, definition, verdict.is_changed)
         return None
 
@@ -184,26 +175,25 @@ def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[st
     return lines
 
 
-def _usable(connection: Connection, why: Why) -> list[mcp_types.Tool]:
-    """Return the tools that the configuration permits and a model can name and call."""
-    for name, flaw in connection.listed.unreadable:
-        why[CANNOT_BE_READ].append(LeftOut(name, flaw))
+def _usable(connection: Connection) -> tuple[list[mcp_types.Tool], list[LeftOut]]:
+    """Return the tools that are permitted and a model can name and call, and the others."""
+    left = [LeftOut(name, CANNOT_BE_READ, flaw) for name, flaw in connection.listed.unreadable]
     by_name: dict[str, list[mcp_types.Tool]] = {}
     for tool in connection.listed.tools:
         server = connection.server
         if not permits(tool.name, server.allow, server.deny):
-            why[NOT_PERMITTED].append(LeftOut(tool.name))
+            left.append(LeftOut(tool.name, NOT_PERMITTED))
         elif not tool.name.strip() or not tool.name.isprintable():
-            why["without a name that can be shown"].append(LeftOut(ascii(tool.name)))
+            left.append(LeftOut(ascii(tool.name), "without a name that can be shown"))
         elif tool.execution is not None and tool.execution.task_support == "required":
-            why["that only run as tasks"].append(LeftOut(tool.name))
+            left.append(LeftOut(tool.name, "that only run as tasks"))
         else:
             by_name.setdefault(tool.name, []).append(tool)
     for name, tools in list(by_name.items()):
         if any(other != tools[0] for other in tools):  # which of them a call means, nobody knows
-            why["of one name with several definitions"] += [LeftOut(name)] * len(tools)
+            left += [LeftOut(name, "of one name with several definitions")] * len(tools)
             del by_name[name]
-    return [tools[0] for tools in by_name.values()]
+    return [tools[0] for tools in by_name.values()], left
 
 
 def _share(sizes: list[int]) -> int:

@@ -89,8 +89,7 @@ class Pins:
         news, self._news = self._news, {}
         self._listed.update(map(_server, self._digests))
         if news:
-            written = {name: self._digests[name] for name in news}
-            self._write(written)
+            self._write({name: self._digests[name] for name in news})
             self.reload()
         return [f"{name}: {what}" for name, what in news.items()]
 

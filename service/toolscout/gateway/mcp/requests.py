@@ -1,6 +1,5 @@
 """Answer the requests of hosts: the gateway's own tools, pinned ones, and no stack trace ever."""
 
-import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar, get_args
 
@@ -18,7 +17,7 @@ from toolscout import __version__
 from toolscout.common.lru import Lru
 from toolscout.gateway.mcp import definitions, texts
 from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, TEMPLATES, Kind
-from toolscout.gateway.mcp.failures import CallFailed
+from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import SEPARATOR
 from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import Session, View
@@ -38,8 +37,6 @@ Context = ServerRequestContext[Any, Any]
 Page = types.PaginatedRequestParams
 Lister = Callable[[Context, Page | None], Awaitable[Any]]
 T = TypeVar("T")
-
-logger = logging.getLogger("toolscout.mcp")
 
 
 class _Server(Server[Any]):
@@ -73,8 +70,6 @@ class Requests:
         self.server.add_request_handler("logging/setLevel", level, self._set_level)
         self.server.middleware.clear()  # the SDK's spans would name what hosts send
         self._describe()
-        view.listeners.append(self._notify)
-        view.log_listeners.append(self._log)
 
     def _describe(self) -> None:
         """Say what the configuration offers, and how long a list with no server's tool holds."""
@@ -163,7 +158,7 @@ class Requests:
             tools.check_arguments(name, arguments)
             progress = context.session.report_progress
             return await self._view.call(session, name, arguments, progress)
-        except (CallFailed, CallError) as error:
+        except CallError as error:
             return _text(str(error), is_error=True)
         except MCPError:
             raise  # as the server said it
@@ -189,7 +184,7 @@ class Requests:
             self._stdio = session
         return session
 
-    async def _notify(self, tools_changed: bool, texts_changed: bool) -> None:
+    async def notify(self, tools_changed: bool, texts_changed: bool) -> None:
         """Tell all hosts that tools, or resources and prompts, have changed."""
         self._describe()
         for session in self._sessions.values():
@@ -199,13 +194,13 @@ class Requests:
                 await _told(session.peer.send_resource_list_changed())
                 await _told(session.peer.send_prompt_list_changed())
 
-    async def _log(self, message: types.LoggingMessageNotificationParams) -> None:
+    async def log(self, params: types.LoggingMessageNotificationParams) -> None:
         """Pass on what a server logs, where there is one host: a message names no call."""
         if self._stdio is None:
             return
         peer, least = self._stdio.peer, self._stdio.level
-        if LEVELS.index(message.level) >= LEVELS.index(least):
-            await _told(peer.send_log_message(message.level, message.data, message.logger))
+        if LEVELS.index(params.level) >= LEVELS.index(least):
+            await _told(peer.send_log_message(params.level, params.data, params.logger))
 
 
 async def _asked(request: Awaitable[T | None], missing: str, data: Any = None) -> T:
@@ -216,7 +211,7 @@ async def _asked(request: Awaitable[T | None], missing: str, data: Any = None) -
     """
     try:
         answer = await request
-    except (CallFailed, CallError) as error:
+    except CallError as error:
         raise MCPError(types.INTERNAL_ERROR, str(error)) from None
     except MCPError:
         raise  # as the server said it

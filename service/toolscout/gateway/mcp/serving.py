@@ -2,11 +2,9 @@
 
 import asyncio
 import gc
-import logging
 import os
 import signal
 import socket
-import sys
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -14,14 +12,9 @@ from mcp.server.stdio import stdio_server
 
 from toolscout.common.addresses import listen
 from toolscout.gateway.mcp.gateway import Gateway
-from toolscout.gateway.mcp.requests import Requests
+from toolscout.gateway.mcp.log import log_to_stderr, logger
 from toolscout.gateway.mcp.web import serve_http
 from toolscout.settings import Settings
-
-LIBRARIES = ("asyncio", "fastmcp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
-"""Loggers that write addresses, arguments and stack traces; what matters is logged here."""
-
-logger = logging.getLogger("toolscout.mcp")
 
 
 def serve(
@@ -35,7 +28,7 @@ def serve(
         key: that of hosts.
         settings: limits.
     """
-    _log_to_stderr()
+    log_to_stderr()
     try:
         listener = None if http is None else listen(*http)
     except OSError as error:
@@ -53,7 +46,7 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with gateway.running():
-        server = Requests(gateway.view).server
+        server = gateway.hosts.server
         if listener is not None:
             # It takes the signals over when it serves, and raises here again what has ended it.
             await serve_http(server, key, listener, settings, stop)
@@ -70,12 +63,3 @@ async def _serve(
 async def _serve_stdio(server: "Server[Any]") -> None:
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
-
-
-def _log_to_stderr() -> None:
-    """Log in lines, never a stack trace: hosts keep what is written to standard error."""
-    os.environ["FASTMCP_LOG_ENABLED"] = "false"  # read when the first server starts
-    logging.raiseExceptions = False
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(levelname)s %(message)s")
-    for name in LIBRARIES:
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)

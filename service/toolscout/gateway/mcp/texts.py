@@ -98,7 +98,7 @@ async def read(connections: Sequence[Connection], uri: str) -> mcp_types.ReadRes
     Hosts may write the name of a server in small letters, as those of machines.
 
     Raises:
-        CallFailed: its server cannot be reached.
+        CallError: its server cannot be reached.
         MCPError: its server refused.
     """
     if not uri.startswith(SCHEME):

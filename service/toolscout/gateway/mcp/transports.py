@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import json
-import logging
 import os
 import re
 import signal
@@ -25,6 +24,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.message import SessionMessage
 
 from toolscout.gateway.mcp.failures import UNREADABLE, printable, redacted
+from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
 from toolscout.index.values import count_values_outside_texts
 
@@ -58,8 +58,6 @@ _ID_BYTES = 128
 
 Streams = tuple[Any, Any]
 """Messages that come from a server, and those that go to it."""
-
-logger = logging.getLogger("toolscout.mcp")
 
 
 @asynccontextmanager

@@ -88,10 +88,6 @@ class View:
         self.gate = RiskGate()
         self.finder = Finder(store)
         self.results = Results()
-        self.listeners: list[Any] = []
-        """Called when what hosts list has changed: whether tools have, and whether texts have."""
-        self.log_listeners: list[Any] = []
-        """Called with what a server logs."""
         self.use(config, Listing())
         self._told = self._listed()
 
@@ -159,7 +155,7 @@ class View:
         """Call a tool by its whole name.
 
         Raises:
-            CallFailed: its server cannot be reached.
+            CallError: its server cannot be reached.
             MCPError: its server refused the call.
         """
         connection, tool, *_ = self.tools[name]
@@ -176,7 +172,7 @@ class View:
         """Read a resource, of a server or the gateway's own; None if there is none to read.
 
         Raises:
-            CallFailed: its server cannot be reached.
+            CallError: its server cannot be reached.
             MCPError: its server refused, or a result is not kept for this session.
         """
         if is_result(uri):
@@ -191,13 +187,10 @@ class View:
         lines = await asyncio.to_thread(lambda: list(pages.index(catalog, rows)))
         return plain_text(uri, "\n".join(f"{name}: {summary}" for name, summary in lines))
 
-    async def tell(self) -> None:
-        """Tell hosts if what they list has changed."""
+    def changes(self) -> list[bool]:
+        """Return whether tools have changed for hosts since the last time, and whether texts."""
         previous, self._told = self._told, self._listed()
-        changed = [old != new for old, new in zip(previous, self._told, strict=True)]
-        if any(changed):
-            for listener in self.listeners:
-                await listener(*changed)
+        return [old != new for old, new in zip(previous, self._told, strict=True)]
 
     def _listed(self) -> tuple[object, object]:
         """Return what hosts list, of tools, and of resources and prompts."""

@@ -1,7 +1,6 @@
 """The gateway over streamable HTTP: its address, its key, its sessions."""
 
 import asyncio
-import logging
 import socket
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,13 +11,15 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from starlette.responses import JSONResponse
 
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.callers import check_caller
+from toolscout.gateway.callers import CallerCheck
+from toolscout.gateway.mcp.log import logger
 from toolscout.serving.bodies import Bodies, BodyRefused, replay
-from toolscout.serving.callers import CallerGuard
 from toolscout.serving.limited import Application, LimitedServer, limited_server
 from toolscout.settings import Settings
 
 PATH = "/mcp"
+
+WHOSE_KEY = "gateway, as Authorization: Bearer or X-API-Key"
 
 GRACE_S = 5
 """Seconds that open calls may take to finish after a signal."""
@@ -37,34 +38,28 @@ class Callers:
 
     application: Application
     """What is behind it."""
-    key: str | None
-    """What callers have to send; None lets all in."""
-    guard: CallerGuard
-    """Knows the names of this server."""
+    callers: CallerCheck
+    """Knows the names and the key of this server."""
     bodies: Bodies
     """Reads what callers send."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle one request of ASGI; a body is read within its limits first."""
-        body, headers = None, {}
+        body, headers = b"", {}
         try:
-            shown = _key(scope["headers"])
-            whose = "gateway, as Authorization: Bearer or X-API-Key"
-            check_caller(self.guard, scope["headers"], self.key, shown, whose)
+            self.callers.check(scope["headers"], _key(scope["headers"]))
             if scope["method"] == "POST":
                 headers = {"Connection": "close"}
                 body = await self.bodies.read(receive)
+                receive = replay(body, receive)
         except BodyRefused as refused:
             if refused.status == HTTPStatus.UNAUTHORIZED:
                 headers = {"WWW-Authenticate": "Bearer"}
             answer = JSONResponse({"error": refused.detail}, refused.status, headers)
             await answer(scope, receive, send)
             return
-        if body is None:
-            await self.application(scope, receive, send)
-            return
         try:
-            await self.application(scope, replay(body, receive), send)
+            await self.application(scope, receive, send)
         finally:
             self.bodies.release(body)
 
@@ -147,14 +142,14 @@ async def serve_http(
 
     `stop` is set by a signal that comes before.
     """
-    guard = CallerGuard(listener.getsockname()[0], settings.allowed_hosts)
+    host, *_ = listener.getsockname()
+    check = CallerCheck(host, settings.allowed_hosts, key, WHOSE_KEY)
     served = server.streamable_http_app(
         streamable_http_path=PATH,
         session_idle_timeout=SESSION_IDLE_S,
         host="",  # the guard checks names
     )
-    callers = Callers(Sessions(served), key, guard, Bodies(settings.caller_timeout_s))
-    logger = logging.getLogger("toolscout.mcp")
+    callers = Callers(Sessions(served), check, Bodies(settings.caller_timeout_s))
     async with served.router.lifespan_context(served):
         limited = limited_server(callers, settings, logger, GRACE_S, lifespan="off")
         ending = asyncio.ensure_future(_end(limited, stop))
