@@ -40,11 +40,15 @@ def shown(model: ScriptedModel) -> list[str]:
     return OPENAI.names(model.requests[0])
 
 
-def test_every_key_is_a_flag_of_the_same_name():
+UNFLAGGED = {"api", "enabled", "provider", "enable_search_fallback"}
+"""Keys that decide nothing, or what the strategy decides, or have flags of other names."""
+
+
+def test_every_key_that_decides_something_is_a_flag_of_the_same_name():
     parser = argparse.ArgumentParser()
     add_proxy_arguments(parser)
     flags = set(parser._option_string_actions)
-    keys = set(DiscoveryConfig.__struct_fields__) - {"api"}
+    keys = set(DiscoveryConfig.__struct_fields__) - UNFLAGGED
     assert {f"--{key.replace('_', '-')}" for key in keys} <= flags
     assert set(ApiConfig.__struct_fields__) == {"endpoint", "api_key", "timeout"}
     assert {"--selector", "--selector-timeout"} <= flags

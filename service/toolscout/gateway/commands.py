@@ -45,7 +45,7 @@ SELECTOR = "http://127.0.0.1:8080"
 def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout proxy`, but for those of how HTTP is served.
 
-    A key of `pipes.tool_discovery` is a flag of the same name.
+    A key of `pipes.tool_discovery` that decides something is a flag of the same name.
     """
     add = parser.add_argument
     add("--upstream", metavar="URL", required=True, help="address of the provider, with its path")
@@ -57,8 +57,6 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     add("--selector-timeout", metavar="DURATION", help=about)
     about = "hybrid-first, api, tool-search, relevance or passthrough"
     add("--strategy", metavar="NAME", help=about)
-    add("--enabled", metavar="BOOL", help="false passes everything on")
-    add("--provider", metavar="NAME", help="read, and not used")
     about = "a tool, pattern or server:NAME that every model sees"
     add("--always-keep", metavar="NAME", action="append", help=about)
     add("--max-search-results", metavar="COUNT", help="most tools that a search brings")
@@ -71,7 +69,6 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     about = "bring all tools back when nothing fits a search"
     add("--restore-on-no-match", metavar="BOOL", help=about)
     add("--search-tool-name", metavar="NAME", help="what models know the search as")
-    add("--enable-search-fallback", metavar="BOOL", help="read; the strategy decides")
     add("--min-tools", metavar="COUNT", help="fewest tools that relevance keeps")
     add("--max-tools", metavar="COUNT", help="most tools that relevance keeps")
     add("--target-ratio", metavar="SHARE", help="share of the tools that relevance keeps")

@@ -185,14 +185,17 @@ class Requests:
         return session
 
     async def notify(self, tools_changed: bool, texts_changed: bool) -> None:
-        """Tell all hosts that tools, or resources and prompts, have changed."""
+        """Tell all hosts that tools, or resources and prompts, have changed.
+
+        The SDK drops what a host that has gone would be told.
+        """
         self._describe()
         for session in self._sessions.values():
             if tools_changed:
-                await _told(session.peer.send_tool_list_changed())
+                await session.peer.send_tool_list_changed()
             if texts_changed:
-                await _told(session.peer.send_resource_list_changed())
-                await _told(session.peer.send_prompt_list_changed())
+                await session.peer.send_resource_list_changed()
+                await session.peer.send_prompt_list_changed()
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
         """Pass on what a server logs, where there is one host: a message names no call."""
@@ -200,7 +203,7 @@ class Requests:
             return
         peer, least = self._stdio.peer, self._stdio.level
         if LEVELS.index(params.level) >= LEVELS.index(least):
-            await _told(peer.send_log_message(params.level, params.data, params.logger))
+            await peer.send_log_message(params.level, params.data, params.logger)
 
 
 async def _asked(request: Awaitable[T | None], missing: str, data: Any = None) -> T:
@@ -222,13 +225,6 @@ async def _asked(request: Awaitable[T | None], missing: str, data: Any = None) -
     if answer is None:
         raise MCPError(types.INVALID_PARAMS, missing, data)
     return answer
-
-
-async def _told(notification: Awaitable[None]) -> None:
-    try:
-        await notification
-    except Exception as error:
-        logger.debug("a host could not be told: %s", type(error).__name__)
 
 
 def _text(text: str, is_error: bool = False) -> types.CallToolResult:
