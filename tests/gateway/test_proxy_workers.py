@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from tests.client.upstream import Peer, peer
 from tests.gateway.proxies import proxy
-from tests.support import Process, free_port, until
+from tests.support import PATIENCE_S, Process, environment, free_port, until
 from tests.turns.shapes import BY_NAME, Said
 
 OPENAI = BY_NAME["openai"]
@@ -80,3 +82,24 @@ def test_workers_end_with_a_proxy_that_is_killed(upstream, service):
         server.signal(signal.SIGKILL)
         server.wait()
         until(lambda: not any(Path(f"/proc/{worker}/cmdline").exists() for worker in workers))
+
+
+EARLY = """
+import os, signal, sys
+from uvicorn import Server
+from toolscout.cli import main
+
+run = Server.run
+
+def early(server, sockets):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return run(server, sockets)
+
+Server.run = early
+sys.exit(main(["proxy", "--upstream", "http://127.0.0.1:9", "--port", "0"]))
+"""
+
+
+def test_a_signal_that_comes_before_it_serves_ends_a_proxy():
+    ended = subprocess.run([sys.executable, "-c", EARLY], env=environment(), timeout=PATIENCE_S)
+    assert ended.returncode == 0

@@ -237,8 +237,9 @@ def _config(parsed: argparse.Namespace) -> "DiscoveryConfig":
 
 
 def _serve(server: "LimitedServer", sockets: list[socket.socket]) -> int:
-    # The server raises the signal again that has ended it, and such an end is no failure.
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    # One that comes before it serves ends it, too. The server raises the signal again that has
+    # ended it, and such an end is no failure.
+    signal.signal(signal.SIGTERM, server.handle_exit)
     try:
         server.run(sockets)
     except SystemExit:  # uvicorn exits if it cannot start, after printing the reason
