@@ -118,7 +118,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_473,
+        3_449,
     ),
     "commands": Product(
         "questions, logs, flags",

@@ -21,9 +21,6 @@ class Body(httpx2.AsyncByteStream):
         self._receive = receive
         self._timeout_s = timeout_s
         self._pieces: list[bytes] = []
-        self._clock = asyncio.get_running_loop().time
-        self._due = self._clock() + timeout_s
-        """When the next piece must have come."""
         self.is_read = asyncio.Event()
         self.held = 0
         """Bytes that were read to be held."""
@@ -61,7 +58,7 @@ class Body(httpx2.AsyncByteStream):
             yield self._pieces.pop(0)
         while not self.is_read.is_set():
             try:
-                async with asyncio.timeout_at(self._due):
+                async with asyncio.timeout(self._timeout_s):
                     piece = await self._read()
             except TimeoutError:
                 raise Refused(408, "body_timeout", "the body did not arrive in time") from None
@@ -76,7 +73,6 @@ class Body(httpx2.AsyncByteStream):
 
     async def _read(self) -> bytes:
         message = await self._receive()
-        self._due = self._clock() + self._timeout_s
         if message["type"] == "http.disconnect":
             raise asyncio.CancelledError
         if not message.get("more_body"):

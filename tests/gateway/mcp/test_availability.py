@@ -109,9 +109,9 @@ def test_an_address_that_is_taken_is_said_in_a_line(tmp_path: Path):
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         config = str(write(tmp_path, {"notes": stdio_server()}))
         with start("--config", config, "--http", address, folder=tmp_path) as process:
-            assert process.wait(PATIENCE_S) == 1
+            assert process.wait(PATIENCE_S) == 2
     printed = (tmp_path / "stderr").read_text("utf-8")
-    assert printed == f"ERROR cannot listen at {address}: Address already in use\n"
+    assert printed == f"toolscout: cannot listen at {address}: Address already in use\n"
 
 
 def test_lines_that_are_no_messages_do_not_disturb_it_and_the_end_of_input_ends_it(tmp_path: Path):

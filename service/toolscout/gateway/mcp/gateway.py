@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import InitVar, dataclass
+from threading import Lock
 
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
@@ -52,6 +53,7 @@ class Gateway:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         """Those of the connections, by the names of their servers."""
         self._lock = asyncio.Lock()
+        self._listing = Lock()
         self._is_stale = False
 
     @asynccontextmanager
@@ -128,12 +130,7 @@ class Gateway:
                 return
             self._is_stale = False
             try:
-                listed = asyncio.ensure_future(asyncio.to_thread(self._listed))
-                try:
-                    listing = await asyncio.shield(listed)
-                except asyncio.CancelledError:  # the thread goes on, and must be the only one
-                    await listed
-                    raise
+                listing = await asyncio.to_thread(self._listed)
             except Exception as error:  # one server's tools must not end the others' connections
                 detail = getattr(error, "detail", type(error).__name__)
                 logger.error("the tools are left as they were: %s", detail)
@@ -143,6 +140,10 @@ class Gateway:
 
     def _listed(self) -> Listing:
         """Read the lists of all servers and compile them, in a thread."""
+        with self._listing:  # a thread goes on when who waits for it is cancelled
+            return self._read_lists()
+
+    def _read_lists(self) -> Listing:
         if self.pins is not None:
             self.pins.reload()
         listing = Listing(self.view.connections, self.view.config.options.max_risk, self._seen)

@@ -12,7 +12,7 @@ from mcp.server.stdio import stdio_server
 
 from toolscout.common.addresses import listen
 from toolscout.gateway.mcp.gateway import Gateway
-from toolscout.gateway.mcp.log import log_to_stderr, logger
+from toolscout.gateway.mcp.log import log_to_stderr
 from toolscout.gateway.mcp.web import serve_http
 from toolscout.settings import Settings
 
@@ -27,19 +27,19 @@ def serve(
         http: host and port; None for stdio.
         key: that of hosts.
         settings: limits.
+
+    Raises:
+        OSError: nobody can listen at the address.
     """
+    listener = None if http is None else listen(*http)
     log_to_stderr()
-    try:
-        listener = None if http is None else listen(*http)
-    except OSError as error:
-        logger.error("%s", error)
-        return 1
-    return asyncio.run(_serve(gateway, settings, key, listener))
+    asyncio.run(_serve(gateway, settings, key, listener))
+    return 0
 
 
 async def _serve(
     gateway: Gateway, settings: Settings, key: str | None, listener: socket.socket | None
-) -> int:
+) -> None:
     gc.collect()
     gc.freeze()  # a collection would walk all that was loaded, and hold every call up meanwhile
     stop = asyncio.Event()
@@ -50,14 +50,13 @@ async def _serve(
         if listener is not None:
             # It takes the signals over when it serves, and raises here again what has ended it.
             await serve_http(server, key, listener, settings, stop)
-            return 0
+            return
         main = asyncio.ensure_future(_serve_stdio(server))
         stopped = asyncio.ensure_future(stop.wait())
         await asyncio.wait((main, stopped), return_when=asyncio.FIRST_COMPLETED)
     if not main.done():
         os._exit(0)  # nothing ends the thread that reads standard input
     stopped.cancel()
-    return 0
 
 
 async def _serve_stdio(server: "Server[Any]") -> None:

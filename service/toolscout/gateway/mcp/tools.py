@@ -99,9 +99,8 @@ class ServerTools:
 
     async def names(self, filters: Filters | None) -> list[str]:
         """Return the names of the tools that pass, sorted."""
-        if filters is None:
-            return sorted(self._view.tools)
-        names = await asyncio.to_thread(pages.names, self._view.finder.catalog, filters)
+        catalog = self._view.finder.catalog
+        names = await asyncio.to_thread(pages.names, catalog, filters or Filters())
         return [name for name in names if name in self._view.tools]
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
