@@ -118,7 +118,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_449,
+        3_442,
     ),
     "commands": Product(
         "questions, logs, flags",

@@ -17,11 +17,8 @@ from toolscout.index.tool_list import MAX_TOOLS
 
 Changed = Callable[[], Awaitable[None]]
 
-CHANGES = (
-    mcp_types.ToolListChangedNotification,
-    mcp_types.ResourceListChangedNotification,
-    mcp_types.PromptListChangedNotification,
-)
+CHANGED = "/list_changed"
+"""The end of the methods that say that tools, resources or prompts are others."""
 
 
 class _Dispatcher(JSONRPCDispatcher[Any]):
@@ -48,7 +45,7 @@ class Client(ClientSession):
 
     def __init__(self, streams: Streams, list_changed: Changed, log: LoggingFnT) -> None:
         async def note(message: object) -> None:
-            if isinstance(message, CHANGES):
+            if str(getattr(message, "method", "")).endswith(CHANGED):
                 await list_changed()
 
         self.lists = _Dispatcher(*streams)

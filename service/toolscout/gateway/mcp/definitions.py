@@ -96,10 +96,11 @@ def pinned_tools(view: View, *, is_modern: bool) -> Iterator[mcp_types.Tool]:
     results may be cut there is no such schema. Older hosts know structured content as objects only.
     """
     for one in view.pinned:
-        schema = one.tool.output_schema or {}
-        is_kept = not view.may_cut(one) and (is_modern or schema.get("type") == "object")
-        changes = {"name": one.shown["name"], "meta": {**(one.tool.meta or {}), **ALWAYS}}
-        changes |= {"execution": None} | ({} if is_kept else {"output_schema": None})
+        meta = {**(one.tool.meta or {}), **ALWAYS}
+        changes = {"name": one.shown["name"], "meta": meta, "execution": None}
+        is_object = (one.tool.output_schema or {}).get("type") == "object"
+        if view.max_chars(one.connection) or not (is_modern or is_object):
+            changes["output_schema"] = None
         yield one.tool.model_copy(update=changes)
 
 

@@ -77,9 +77,7 @@ class Gateway:
         await self.view.settle()
         self.view.ready.set()
         pinned, listing = self.view.config.options.pinned, self.view.listing
-        for line in missing_pins(pinned, listing):
-            logger.warning("pinned: %s", line)
-        for line in refused_pins(pinned, listing.tools):
+        for line in [*missing_pins(pinned, listing), *refused_pins(pinned, listing.tools)]:
             logger.warning("%s", line)
 
     async def _follow(self) -> None:

@@ -52,7 +52,7 @@ def check(config: Config) -> str:
     notes = [*_left_out(listing), *refused_pins(pinned, tools)]
     notes += named("that providers refuse where they are listed as themselves", refused)
     if missing := missing_pins(pinned, listing):
-        raise ConfigurationError("; ".join([*(f"pinned: {why}" for why in missing), *notes]))
+        raise ConfigurationError("; ".join([*missing, *notes]))
     return "\n".join([f"{len(tools)} tools of {', '.join(config.servers)}", *notes])
 
 

@@ -157,12 +157,12 @@ def named(what: str, names: Collection[object]) -> list[str]:
 
 
 def missing_pins(pinned: Iterable[str], listing: Listing) -> list[str]:
-    """Return in a phrase each which pinned tools are not in a listing, and why."""
+    """Return in a line each which pinned tools are not in a listing, and why."""
     missing = [one for one in dict.fromkeys(pinned) if not matching((one,), listing.tools)]
     reasons = listing.reasons
     unknown = [name for name in missing if name not in reasons]
-    lines = [f"there is no tool {', '.join(unknown)}"] if unknown else []
-    return lines + [f"{name} is {reasons[name]}" for name in missing if name in reasons]
+    lines = [f"pinned: there is no tool {', '.join(unknown)}"] if unknown else []
+    return lines + [f"pinned: {name} is {reasons[name]}" for name in missing if name in reasons]
 
 
 def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[str]:

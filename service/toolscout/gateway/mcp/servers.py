@@ -116,11 +116,6 @@ class Config(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     """What was ignored, or read otherwise than some host would, a line each."""
 
-    def max_result_chars(self, server: Server) -> int:
-        """Return how many characters of text of a server's result are passed on; 0 for all."""
-        own = server.max_result_chars
-        return self.options.max_result_chars if own is None else own
-
 
 def permits(name: str, allow: Iterable[str] | None, deny: Iterable[str]) -> bool:
     """Whether patterns, as of file names, let a name through."""

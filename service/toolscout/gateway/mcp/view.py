@@ -16,7 +16,7 @@ from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.cache import KINDS
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.finder import Finder
-from toolscout.gateway.mcp.listing import Listing, Offered
+from toolscout.gateway.mcp.listing import Listing
 from toolscout.gateway.mcp.results import Results, is_result
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, plain_text, renamed
@@ -101,9 +101,10 @@ class View:
         One that every provider refuses is not listed: the host's whole request would fail.
         """
 
-    def may_cut(self, offered: Offered) -> bool:
-        """Return whether results of a tool may be cut."""
-        return self.config.max_result_chars(offered.connection.server) > 0
+    def max_chars(self, connection: Connection) -> int:
+        """Return how many characters of text of a server's result are passed on; 0 for all."""
+        own = connection.server.max_result_chars
+        return self.config.options.max_result_chars if own is None else own
 
     async def settle(self, server: str = "", *, is_called: bool = False) -> None:
         """Wait a while for servers that start: one, or all.
@@ -165,8 +166,8 @@ class View:
         finding = (one for one in reversed(session.searches) if name in one.names)
         if (search := next(finding, None)) is not None:
             await self.finder.learn(search.query, name, not result.is_error, search.id)
-        limit = self.config.max_result_chars(connection.server)
-        return self.results.cut(session, renamed(connection.name, result), limit)
+        result = renamed(connection.name, result)
+        return self.results.cut(session, result, self.max_chars(connection))
 
     async def read(self, session: Session, uri: str) -> mcp_types.ReadResourceResult | None:
         """Read a resource, of a server or the gateway's own; None if there is none to read.
@@ -195,7 +196,7 @@ class View:
     def _listed(self) -> tuple[object, object]:
         """Return what hosts list, of tools, and of resources and prompts."""
         servers, options = list(self.config.servers), self.config.options
-        pinned = [(one.shown, self.may_cut(one)) for one in self.pinned]
+        pinned = [(one.shown, self.max_chars(one.connection) > 0) for one in self.pinned]
         tools = servers, options.max_risk, options.all_meta_tools, pinned
         return tools, [texts.entries(self.connections, kind) for kind in KINDS]
 
