@@ -79,7 +79,7 @@ async def streams_to(name: str, server: Server) -> AsyncIterator[Streams]:
 def _auth(name: str, server: HttpServer) -> httpx2.Auth | None:
     if server.auth is None:
         return None
-    from toolscout.gateway.mcp.oauth import Tokens  # half a second to import
+    from toolscout.gateway.mcp.oauth import Tokens  # whose library takes .3 s to import
 
     return Tokens(name, server.url)
 
