@@ -118,7 +118,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_442,
+        3_448,
     ),
     "commands": Product(
         "questions, logs, flags",

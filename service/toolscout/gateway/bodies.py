@@ -43,9 +43,9 @@ class Body(httpx2.AsyncByteStream):
                         return reason
         except TimeoutError:
             return "too slow"
-        whole = b"".join(self._pieces)
+        body = b"".join(self._pieces)
         self._pieces.clear()
-        return whole
+        return body
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the pieces.

@@ -176,10 +176,10 @@ class Connection:
                 raise CallError(f"{self.name} gave an answer that cannot be read") from None
             if isinstance(error, MCPError) and not is_lost(error):
                 self._wake.set()  # it may have lost the session, and say so in its own words
-                said = error.error
+                refusal = error.error
                 secrets = self.server.secrets
-                text, data = redacted(said.message, secrets), redacted(said.data, secrets)
-                raise MCPError(said.code, text, data) from None
+                text, data = redacted(refusal.message, secrets), redacted(refusal.data, secrets)
+                raise MCPError(refusal.code, text, data) from None
             self._client, self.reason = None, explained(error, self.server)
             self._wake.set()
             raise CallError(f"{self.name} was lost during the call: {self.reason}") from None
@@ -245,8 +245,8 @@ class Connection:
 
     def _refresh_s(self) -> float:
         """Return the seconds after which the list is to be read again."""
-        said = self.listed.ttl_s
-        return REFRESH_S if said is None else max(said, MIN_REFRESH_S)
+        ttl_s = self.listed.ttl_s
+        return REFRESH_S if ttl_s is None else max(ttl_s, MIN_REFRESH_S)
 
     def _may_idle_s(self) -> float:
         """Return the seconds without a call after which the server is stopped."""

@@ -135,8 +135,8 @@ class Tokens(OAuth):
             self.context.auth_server_url = servers["issuer"]
             self.context.oauth_metadata = OAuthMetadata.model_validate(servers["authorization"])
             if servers["resource"] is not None:
-                found = ProtectedResourceMetadata.model_validate(servers["resource"])
-                self.context.protected_resource_metadata = found
+                resource = ProtectedResourceMetadata.model_validate(servers["resource"])
+                self.context.protected_resource_metadata = resource
 
     def _token(self) -> str | None:
         tokens = self.context.current_tokens

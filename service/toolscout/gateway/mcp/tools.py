@@ -69,30 +69,30 @@ class ServerTools:
         self._view = view
         self._session = session
 
-    async def search(self, wanted: SearchTools) -> ToolsFound:
+    async def search(self, arguments: SearchTools) -> ToolsFound:
         """Search the tools of the servers that answer, and name the others.
 
         Tools that hosts list as themselves come in addition to as many others as are asked for.
         """
-        view, count = self._view, wanted.top_k
-        space, servers = wanted.namespace or "", list(view.config.servers)
+        view, count = self._view, arguments.top_k
+        space, servers = arguments.namespace or "", list(view.config.servers)
         if space and space.casefold() not in map(str.casefold, servers):
             raise CallError(f"namespace: there is no such server; there are {', '.join(servers)}")
         await view.settle(space)
         listed = {one.shown["name"] for one in view.pinned}
         try:
             ranked, outcome = await view.finder.search(
-                wanted.query, count + len(listed), wanted.filters
+                arguments.query, count + len(listed), arguments.filters
             )
         except ToolscoutError as error:
             raise CallError(error.detail) from None
         ranked = [name for name in ranked if name in view.tools]  # one may have gone meanwhile
         shown = {*[name for name in ranked if name not in listed][:count], *ranked[:count]}
         names = [name for name in ranked if name in shown]
-        self._session.note_search(wanted.query, names)
+        self._session.note_search(arguments.query, names)
         answer = self._none_found(space)
         if names:
-            answer = ToolsFound(await self.show(names, wanted.detail), outcome)
+            answer = ToolsFound(await self.show(names, arguments.detail), outcome)
         # The tool that would fit best may be one of theirs.
         missing = view.unavailable(space)
         return msgspec.structs.replace(answer, unavailable=missing or None)
