@@ -14,6 +14,7 @@ TEMPLATE = Path(__file__).with_name("architecture.template")
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("gateway", "integrations", "evaluation"),
+    ("registering",),
     ("beginning", "searching"),
     ("tool_files",),
     ("terminal",),
@@ -118,13 +119,16 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_448,
+        3_382,
     ),
     "commands": Product(
         "questions, logs, flags",
-        ("evaluation", "cli", "beginning", "searching", "tool_files", "terminal"),
+        (
+            *("evaluation", "cli", "beginning", "searching", "registering", "tool_files"),
+            "terminal",
+        ),
         ("core", "service", "client", "turns", "gateways"),
-        1_531,
+        1_597,
     ),
 }
 """Each room belongs to one of them."""

@@ -119,8 +119,8 @@ def import_servers(parsed: argparse.Namespace) -> int:
     Raises:
         ConfigurationError: the file, a server, the service or the installation is at fault.
     """
-    from toolscout.gateway.bulk import keeps_each, register, write_each
     from toolscout.gateway.mcp.config import read_config
+    from toolscout.registering import keeps_each, register, write_each
     from toolscout.tool_files.reading import tools_in
 
     if (parsed.tools is None) == (parsed.mcp is None):
