@@ -35,17 +35,16 @@ MAX_TOP_K = 1_000_000_000
 MAX_DURATION_MS = 86_400_000
 MAX_EVENT_CHARS = 4_096
 MAX_BUDGET_TOKENS = 1_000_000_000
-MIN_LATENCY_BUDGET_MS = 1
 MAX_LATENCY_BUDGET_MS = 60_000
 
 ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_CHARS)]
 # Whole numbers, but decoded as floats: some callers' integers went through float64.
-TopK = Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K)]
+TopK = Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K, multiple_of=1)]
 Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_TOP_K)]
 Signal = Annotated[str, msgspec.Meta(max_length=MAX_SIGNAL_CHARS)]
-BudgetTokens = Annotated[float, msgspec.Meta(ge=0, le=MAX_BUDGET_TOKENS)]
+BudgetTokens = Annotated[float, msgspec.Meta(ge=0, le=MAX_BUDGET_TOKENS, multiple_of=1)]
 Score = Annotated[float, msgspec.Meta(ge=0, le=1)]
-LatencyBudget = Annotated[float, msgspec.Meta(ge=MIN_LATENCY_BUDGET_MS, le=MAX_LATENCY_BUDGET_MS)]
+LatencyBudget = Annotated[float, msgspec.Meta(ge=1, le=MAX_LATENCY_BUDGET_MS, multiple_of=1)]
 
 
 FilterValue = Annotated[str, msgspec.Meta(max_length=MAX_FILTER_CHARS)]

@@ -320,9 +320,9 @@ class FilterRequest(msgspec.Struct, frozen=True, kw_only=True):
     catalog: str | None = None
     """Digest from an earlier answer's `X-Catalog-Digest`, or a registered name, instead of `tools`.
     """
-    min_tools: Annotated[float, msgspec.Meta(ge=0, le=MAX_TOP_K)] | None = None
+    min_tools: Annotated[float, msgspec.Meta(ge=0, le=MAX_TOP_K, multiple_of=1)] | None = None
     """Minimum number of tools to keep (5)."""
-    max_tools: Annotated[float, msgspec.Meta(ge=1, le=MAX_TOP_K)] | None = None
+    max_tools: TopK | None = None
     """Maximum number of tools to keep (25), besides `always_keep`."""
     target_ratio: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     """Share of the tools to keep (0.8)."""

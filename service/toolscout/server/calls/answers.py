@@ -18,7 +18,6 @@ from toolscout.ranking.explain import explain, notes, with_evidence
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
 from toolscout.server.http.problems import invalid, too_long
 from toolscout.server.observe.record import Trace
-from toolscout.server.service import Service
 
 SHOWN_AT_ONCE = 100
 """Maximum number of tools explained or shown on the event loop; more are in a thread."""
@@ -35,8 +34,7 @@ _encode = msgspec.json.Encoder().encode
 class Showing:
     """Makes answers from decisions, with reasons and tools within their limits."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self) -> None:
         self._tools = self._nbytes = 0
         """Tools and bytes shown so far."""
 

@@ -44,15 +44,14 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     """
     read = await search.read_call(service, request, trace, _batch)
     sent = read.request
-    envelope.need_tools(sent)
     asks = [read.answerable(ask) for ask in envelope.to_asks(sent, service.settings)]
     budget_ms = sent.latency_budget_ms
     deadline = search.deadline_of(service, request.arrived, budget_ms, cold=read.is_cold)
     trace.top_k = asks[0].top_k
     questions = [(ask, trace.part(ask.pattern)) for ask in asks]
-    source = await search.find(service, request, read, trace, deadline, questions)
+    source = await search.find(service, read, trace, deadline, questions)
     trace.add_parts([part for _, part in questions])
-    showing, results = answers.Showing(service), []
+    showing, results = answers.Showing(), []
     for asked, (ask, part) in zip(sent.patterns, questions, strict=True):
         chained = bool(sent.complete_chain)
         decision = await search.decide(service, part, source, ask, deadline, chained=chained)
@@ -73,7 +72,7 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
     read = await search.read_call(service, request, trace, _resolve)
     envelope.need_tools(read.request)
     names = read.request.names
-    catalog = await search.find_compiled(service, request, read, trace, names=names)
+    catalog = await search.find_compiled(service, read, trace, names=names)
     began = perf_counter()
     resolver, size = Resolver(catalog, Deadline()), len(names) * len(catalog)
     results = await run_inline_or_in_thread(
@@ -95,13 +94,11 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     read = await with_shared(service, trace.space, Read(sent, None, b""))
     if read.external is not None:
         raise NeedsAllTools("a filter by shared words", read.external)
-    sent, raw = read.request, read.request.tools
-    least = envelope.whole("min_tools", sent.min_tools)
-    most = envelope.whole("max_tools", sent.max_tools)
-    limited = msgspec.structs.replace(sent, tools=ABSENT, min_tools=least, max_tools=most)
-    split = partial(_split, request=limited)
+    raw = read.request.tools
+    split = partial(_split, request=msgspec.structs.replace(read.request, tools=ABSENT))
+    trace.phases["decode"] = perf_counter() - request.arrived
     if is_absent(raw):
-        catalog = await search.find_compiled(service, request, read, trace)
+        catalog = await search.find_compiled(service, read, trace)
         began = perf_counter()
         found = await run_inline_or_in_thread(
             trace.unique, SPLIT_AT_ONCE, lambda: split(map(catalog.tool, range(len(catalog))))
@@ -110,7 +107,6 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     else:
         array = bytes(raw)
         posted = Sent(trace.space, sha256(array).digest(), array)
-        trace.phases["decode"] = perf_counter() - request.arrived
         found, listing, trace.phases["rank"] = await service.compiles.run(
             trace.tenant, _split_sent, posted, split
         )

@@ -75,7 +75,7 @@ are no tools."""
 
 
 class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
-    """A decoded envelope; `known` when its tools were recognised, else their hash."""
+    """A decoded envelope; `known` when its tools were recognised, else the hash of new ones."""
 
     request: R
     known: Known | None
@@ -114,32 +114,32 @@ async def read(decoder: "Decoder[R]", body: bytes, cache: CatalogCache, tenant: 
             candidate = memoryview(body)[start:end]
             raw_hash = await _hash(candidate) if kept is None else kept[1]
             known = cache.by_alias(tenant, raw_hash)
-            read = known and _spliced(decoder, body, start, end, known, raw_hash)
+            read = None if known is None else _spliced(decoder, body, start, end, known)
             if read is not None:
                 if kept is None:
                     cache.keep_list(tenant, bytes(candidate), raw_hash)
                 return read
-    request = decode(body, decoder)
-    tools = memoryview(b"" if is_absent(request.tools) else request.tools)
+    request, rest = decode(body, decoder), body
+    if is_absent(request.tools):
+        return Read(request, None, b"", unknown_fields(body, decoder.fields))
+    tools = memoryview(request.tools)
     if raw_hash and bytes(tools) == bytes(candidate):
         rest = body[:start] + _TOKEN + body[end:]  # megabytes of tools are not read once more
-        return Read(request, None, raw_hash, unknown_fields(rest, decoder.fields))
-    unknown = unknown_fields(body, decoder.fields)
-    if not tools:
-        return Read(request, None, b"", unknown)
-    raw_hash = await _hash(tools)
+    else:
+        raw_hash = await _hash(tools)
+    unknown = unknown_fields(rest, decoder.fields)
     return Read(request, cache.by_alias(tenant, raw_hash), raw_hash, unknown)
 
 
 def _spliced(
-    decoder: "Decoder[R]", body: bytes, start: int, end: int, known: Known, raw_hash: bytes
+    decoder: "Decoder[R]", body: bytes, start: int, end: int, known: Known
 ) -> Read[R] | None:
     """Decode a body whose known tools are replaced by a token; None if they are not its tools."""
     with suppress(Refused):  # the whole body gives the error where the rest is malformed
         envelope = body[:start] + _TOKEN + body[end:]
         request = decode(envelope, decoder)
         if bytes(request.tools) == _TOKEN:
-            return Read(request, known, raw_hash, unknown_fields(envelope, decoder.fields))
+            return Read(request, known, b"", unknown_fields(envelope, decoder.fields))
     return None
 
 
@@ -193,37 +193,32 @@ def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
         InvalidRequest, EmptyPattern: as for one; the error names the pattern.
     """
     return [
-        ask_for(asked, f"patterns[{number}]", request, settings)
-        if isinstance(asked, str)
-        else _asked(asked, f"patterns[{number}].", request, settings)
+        _asked(asked, f"patterns[{number}]", request, settings)
         for number, asked in enumerate(request.patterns)
     ]
 
 
-def _asked(asked: Question, place: str, request: SearchFields, settings: Settings) -> Ask:
-    """Return what a pattern or a conversation asks; `place` precedes the paths of its fields."""
-    path, other = f"{place}pattern", f"{place}messages"
-    _not_both(path, asked.pattern, other, asked.messages)
-    if asked.messages is not None:
-        said = conversation.read(asked.messages, other)
-        ask = ask_for(said.pattern, other, request, settings)
-        return msgspec.structs.replace(ask, earlier=said.earlier)
-    if asked.pattern is None:
-        raise invalid(path, "is required")
-    return ask_for(asked.pattern, path, request, settings)
-
-
-def ask_for(pattern: str, path: str, request: SearchFields, settings: Settings) -> Ask:
-    """Make a question of one pattern and its request; `path` is that of the pattern."""
+def _asked(asked: str | Question, place: str, request: SearchFields, settings: Settings) -> Ask:
+    """Return what a pattern or a conversation asks, which stands at a place of the request."""
+    if isinstance(asked, str):
+        path, said = place, conversation.Conversation(asked)
+    else:
+        path, other = f"{place}.pattern".lstrip("."), f"{place}.messages".lstrip(".")
+        _not_both(path, asked.pattern, other, asked.messages)
+        if asked.messages is not None:
+            path, said = other, conversation.read(asked.messages, other)
+        elif asked.pattern is not None:
+            said = conversation.Conversation(asked.pattern)
+        else:
+            raise invalid(path, "is required")
     _not_both("top_k", request.top_k, "max_tools", request.max_tools)
-    if not pattern.strip():
+    if not said.pattern.strip():
         raise blank(path)
     need_tools(request)
     given = {name: getattr(request, name) for name in Options.__struct_fields__}
-    for name in ("top_k", "budget_tokens"):
-        given[name] = whole(name, given[name])
-    given["top_k"] = given["top_k"] or whole("max_tools", request.max_tools)
-    return ask_with(settings, pattern=pattern, **given)
+    given["top_k"] = whole(request.top_k or request.max_tools)
+    given["budget_tokens"] = whole(request.budget_tokens)
+    return ask_with(settings, **given, pattern=said.pattern, earlier=said.earlier)
 
 
 def ask_with(settings: Settings, **fields: Any) -> Ask:
@@ -256,14 +251,8 @@ def _not_both(older: str, one: object, newer: str, other: object) -> None:
         raise invalid(newer, f"not together with {older}, which means the same; send one of them")
 
 
-def whole(field: str, value: float | None) -> int | None:
-    """Convert a whole number that may have been written as 5.0, as some languages do.
-
-    Raises:
-        InvalidRequest: it has a fraction.
-    """
-    if value is not None and value % 1:
-        raise invalid(field, "expected a whole number")
+def whole(value: float | None) -> int | None:
+    """Convert a whole number that may have been written as 5.0, as some languages do."""
     return None if value is None else int(value)
 
 

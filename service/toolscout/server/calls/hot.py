@@ -95,12 +95,11 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
     read = await search.read_call(service, request, trace, _hot)
     sent = read.request
     envelope.need_tools(sent)
-    given = envelope.whole("token_budget", sent.token_budget)
-    budget = TOKEN_BUDGET if given is None else given
+    budget = TOKEN_BUDGET if sent.token_budget is None else int(sent.token_budget)
     asks = _asks(service.settings, sent)
     used = [use.name for use in (sent.session.recent or ())] if sent.session else []
     named = [*(sent.tier0 or ()), *used]
-    catalog = await search.find_compiled(service, request, read, trace, asks, named)
+    catalog = await search.find_compiled(service, read, trace, asks, named)
     began = perf_counter()
     rows = await _ranked(service, trace, catalog, asks, sent)
     successes: Counter[str] = Counter()

@@ -20,7 +20,6 @@ from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.work_threads import DEADLINE_S, in_time
 from toolscout.server.http.problems import Refused, invalid
-from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.registry import Place
@@ -96,8 +95,26 @@ async def near(
     return catalog
 
 
-def held(service: Service, request: Request, read: Read[R], trace: Trace) -> Catalog:
-    """Return the catalog that was recognised by its bytes or its digest."""
+async def recognised(
+    service: Service,
+    read: Read[R],
+    trace: Trace,
+    asks: Sequence[Ask] = (),
+    names: Sequence[str] = (),
+    within_s: float | None = None,
+) -> Catalog | None:
+    """Return the catalog of a request; None if its tools have to be compiled first.
+
+    Of one that is not held here only the tools for the questions, and those of the names.
+
+    Raises:
+        CatalogUnknown: nobody has sent the tools of this digest.
+        DatabaseUnavailable: there is no answer within so many seconds.
+    """
+    if read.external is not None:
+        return await near(service, trace, read.external, asks, names, within_s)
+    if read.is_cold:
+        return None
     trace.cache = "hit"
     if read.known is not None:
         catalog, trace.offered, trace.skipped = read.known
@@ -105,7 +122,6 @@ def held(service: Service, request: Request, read: Read[R], trace: Trace) -> Cat
         catalog = by_digest(service, trace.space, read.request.catalog)
         trace.offered = len(catalog)
     trace.catalog, trace.unique = catalog.digest, len(catalog)
-    trace.phases["decode"] = perf_counter() - request.arrived
     return catalog
 
 
@@ -120,7 +136,7 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
         Refused: the store did not say in time what a name stands for.
     """
     named = read.request.catalog
-    if named is None or read.known is not None or not is_absent(read.request.tools):
+    if named is None or not is_absent(read.request.tools):
         return read
     if service.cache.by_digest(space, named) is not None:
         return read
@@ -178,14 +194,8 @@ async def find(
                 raise
             return await near(service, trace, external.catalog, names=names)
         if raw is not None:
-            raw_hash = sha256(raw).digest()
-            known = service.cache.by_alias(trace.space, raw_hash)
-            if known is None:
-                catalog = await compiled(service, trace, raw, raw_hash, complete_by)
-            else:
-                catalog = known[0]
-        elif digest is not None:
-            catalog = service.cache.by_digest(trace.space, digest)
+            return await compiled(service, trace, raw, complete_by=complete_by)
+        catalog = service.cache.by_digest(trace.space, digest or "")
     if catalog is None:
         raise CatalogUnknown("no catalog of this name or digest is known here")
     trace.catalog, trace.unique = catalog.digest, len(catalog)
@@ -199,7 +209,7 @@ async def compiled(
     raw_hash: bytes | None = None,
     complete_by: float | None = None,
 ) -> Catalog:
-    """Return the catalog of a JSON array of tools, compiled as far as its words go.
+    """Return the catalog of a JSON array of tools, compiled at least as far as its words go.
 
     Until `complete_by`, a time of `perf_counter`, the vectors are waited for, too.
 
@@ -207,13 +217,19 @@ async def compiled(
         InvalidRequest: the tools are at fault.
         TooMuchWork: they are not compiled within `COMPILED_WITHIN_S`.
     """
-    job = service.compiles.start(trace.space, raw_hash or sha256(raw).digest(), raw)
-    listing = await soon(job.listing)
-    trace.offered, trace.skipped = listing.offered, listing.skipped
-    catalog = await soon(job.lexical, COMPILED_WITHIN_S)
-    if complete_by is not None:
-        stage = stage_for(job, service.settings.ranker)
-        catalog = await best_by(job, stage, complete_by) or catalog
+    raw_hash = raw_hash or sha256(raw).digest()
+    known = service.cache.by_alias(trace.space, raw_hash)
+    if known is not None:
+        catalog, trace.offered, trace.skipped = known
+    else:
+        trace.cache = "miss"
+        job = service.compiles.start(trace.space, raw_hash, raw)
+        listing = await soon(job.listing)
+        trace.offered, trace.skipped = listing.offered, listing.skipped
+        catalog = await soon(job.lexical, COMPILED_WITHIN_S)
+        if complete_by is not None:
+            stage = stage_for(job, service.settings.ranker)
+            catalog = await best_by(job, stage, complete_by) or catalog
     trace.catalog, trace.unique = catalog.digest, len(catalog)
     return catalog
 

@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Sequence
 from time import perf_counter
 
-from toolscout.contract.fields import is_absent
 from toolscout.contract.requests import SearchRequest
 from toolscout.errors import TooLargeToKeep
 from toolscout.index.catalog import Catalog
@@ -31,8 +30,7 @@ from toolscout.server.calls.lookup import (
     best_by,
     compiled,
     finished,
-    held,
-    near,
+    recognised,
     soon,
     stage_for,
     with_shared,
@@ -94,11 +92,11 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     ask = read.answerable(envelope.to_ask(sent, service.settings))
     deadline = deadline_of(service, request.arrived, sent.latency_budget_ms, cold=read.is_cold)
     trace.pattern, trace.top_k = ask.pattern, ask.top_k
-    source = await find(service, request, read, trace, deadline, [(ask, trace)])
+    source = await find(service, read, trace, deadline, [(ask, trace)])
     chained = bool(sent.complete_chain)
     decision = await decide(service, trace, source, ask, deadline, chained=chained)
     await remember(service, trace, sent.turn, decision)
-    found = await Showing(service).answer(trace, decision, explained=bool(sent.explain))
+    found = await Showing().answer(trace, decision, explained=bool(sent.explain))
     return Answer(encode(found, newer_contract=request.newer_contract), headers(trace))
 
 
@@ -125,8 +123,8 @@ async def read_call(
         if not (request.newer_contract or envelope.is_newer(read.request)):
             check_spelling(read.unknown, decoder.fields)
         trace.ignored = shown(read.unknown)
-    if read.known is None and read.request.catalog is not None:
-        return await with_shared(service, trace.space, read)
+    read = await with_shared(service, trace.space, read)
+    trace.phases["decode"] = perf_counter() - request.arrived
     return read
 
 
@@ -136,23 +134,14 @@ def deadline_of(
     """Return the deadline of a decision, as a time of `perf_counter`.
 
     Without a budget of its own, a request about tools that are not compiled yet has more time.
-
-    Raises:
-        InvalidRequest: the budget is no whole number.
     """
     settings = service.settings
     usual_ms = settings.cold_budget_ms if cold else settings.latency_budget_ms
-    most_ms = (envelope.whole("latency_budget_ms", budget_ms) or usual_ms) - ENCODE_RESERVE_MS
-    return began + most_ms / 1_000
+    return began + ((budget_ms or usual_ms) - ENCODE_RESERVE_MS) / 1_000
 
 
 async def find(
-    service: Service,
-    request: Request,
-    read: Read[R],
-    trace: Trace,
-    deadline: float,
-    questions: Questions,
+    service: Service, read: Read[R], trace: Trace, deadline: float, questions: Questions
 ) -> Source:
     """Return the catalog of a request, without an index if it cannot be compiled in time.
 
@@ -162,16 +151,11 @@ async def find(
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
             Overloaded: the process is busy with other tools for longer than the budget.
     """
-    if read.external is not None:
-        asks = [ask for ask, _ in questions]
-        trace.phases["decode"] = perf_counter() - request.arrived
-        left_s = deadline - perf_counter()
-        return await near(service, trace, read.external, asks, within_s=left_s)
-    if read.known is not None or is_absent(read.request.tools):
-        return held(service, request, read, trace)
-    trace.cache = "miss"
-    trace.phases["decode"] = perf_counter() - request.arrived
-    began = perf_counter()
+    asks, left_s = [ask for ask, _ in questions], deadline - perf_counter()
+    known = await recognised(service, read, trace, asks, within_s=left_s)
+    if known is not None:
+        return known
+    trace.cache, began = "miss", perf_counter()
     source = await _compile(service, read, trace, deadline, questions)
     scanned = sum(each.phases.get("rank", 0.0) for _, each in questions)
     trace.phases["compile"] = perf_counter() - began - scanned
@@ -181,7 +165,6 @@ async def find(
 
 async def find_compiled(
     service: Service,
-    request: Request,
     read: Read[R],
     trace: Trace,
     asks: Sequence[Ask] = (),
@@ -194,14 +177,10 @@ async def find_compiled(
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
     """
-    if read.external is not None:
-        return await near(service, trace, read.external, asks, names)
-    if read.known is not None or is_absent(read.request.tools):
-        return held(service, request, read, trace)
-    trace.cache = "miss"
-    catalog = await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
-    trace.phases["decode"] = perf_counter() - request.arrived
-    return catalog
+    known = await recognised(service, read, trace, asks, names)
+    if known is not None:
+        return known
+    return await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
 
 
 async def decide(

@@ -97,11 +97,10 @@ class CatalogTools:
         ask = ask_with(self._service.settings, **asked)
         trace.pattern, trace.top_k = ask.pattern, ask.top_k
         deadline = deadline_of(self._service, perf_counter())
-        trace.cache = "hit"
-        if trace.offered:  # they were counted when they were compiled
-            cold = deadline_of(self._service, trace.started, cold=True)
-            trace.cache, deadline = "miss", max(deadline, cold)
-        trace.offered = trace.offered or trace.unique
+        if trace.cache == "miss":
+            deadline = max(deadline, deadline_of(self._service, trace.started, cold=True))
+        else:
+            trace.cache, trace.offered = "hit", trace.unique
         found = await decide(self._service, trace, self._catalog, ask, deadline)
         shown = await self.show(found.names, wanted.detail)
         answer = ToolsFound(shown) if shown else none_found(self._catalog.names)

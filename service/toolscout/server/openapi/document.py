@@ -33,9 +33,6 @@ _BODY_ERRORS = {"400", "404", "413", "415", "422"}
 FIRST = ("pattern", "query", "messages", "patterns", "tools", "catalog", "top_k", "max_tools")
 """Fields that stand before all others: what most requests have."""
 
-_WHOLE = {"top_k", "max_tools", "min_tools", "latency_budget_ms", "budget_tokens", "token_budget"}
-"""Fields of whole numbers, which may be written as 5.0."""
-
 
 @cache
 def document() -> Json:
@@ -197,9 +194,9 @@ def _finished(name: str, schema: Json) -> Json:
     described = {}
     for field in order:
         found = _opened(properties[field])
-        for kind in found.get("anyOf", ()) if field in _WHOLE else ():
-            if kind["type"] == "number":
-                kind["type"] = "integer"
+        for kind in found.get("anyOf", ()):
+            if kind.pop("multipleOf", None):
+                kind["type"] = "integer"  # which may be written as 5.0
         described[field] = {**found, "description": field_docs()[name][field]}
     return {**schema, "properties": described}
 
