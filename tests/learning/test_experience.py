@@ -5,7 +5,7 @@ import pytest
 
 from toolscout.index.pattern_vectors import DIMENSIONS
 from toolscout.learning import tenants as bounds
-from toolscout.learning.experience import MAX_TOOLS, SLOTS, Experience, Observation
+from toolscout.learning.experience import MAX_TOOLS, SLOTS, Experience, Observation, Use
 from toolscout.learning.tenants import Tenants
 
 
@@ -68,7 +68,7 @@ def test_calls_of_which_only_the_name_was_known_count_for_the_tool():
     experience.learn(used(digest="one", duration_ms=10.0), point(0))
     experience.learn(used(success=False), point(0))
     experience.learn(used(digest="two"), point(0))
-    assert experience.use("tool", "one") == (1, 1, 10.0)
+    assert experience.use("tool", "one") == Use(1, 1, 10.0)
     assert experience.use("other", "one") is None
 
 
@@ -99,8 +99,8 @@ def test_the_tenants_used_longest_ago_are_forgotten_first(monkeypatch: pytest.Mo
     monkeypatch.setattr(bounds, "MAX_TENANTS", 3)
     tenants = Tenants()
     for name in ("one", "two", "three", "one", "four"):
-        tenants.get(name)
-    assert tenants.names() == ["three", "one", "four"]
+        tenants.of(name)
+    assert list(dict(tenants.items())) == ["three", "one", "four"]
 
 
 def test_tenants_share_the_room_for_tools(monkeypatch: pytest.MonkeyPatch):
@@ -108,6 +108,6 @@ def test_tenants_share_the_room_for_tools(monkeypatch: pytest.MonkeyPatch):
     tenants = Tenants()
     for name in ("one", "two", "three"):
         for number in range(20):
-            tenants.get(name).experience.learn(used(f"tool{number}"), point(0))
-    assert [len(tenants.get(name).experience) for name in ("one", "two", "three")] == [4, 4, 4]
-    assert tenants.get("one").experience.of(("tool19", "")) is not None
+            tenants.of(name).experience.learn(used(f"tool{number}"), point(0))
+    assert [len(tenants.of(name).experience) for name in ("one", "two", "three")] == [4, 4, 4]
+    assert tenants.of("one").experience.of(("tool19", "")) is not None

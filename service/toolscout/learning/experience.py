@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf, sqrt
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -81,14 +80,30 @@ class Slot:
 
 
 @dataclass(slots=True)
-class ToolExperience:
-    """The experience with one tool."""
+class Use:
+    """Results of a tool's calls."""
 
-    slots: list[Slot] = field(default_factory=list)
     successes: int = 0
     failures: int = 0
     duration_ms: float | None = None
     """A running mean of successful calls."""
+
+    @property
+    def success_rate(self) -> float:
+        """Share of successful calls, 0 to 1."""
+        return round(self.successes / (self.successes + self.failures), 4)
+
+    @property
+    def typical_duration_ms(self) -> float | None:
+        """The duration, rounded for answers."""
+        return None if self.duration_ms is None else round(self.duration_ms, 1)
+
+
+@dataclass(slots=True)
+class ToolExperience(Use):
+    """The experience with one tool."""
+
+    slots: list[Slot] = field(default_factory=list)
     seen: float = 0.0
     gain: float = 0.0
     """By how much experience raised 1/rank, over all successes."""
@@ -129,24 +144,6 @@ class ToolExperience:
         cosines = np.stack([restore(slot.point) for slot in self.slots]) @ vector
         best = int(cosines.argmax())
         return self.slots[best], float(cosines[best])
-
-
-class Use(NamedTuple):
-    """Results of a tool's calls; the duration is that of successful ones, in milliseconds."""
-
-    successes: int
-    failures: int
-    duration_ms: float | None
-
-    @property
-    def success_rate(self) -> float:
-        """Share of successful calls, 0 to 1."""
-        return round(self.successes / (self.successes + self.failures), 4)
-
-    @property
-    def typical_duration_ms(self) -> float | None:
-        """The duration, rounded for answers."""
-        return None if self.duration_ms is None else round(self.duration_ms, 1)
 
 
 class Experience:

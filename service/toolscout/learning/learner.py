@@ -89,15 +89,16 @@ class Learner:
 
     def experience(self, tenant: str) -> Experience:
         """Return the experience of a tenant."""
-        return self._tenants.get(tenant).experience
+        return self._tenants.of(tenant).experience
 
     def gates(self, tenant: str) -> dict[str, Gate]:
         """Return whether experience orders the catalogs that a tenant searched last, by digest."""
-        return self._tenants.get(tenant).indexes.gates()
+        return self._tenants.of(tenant).indexes.gates()
 
     def ordered(self, orders: Ordering) -> int:
         """Return of how many catalogs experience orders so much, over all tenants."""
-        return sum(gate.orders == orders for gate in self._tenants.gates())
+        every = (tenant.indexes.gates().values() for tenant in self._tenants.values())
+        return sum(gate.orders == orders for gates in every for gate in gates)
 
     def use(self, tenant: str, catalog: Catalog, row: int) -> Use | None:
         """Return the results of calls of a catalog's tool; None if there are none."""
@@ -106,7 +107,7 @@ class Learner:
 
     def prior(self, tenant: str, catalog: Catalog) -> Prior | None:
         """Return a function that scores tools by experience and examples; None without any."""
-        learned = self._tenants.get(tenant)
+        learned = self._tenants.of(tenant)
         learned.note(catalog.digest)
         index = learned.indexes.of(catalog, self.clock()) if len(learned.experience) else None
         # While a thread makes the index of a large catalog, its examples count all the same.
@@ -116,7 +117,7 @@ class Learner:
         self, tenant: str, pattern: str, fits: Callable[[str], bool] = lambda _: True
     ) -> Insight | None:
         """Return the chain for a pattern, with only allowed tools; None if none is near."""
-        learned = self._tenants.get(tenant)
+        learned = self._tenants.of(tenant)
         if not len(learned.chains):
             return None
         query = analyse(pattern)
@@ -140,7 +141,7 @@ class Learner:
         else:
             texts = [*(message.text for message in reversed(ask.earlier)), ask.ranking_part]
             searched = Turn(now, catalog, vector=await self._packed("\n".join(texts)))
-        turns = self._tenants.get(tenant).turns
+        turns = self._tenants.of(tenant).turns
         turns.remember(digest(turn), searched, write=self._log is not None)
 
     async def record(
@@ -156,7 +157,7 @@ class Learner:
         Raises:
             StoreUnavailable: they could not be stored; nothing was learned.
         """
-        learned, slices = self._tenants.get(tenant), Slices()
+        learned, slices = self._tenants.of(tenant), Slices()
         elsewhere = any(self._is_elsewhere(learned, seen) for seen in observations)
         if self._log is not None and elsewhere:
             turns = await self._log.read_turns(tenant, learned.positions)
@@ -194,7 +195,7 @@ class Learner:
         if self._log is None:
             return self._tenants.renew(tenant) is not None
         erasure = Erasure(subjects=tuple(sorted(subjects)))
-        is_known = self._tenants.get(tenant).knows(erasure.subjects)
+        is_known = self._tenants.of(tenant).knows(erasure.subjects)
         epoch = await self._log.forget(tenant, erasure, is_known=is_known)
         if epoch is not None:
             self._tenants.renew(tenant).epoch = epoch
@@ -203,7 +204,7 @@ class Learner:
     async def follow(self, tenants: Iterable[str], report: Report) -> None:
         """Read the logs, then the entries that other processes add, until cancelled."""
         for tenant in tenants:
-            self._tenants.get(tenant)
+            self._tenants.of(tenant)
         while True:
             await self.catch_up(report)
             await asyncio.sleep(FOLLOW_S)
@@ -215,9 +216,12 @@ class Learner:
             if self.steady() - self._aged >= DAY_S / 24:
                 self._aged = self.steady()
                 # However the clock is set meanwhile.
-                self._tenants.forget(self._began + self._aged - self.kept_s)
+                before = self._began + self._aged - self.kept_s
+                for learned in self._tenants.values():
+                    learned.experience.forget(before)
+                    learned.chains.forget(before)
             return
-        for tenant in self._tenants.names():
+        for tenant in dict(self._tenants.items()):
             try:
                 await self._catch_up(self._log, tenant, report)
                 self._reached = True
@@ -227,16 +231,16 @@ class Learner:
                 self._reached = False
         if self._reached and is_daily:
             self._aged = self.steady()
-            await self._log.tidy_others(self._tenants.names(), report)
+            await self._log.tidy_others(dict(self._tenants.items()), report)
 
     async def _catch_up(self, log: AgingLog, tenant: str, report: Report) -> None:
         """Write the latest turns, and learn what others have added to the logs since."""
-        learned = self._tenants.peek(tenant)
+        learned = self._tenants.get(tenant)
         # Where writing them fails, only this process knows them.
         if learned is not None and (turns := learned.turns.take_unwritten()):
             await log.append_turns(tenant, turns)
         epoch = await log.epoch(tenant)
-        learned = self._tenants.peek(tenant)
+        learned = self._tenants.get(tenant)
         if learned is None:
             return
         begun = unfinished(epoch) if epoch == learned.epoch else None
@@ -254,7 +258,7 @@ class Learner:
         skipped = 0
         while True:
             seen, count = await log.read(tenant, learned.positions, report)
-            if not count or self._tenants.peek(tenant) is not learned:
+            if not count or self._tenants.get(tenant) is not learned:
                 break
             fitting = [one for one in seen if not log.is_foreign(one[0])]
             skipped += len(seen) - len(fitting)
@@ -293,10 +297,12 @@ class Learner:
         if learned.turns.is_counted(report):
             return None
         turn = learned.turns.find(digest(seen.turn), self.clock()) if seen.turn else None
-        if not seen.pattern:
-            if turn is None:
-                return None
-            seen = replace(seen, vector=turn.packed())
+        if seen.pattern:
+            packed = await self._packed(seen.pattern)
+        elif turn is not None:
+            packed = turn.packed()
+        else:
+            return None
         catalogs = [seen.catalog] if seen.catalog else learned.recent
         if turn is not None and not seen.catalog:
             catalogs = [turn.catalog, *catalogs]
@@ -310,21 +316,21 @@ class Learner:
         elif catalog is not None:
             gain = self._gain(tenant_of(space), seen, catalog)
         now = self.clock()
-        complete = replace(
+        complete = replace(  # as other processes will read it
             seen,
+            pattern="",
             catalog="",
             digest=content_digest(catalog.wires[catalog.rows[seen.tool]]) if catalog else "",
             time=now,
             origin=learned.origin,
+            vector=packed,
+            model=self._model,
             turn="",
             report=report,
             gain=gain if seen.success else 0.0,
         )
-        period = int(now // HALF_LIFE_S)
-        packed = seen.vector or await self._packed(seen.pattern)
-        # As other processes will read it.
-        complete = replace(complete, pattern="", vector=packed, model=self._model)
-        return replace(complete, source=source_of(key, complete, period)), unpack(packed)
+        source = source_of(key, complete, int(now // HALF_LIFE_S))
+        return replace(complete, source=source), unpack(packed)
 
     def _gain(self, tenant: str, seen: Observation, catalog: Catalog) -> float:
         """Return by how much experience raises 1/rank of a tool for a pattern without a turn."""

@@ -1,11 +1,9 @@
 """What is learned of each tenant, with the parts that belong to it, bounded over all tenants."""
 
-from collections import OrderedDict
-from collections.abc import Iterator
 from secrets import token_hex
 
 from toolscout.common.lru import Lru
-from toolscout.learning import chains, experience, gate, indexes, turns
+from toolscout.learning import chains, experience, indexes, turns
 
 SUBJECTS = 100_000
 """Maximum number of sessions and sources of one tenant that are remembered, as many as a log has
@@ -58,46 +56,21 @@ class Tenant:
         return [digest for digest, _ in reversed(self._searched.items())]
 
 
-class Tenants:
-    """The tenants, bounded in number and in tools of all together."""
+class Tenants(Lru[str, Tenant]):
+    """The tenants by name, bounded in number and in tools of all together."""
 
     def __init__(self) -> None:
-        self._tenants: OrderedDict[str, Tenant] = OrderedDict()
+        super().__init__(MAX_TENANTS)
 
-    def get(self, name: str) -> Tenant:
+    def of(self, name: str) -> Tenant:
         """Return a tenant, which becomes the one used last."""
-        tenant = self._tenants.get(name)
-        if tenant is None:
-            return self.renew(name)
-        self._tenants.move_to_end(name)
-        return tenant
+        return self.get(name) or self.renew(name)
 
     def renew(self, name: str) -> Tenant:
         """Return a tenant anew, without experience."""
-        tenant = self._tenants[name] = Tenant()
-        self._tenants.move_to_end(name)
-        while len(self._tenants) > MAX_TENANTS:
-            self._tenants.popitem(last=False)
-        share = min(experience.MAX_TOOLS, ALL_TOOLS // len(self._tenants))
-        for each in self._tenants.values():
+        tenant = Tenant()
+        self.put(name, tenant)
+        share = min(experience.MAX_TOOLS, ALL_TOOLS // len(self))
+        for each in self.values():
             each.experience.bound(share)
         return tenant
-
-    def peek(self, name: str) -> Tenant | None:
-        """Return a tenant without making or using it."""
-        return self._tenants.get(name)
-
-    def forget(self, before: float) -> None:
-        """Forget of each tenant what was reported last before a time."""
-        for tenant in self._tenants.values():
-            tenant.experience.forget(before)
-            tenant.chains.forget(before)
-
-    def gates(self) -> Iterator[gate.Gate]:
-        """Yield the gates of the catalogs that the tenants searched last."""
-        for tenant in self._tenants.values():
-            yield from tenant.indexes.gates().values()
-
-    def names(self) -> list[str]:
-        """Return the names of the tenants with experience."""
-        return list(self._tenants)

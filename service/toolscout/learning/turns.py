@@ -122,9 +122,8 @@ def source_of(key: str, seen: Observation, period: int) -> str:
     """
     if not key or seen.chain:
         return ""
-    pattern = seen.pattern or seen.vector.hex()
     result = "yes" if seen.success else "no"
-    return digest(key, str(period), pattern, result, seen.tool)
+    return digest(key, str(period), seen.vector.hex(), result, seen.tool)
 
 
 def digest(*parts: str) -> str:

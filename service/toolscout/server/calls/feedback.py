@@ -20,7 +20,7 @@ from toolscout.contract.bounds import MAX_PATTERN_CHARS
 from toolscout.contract.tools import ToolDetail
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
-from toolscout.learning.experience import Key, Observation, ToolExperience, Use
+from toolscout.learning.experience import Key, Observation, ToolExperience
 from toolscout.server.calls.envelope import decode, decode_checked
 from toolscout.server.calls.typed import NOT_BLANK, Body, Call, decoder_of
 from toolscout.server.http.problems import Refused, blank, invalid
@@ -231,13 +231,12 @@ def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail)
 
 def _described(key: Key, tool: ToolExperience) -> contract.LearnedTool:
     name, content = key
-    use = Use(tool.successes, tool.failures, tool.duration_ms)
     return contract.LearnedTool(
         name=name,
         successes=tool.successes,
         failures=tool.failures,
-        success_rate=use.success_rate,
+        success_rate=tool.success_rate,
         patterns=len(tool.slots),
-        typical_duration_ms=use.typical_duration_ms,
+        typical_duration_ms=tool.typical_duration_ms,
         content=content or None,
     )
