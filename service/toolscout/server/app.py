@@ -28,7 +28,7 @@ from toolscout.server.http.problems import CODES, Refused
 from toolscout.server.http.request import Request, Route
 from toolscout.server.observe.record import Trace
 from toolscout.server.openapi import pages
-from toolscout.server.routes.table import METHODS, RAW, RawCall, near_paths, patterns, typed
+from toolscout.server.routes.table import METHODS, RAW, Operation, near_paths, patterns, typed
 from toolscout.server.service import Service
 from toolscout.serving.connections import Steps
 from toolscout.settings import Settings
@@ -65,7 +65,7 @@ class Application:
         lifespan: list[Any] = [in_background(self.service)]
         if self._facade is not None:
             # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
-            raw.append(RawCall("POST", self._facade.relay, Route("/mcp", "mcp")))
+            raw.append(Operation("POST", self._facade.relay, Route("/mcp", "mcp")))
             lifespan.append(self._facade.running())
         self._raw = {
             path: partial(_answer_raw, call)
@@ -137,7 +137,7 @@ class Application:
         raise Refused("not_found", CODES["not_found"].title, suggestions=near)
 
 
-async def _answer_raw(call: RawCall, service: Service, request: Request, trace: Trace) -> Answer:
+async def _answer_raw(call: Operation, service: Service, request: Request, trace: Trace) -> Answer:
     """Return what a call answers that is looked up before Litestar.
 
     Raises:

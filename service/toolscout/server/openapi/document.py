@@ -18,7 +18,8 @@ from toolscout.contract.bounds import BOUNDS
 from toolscout.contract.fields import ABSENT
 from toolscout.contract.tools import Tool
 from toolscout.server.http.problems import CODES, Problem
-from toolscout.server.openapi.operations import Json, Operation, field_docs, operations
+from toolscout.server.openapi.operations import Json, field_docs, operations
+from toolscout.server.routes.table import Operation
 
 _REF = "#/components/schemas/{name}"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -79,7 +80,7 @@ def _load(name: str) -> Json:
 
 
 def _operation(one: Operation) -> Json:
-    summary, _, about = cleandoc(one.about.__doc__ or "").partition("\n\n")
+    summary, _, about = cleandoc(one.handler.__doc__ or "").partition("\n\n")
     about = " ".join(about.split())
     route, example = one.route, _load("examples.yaml").get(one.name, {})
     if not route.is_open:

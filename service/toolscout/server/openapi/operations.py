@@ -1,11 +1,11 @@
 """What handlers and structs say of themselves, for the document of the API."""
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from inspect import getsource
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from litestar import Response
@@ -17,8 +17,7 @@ from toolscout import errors
 from toolscout.contract import answers, catalogs, learning, requests, tools
 from toolscout.server.calls.typed import NOT_BLANK
 from toolscout.server.http import problems
-from toolscout.server.http.request import Route
-from toolscout.server.routes.table import RAW, api, route_of
+from toolscout.server.routes.table import RAW, Operation, api, route_of
 
 Json = dict[str, Any]
 
@@ -26,29 +25,9 @@ _DESCRIBED = (errors, problems, requests, tools, answers, catalogs, learning)
 """Modules with the structs of the contract, each after those that it derives from."""
 
 
-class Operation(NamedTuple):
-    """One method of one path, as its handler describes it."""
-
-    method: str
-    about: Callable[..., Any]
-    """The handler; its docstring is the summary and the description."""
-    route: Route
-    name: str
-    tag: str
-    takes: Any = None
-    gives: Any = None
-    statuses: Sequence[int] = (200,)
-    parameters: Sequence[Json] = ()
-
-    @property
-    def parameter_names(self) -> set[str]:
-        """Return the names of its parameters."""
-        return {parameter["name"] for parameter in self.parameters}
-
-
 def operations() -> list[Operation]:
     """Return every operation: those looked up before Litestar, then those that it routes."""
-    return [*(Operation(*call) for call in RAW), *(_routed(*one) for one in api())]
+    return [*RAW, *(_routed(*one) for one in api())]
 
 
 def _routed(path: str, handler: HTTPRouteHandler) -> Operation:

@@ -22,18 +22,17 @@ from toolscout.server.calls.hot import hot_tools
 from toolscout.server.calls.search import compress, search
 from toolscout.server.calls.typed import Body, Call
 from toolscout.server.http.answer import COMPRESS, Answer
-from toolscout.server.http.request import Request, Route
-from toolscout.server.observe.record import Trace
-from toolscout.server.service import Service
+from toolscout.server.http.request import Route
 
 _KIND = re.compile(r":\w+(?=\})")
 """How Litestar writes the type of a path's variable part."""
 
-Handler = Callable[[Service, Request, Trace], Awaitable[Answer]]
+Handler = Callable[..., Awaitable[Answer]]
+"""Takes the service, the request and its trace, where it is looked up before Litestar."""
 
 
-class RawCall(NamedTuple):
-    """A path that is looked up before Litestar; its handler's docstring describes it."""
+class Operation(NamedTuple):
+    """One method of one path; its handler's docstring describes it."""
 
     method: str
     handler: Handler
@@ -45,22 +44,29 @@ class RawCall(NamedTuple):
     """The type of the body."""
     gives: Any = None
     """The type of the answer, of several a union."""
+    statuses: Sequence[int] = (200,)
+    parameters: Sequence[dict[str, Any]] = ()
+
+    @property
+    def parameter_names(self) -> set[str]:
+        """Return the names of its parameters."""
+        return {parameter["name"] for parameter in self.parameters}
 
 
 _BELOW = "/v1/tool-discovery"
 
 
-def _tools(call: str, handler: Handler, takes: type, gives: Any, path: str = "") -> RawCall:
+def _tools(call: str, handler: Handler, takes: type, gives: Any, path: str = "") -> Operation:
     route = Route(path or f"{_BELOW}/{call}", call.rpartition(":")[2])
     name = handler.__name__ if path else route.call
-    return RawCall("POST", handler, route, name, "selection", takes, gives)
+    return Operation("POST", handler, route, name, "selection", takes, gives)
 
 
-def _probe(call: str, handler: Handler) -> RawCall:
-    return RawCall("GET", handler, Route(f"/{call}", call, is_open=True), call, "operation")
+def _probe(call: str, handler: Handler) -> Operation:
+    return Operation("GET", handler, Route(f"/{call}", call, is_open=True), call, "operation")
 
 
-RAW: tuple[RawCall, ...] = (
+RAW: tuple[Operation, ...] = (
     _tools("search", search, requests.SearchRequest, answers.GatewayAnswer | answers.SearchAnswer),
     _tools("search", compress, requests.SearchRequest, answers.GatewayAnswer, COMPRESS),
     _tools("search:batch", search_batch, requests.BatchRequest, answers.BatchAnswer),
