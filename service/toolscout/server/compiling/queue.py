@@ -155,51 +155,34 @@ class CompileQueue:
         """Read a list, and compile it if it is new and there is room."""
         sent = job.sent
         try:
-            if await self._compile_changed(job):
-                return
-            listing = await self._link.ask("read", tenant_of(sent.space), worker.read_list, sent)
+            listing, catalog = await self._changed(sent) or (await self._read(sent), None)
             self.cache.add_alias(sent.space, sent.raw_hash, listing)
             job.listing.set_result(listing)
-            catalog = self.cache.by_digest(sent.space, listing.digest)
+            catalog = catalog or self.cache.by_digest(sent.space, listing.digest)
             if catalog is None:
-                too_large = self._too_large.get((sent.space, listing.digest))
-                if too_large is not None:
-                    raise TooLargeToKeep(too_large.detail, too_large.errors)
-                if not self._bytes.take(tenant_of(sent.space), len(sent.raw)):
-                    raise Overloaded("too many unknown tools wait; try again shortly")
-                try:
-                    catalog = await self._compile_new(job)
-                except TooLargeToKeep as error:
-                    self._too_large.put((sent.space, listing.digest), error)
-                    self.log.warning("catalog_too_large", detail=error.detail)
-                    raise
-                finally:
-                    self._bytes.give(tenant_of(sent.space), len(sent.raw))
+                catalog = await self._compile_new(job, listing.digest)
             else:
                 job.lexical.set_result(catalog)
             job.complete.set_result(catalog)
         except Exception as error:
             job.fail(error)
 
-    async def _compile_changed(self, job: CompileJob) -> bool:
-        """Compile a list here if it differs from a known one in a few tools; return whether so."""
-        sent = job.sent
+    async def _read(self, sent: worker.Sent) -> worker.Listing:
+        reading = self._link.ask("read", tenant_of(sent.space), worker.read_list, sent)
+        return cast(worker.Listing, await reading)
+
+    async def _changed(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
+        """Return a list compiled here, if it differs from a known one in a few tools."""
         # Which tools a key with filters sees, the worker finds out.
         if sent.space not in self._latest or filters_of(sent.space) is not None:
-            return False
+            return None
         try:
             changed = await work_threads.run_in_thread(self._changed_catalog, sent)
         except Exception:
-            return False  # the worker reads the whole list, and says what is wrong with it
-        if changed is None:
-            return False
-        listing, catalog = changed
-        self.cache.add_alias(sent.space, sent.raw_hash, listing)
-        self._keep(sent, catalog)
-        job.listing.set_result(listing)
-        job.lexical.set_result(catalog)
-        job.complete.set_result(catalog)
-        return True
+            return None  # the worker reads the whole list, and says what is wrong with it
+        if changed is not None:
+            self._keep(sent, changed[1])
+        return changed
 
     def _changed_catalog(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
         by_digest = partial(self.cache.by_digest, sent.space)
@@ -217,14 +200,34 @@ class CompileQueue:
             self.shared.keep(tenant_of(sent.space), catalog.digest, tools)
         self.cache.add(sent.space, catalog)
 
-    async def _compile_new(self, job: CompileJob) -> Catalog:
-        sent, ask = job.sent, partial(self._link.ask, "compile", tenant_of(job.sent.space))
+    async def _compile_new(self, job: CompileJob, digest: str) -> Catalog:
+        """Compile a list in the worker, if there is room for it.
+
+        Raises:
+            TooLargeToKeep: its catalog cannot be kept.
+            Overloaded: too many lists wait.
+        """
+        sent, tenant = job.sent, tenant_of(job.sent.space)
 
         def on_words(words: Catalog) -> None:
             if not job.lexical.done():  # a worker that was replaced may have sent them
                 job.lexical.set_result(words)
 
-        complete = await ask(worker.compile_list, sent, on_words=on_words)
+        too_large = self._too_large.get((sent.space, digest))
+        if too_large is not None:
+            raise TooLargeToKeep(too_large.detail, too_large.errors)
+        if not self._bytes.take(tenant, len(sent.raw)):
+            raise Overloaded("too many unknown tools wait; try again shortly")
+        try:
+            complete = await self._link.ask(
+                "compile", tenant, worker.compile_list, sent, on_words=on_words
+            )
+        except TooLargeToKeep as error:
+            self._too_large.put((sent.space, digest), error)
+            self.log.warning("catalog_too_large", detail=error.detail)
+            raise
+        finally:
+            self._bytes.give(tenant, len(sent.raw))
         catalog = job.lexical.result()
         if complete.vectors is not None:
             catalog = catalog.with_vectors(complete.vectors)
