@@ -10,6 +10,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from time import time
 from typing import Any, TypeVar
@@ -55,7 +56,6 @@ class SqliteStore:
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, "sqlite")
         self._connection: sqlite3.Connection | None = None
-        self._is_read_only = False
 
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key."""
@@ -203,33 +203,20 @@ class SqliteStore:
 
         def run() -> T:
             if self._connection is None:
-                self._connection = self._open()
-            try:
-                return action(self._connection)
-            except sqlite3.OperationalError as error:
-                if not (sqlite_file.is_read_only(error) and self._is_read_only):
-                    raise
-            finally:
-                if self._is_read_only:  # by the next action somebody may write the file
-                    self._connection.close()
-                    self._connection, self._is_read_only = None, False
-            self._connection = self._opened()  # it may be possible to write it by now
+                try:
+                    self._connection = self._opened()
+                except sqlite3.OperationalError as error:
+                    if not sqlite_file.is_read_only(error):
+                        raise
+                    # By the next action it may be possible to write it.
+                    with closing(sqlite_file.read_only(self._path)) as db:
+                        return action(db)
             return action(self._connection)
 
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, run)
         except (sqlite3.Error, OSError, RuntimeError) as error:
             raise store.StoreUnavailable(f"sqlite: {error}") from error
-
-    def _open(self) -> sqlite3.Connection:
-        try:
-            return self._opened()
-        except sqlite3.OperationalError as error:
-            if not sqlite_file.is_read_only(error):
-                raise
-        db = sqlite_file.read_only(self._path)
-        self._is_read_only = True
-        return db
 
     def _opened(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
