@@ -35,24 +35,21 @@ class Gate:
         self.gained = 0.0 if by_examples is None else TRUSTED + by_examples
         """By how much experience raised 1/rank of what worked."""
         self._reports = self._failures = 0
-        self._counted: dict[Key, tuple[float, int, int]] = {}
-        self._row_of: dict[Key, int] = {}
-        self._gained_by: dict[int, float] = {}
-        """By row of the catalog."""
+        self._told: dict[int, dict[Key, tuple[float, int, int]]] = {}
+        """What the reports of each tool say, by its row in the catalog."""
 
     def count(self, key: Key, row: int, tool: ToolExperience | None) -> None:
         """Count what a tool's reports say now, in place of what they said before."""
-        gain, reports, failures = self._counted.get(key, (0.0, 0, 0))
-        told = (0.0, 0, 0) if tool is None else tool.told
-        self._counted[key], self._row_of[key] = told, row
-        self.gained += told[0] - gain
-        self._reports += told[1] - reports
-        self._failures += told[2] - failures
-        self._gained_by[row] = self._gained_by.get(row, 0.0) + told[0] - gain
-        if tool is None:
-            del self._counted[key], self._row_of[key]
-            if row not in self._row_of.values():
-                del self._gained_by[row]
+        told = self._told.setdefault(row, {})
+        before = told.pop(key, (0.0, 0, 0))
+        gain, reports, failures = (0.0, 0, 0) if tool is None else tool.told
+        self.gained += gain - before[0]
+        self._reports += reports - before[1]
+        self._failures += failures - before[2]
+        if tool is not None:
+            told[key] = tool.told
+        elif not told:
+            del self._told[row]
 
     def is_open(self, row: int, likeness: float = 0.0) -> bool:
         """Whether reports of the other tools show that experience improves the order of one.
@@ -61,7 +58,8 @@ class Gate:
         would prove themselves. Where the nearest past query is nearly this one, it is enough that
         they show no harm.
         """
-        of_others = self.gained - max(self._gained_by.get(row, 0.0), 0.0)
+        own = sum(gain for gain, _, _ in self._told.get(row, {}).values())
+        of_others = self.gained - max(own, 0.0)
         return of_others > (EARNED if likeness < NEARLY_SAME else -SLACK)
 
     @property
@@ -78,12 +76,12 @@ class Gate:
     @property
     def ordered(self) -> int:
         """Number of tools with reports that it is open for, whatever is asked."""
-        return sum(map(self.is_open, self._gained_by))
+        return sum(map(self.is_open, self._told))
 
     @property
     def reported(self) -> int:
         """Number of tools with reports."""
-        return len(self._gained_by)
+        return len(self._told)
 
     @property
     def blamed(self) -> float:

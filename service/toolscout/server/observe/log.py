@@ -104,14 +104,12 @@ class LineWriter(Events):
         """Queue one line, given without its line end."""
         size = len(line) + 1
         with self._changing:
-            fits = self._waiting + size <= MAX_WAITING_BYTES
-            if fits:
+            if self._waiting + size <= MAX_WAITING_BYTES:
                 self._waiting += size
                 self._lines.append(line)
             else:
                 self._lost += 1
-        if not fits:
-            self._dropped(1)
+                self._dropped(1)
 
     def flush(self) -> None:
         """Start writing the queued lines, and say how many were lost once there is room again."""

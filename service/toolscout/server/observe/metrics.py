@@ -1,6 +1,6 @@
 """Prometheus metrics. No tool name, pattern or key is ever a label."""
 
-from collections.abc import Sequence
+from functools import partial
 
 import prometheus_client
 from prometheus_client import Counter, Gauge, Histogram
@@ -27,63 +27,58 @@ class Metrics:
         self.registry = registry = prometheus_client.CollectorRegistry()
         prometheus_client.ProcessCollector(registry=registry)
 
-        def counter(name: str, about: str, *labels: str) -> Counter:
-            return Counter(f"toolscout_{name}", about, labels, registry=registry)
+        counter = partial(Counter, namespace="toolscout", registry=registry)
+        gauge = partial(Gauge, namespace="toolscout", registry=registry)
+        histogram = partial(Histogram, namespace="toolscout", registry=registry)
 
-        def gauge(name: str, about: str, *labels: str) -> Gauge:
-            return Gauge(f"toolscout_{name}", about, labels, registry=registry)
-
-        def histogram(name: str, about: str, buckets: Sequence[float], *labels: str) -> Histogram:
-            return Histogram(f"toolscout_{name}", about, labels, registry=registry, buckets=buckets)
-
-        self.requests = counter("requests", "Searches by outcome", "outcome")
+        self.requests = counter("requests", "Searches by outcome", ("outcome",))
         about = "Time spent on a search, by phase"
-        self.duration = histogram("request_duration_seconds", about, _SECONDS, "phase")
+        self.duration = histogram("request_duration_seconds", about, ("phase",), buckets=_SECONDS)
         self.durations = {phase: self.duration.labels(phase) for phase in _PHASES}
         """By phase: looking a label up costs as much as counting it."""
         self.no_match = counter("no_match", "Searches without any match")
         about = "Searches answered by a cheaper ranker to keep the latency budget"
-        self.degraded = counter("degraded", about, "ranker")
+        self.degraded = counter("degraded", about, ("ranker",))
         about = "Queries matched as regular expressions, by what came of it"
-        self.patterns = counter("patterns", about, "result")
-        self.offered = histogram("offered_tools", "Distinct tools in a search", _TOOLS)
-        self.selected = histogram("selected_tools", "Tools selected", _TOOLS[:9])
+        self.patterns = counter("patterns", about, ("result",))
+        self.offered = histogram("offered_tools", "Distinct tools in a search", buckets=_TOOLS)
+        self.selected = histogram("selected_tools", "Tools selected", buckets=_TOOLS[:9])
         self.ignored = counter("ignored_fields", "Requests with fields that are none of ours")
         about = "Estimated prompt tokens of the tools in searches of compiled lists, by tenant"
-        self.tokens_offered = counter("tokens_offered", about, "tenant")
+        self.tokens_offered = counter("tokens_offered", about, ("tenant",))
         about = "Those of tools that were not selected; none of a search without any match"
-        self.tokens_saved = counter("tokens_saved", about, "tenant")
-        self.calls = counter("calls", "Calls beside searches by outcome", "call", "outcome")
+        self.tokens_saved = counter("tokens_saved", about, ("tenant",))
+        self.calls = counter("calls", "Calls beside searches by outcome", ("call", "outcome"))
         about = "Time spent on a call beside searches"
-        self.call_duration = histogram("call_duration_seconds", about, _SECONDS, "call")
+        self.call_duration = histogram("call_duration_seconds", about, ("call",), buckets=_SECONDS)
 
-        self.cache = counter("catalog_cache_requests", "Catalog look-ups by result", "result")
+        self.cache = counter("catalog_cache_requests", "Catalog look-ups by result", ("result",))
         self.cache_bytes = gauge("catalog_cache_bytes", "Bytes of compiled catalogs and tools")
         self.cache_entries = gauge("catalog_cache_entries", "Compiled catalogs kept")
         self.compiling = gauge("compiles_in_progress", "Catalogs being compiled")
 
         self.in_flight = gauge("inflight_requests", "Searches being answered")
-        self.shed = counter("shed", "Searches refused for overload", "reason")
+        self.shed = counter("shed", "Searches refused for overload", ("reason",))
         self.lag = gauge("event_loop_lag_seconds", "How late the event loop runs")
 
         about = "Connections closed for what was sent or not read, by reason"
-        self.connections_refused = counter("connections_refused", about, "reason")
+        self.connections_refused = counter("connections_refused", about, ("reason",))
         about = "Log lines that nobody read in time, or at all"
         self.log_dropped = counter("log_lines_dropped", about)
         about = "Actions on the state store that failed or took too long"
-        self.store_failures = counter("store_failures", about, "action")
+        self.store_failures = counter("store_failures", about, ("action",))
         about = "Logs of reports of which most would be too old at once; they are kept for now"
         self.clock_suspect = gauge("clock_suspect", about)
         about = "Catalogs with reports that were searched last, by what experience orders of them"
-        self.learned = gauge("learned_catalogs", about, "orders")
+        self.learned = gauge("learned_catalogs", about, ("orders",))
         about = "Changes of the file with the keys, by what came of them"
-        self.key_changes = counter("key_changes", about, "result")
+        self.key_changes = counter("key_changes", about, ("result",))
         about = "When the first key of a tenant ends, as a Unix time; none without a date"
-        self.key_expiry = gauge("key_expiry_timestamp_seconds", about, "tenant")
+        self.key_expiry = gauge("key_expiry_timestamp_seconds", about, ("tenant",))
         about = "When the certificate of the server ends, as a Unix time"
-        self.certificate_expiry = gauge("certificate_expiry_timestamp_seconds", about, "file")
-        self.feedback = counter("feedback", "Feedback events kept, by success", "success")
-        self._build = gauge("build_info", "Version and model; always 1", "version", "model")
+        self.certificate_expiry = gauge("certificate_expiry_timestamp_seconds", about, ("file",))
+        self.feedback = counter("feedback", "Feedback events kept, by success", ("success",))
+        self._build = gauge("build_info", "Version and model; always 1", ("version", "model"))
 
     def describe(self, model: str) -> None:
         """Set the metric with version and model."""

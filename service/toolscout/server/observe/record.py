@@ -89,22 +89,18 @@ LATEST = 2_048
 """Number of latest searches per ranker and phase for the quantiles."""
 
 
-def _latest() -> dict[str, deque[float]]:
-    return defaultdict(lambda: deque(maxlen=LATEST))
-
-
 class _Figures:
     def __init__(self) -> None:
         self.hot = 0
         self.outcomes: Counter[str] = Counter()
         self.cache: Counter[str] = Counter()
-        self.times: dict[str, dict[str, deque[float]]] = defaultdict(_latest)
+        self.times: dict[tuple[str, str], deque[float]] = defaultdict(lambda: deque(maxlen=LATEST))
         self.offered = 0
         self.selected = 0
 
     def time(self, ranker: str, phases: dict[str, float]) -> None:
         for phase, spent in phases.items():
-            self.times[ranker][phase].append(spent)
+            self.times[ranker, phase].append(spent)
 
 
 def _quantiles(seconds: deque[float], digits: int) -> answers.Quantiles:
@@ -229,13 +225,13 @@ class Recorder:
         """Return one tenant's statistics; in whole milliseconds if `coarse`, as in `Trace`."""
         self.write()
         figures, digits = self._figures.get(tenant, _Figures()), 0 if coarse else 3
+        latency_ms: dict[str, dict[str, answers.Quantiles]] = defaultdict(dict)
+        for (ranker, phase), spent in figures.times.items():
+            latency_ms[ranker][phase] = _quantiles(spent, digits)
         return answers.StatsAnswer(
             searches=figures.outcomes.total(),
             outcomes=dict(figures.outcomes),
-            latency_ms={
-                ranker: {phase: _quantiles(spent, digits) for phase, spent in phases.items()}
-                for ranker, phases in figures.times.items()
-            },
+            latency_ms=latency_ms,
             cache=answers.CacheCounts(figures.cache["hit"], figures.cache["miss"]),
             tokens=answers.TokenTotals(
                 figures.offered, figures.selected, figures.offered - figures.selected
