@@ -221,9 +221,9 @@ class Learner:
                     learned.experience.forget(before)
                     learned.chains.forget(before)
             return
-        for tenant in dict(self._tenants.items()):
+        for tenant, learned in self._tenants.items():
             try:
-                await self._catch_up(self._log, tenant, report)
+                await self._catch_up(self._log, tenant, learned, report)
                 self._reached = True
             except StoreUnavailable as error:
                 if self._reached:
@@ -233,16 +233,14 @@ class Learner:
             self._aged = self.steady()
             await self._log.tidy_others(dict(self._tenants.items()), report)
 
-    async def _catch_up(self, log: AgingLog, tenant: str, report: Report) -> None:
+    async def _catch_up(self, log: AgingLog, tenant: str, learned: Tenant, report: Report) -> None:
         """Write the latest turns, and learn what others have added to the logs since."""
-        learned = self._tenants.get(tenant)
         # Where writing them fails, only this process knows them.
-        if learned is not None and (turns := learned.turns.take_unwritten()):
+        if turns := learned.turns.take_unwritten():
             await log.append_turns(tenant, turns)
         epoch = await log.epoch(tenant)
-        learned = self._tenants.get(tenant)
-        if learned is None:
-            return
+        if self._tenants.get(tenant) is not learned:
+            return  # forgotten meanwhile
         begun = unfinished(epoch) if epoch == learned.epoch else None
         if begun is not None:  # whoever began it has had a second
             epoch = await log.finish(tenant, begun)

@@ -6,6 +6,7 @@ Patterns are stored as vectors, never as texts.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import InitVar, dataclass
 from secrets import token_hex
 from time import perf_counter
 
@@ -95,16 +96,21 @@ def unfinished(epoch: bytes | None) -> Erasure | None:
     return None
 
 
+@dataclass(eq=False, repr=False)
 class Log:
     """The logs of all tenants.
 
     Args:
+        guard: the store.
         model: names the model and layout of the vectors that this process makes.
     """
 
-    def __init__(self, guard: Guard, model: str) -> None:
+    guard: InitVar[Guard]
+    model: str
+
+    def __post_init__(self, guard: Guard) -> None:
+        """Bound the waits for the store."""
         self._reading, self._writing = guard.within(READ_S), guard.within(WRITE_S)
-        self._model = model
 
     async def append(self, tenant: str, observations: Iterable[Observation]) -> None:
         """Write observations.
@@ -241,7 +247,7 @@ class Log:
 
     def is_foreign(self, seen: Observation) -> bool:
         """Whether an observation has the vector of another model."""
-        return seen.model != self._model
+        return seen.model != self.model
 
     async def append_turns(self, tenant: str, turns: Mapping[str, Turn]) -> None:
         """Write turns.
@@ -252,7 +258,7 @@ class Log:
         encoded, slices = [], Slices()
         for name, turn in turns.items():
             vector = turn.packed()
-            model = self._model if vector else ""
+            model = self.model if vector else ""
             entry = _TurnEntry(name, turn.time, turn.catalog, vector, model, turn.gains)
             encoded.append(_encode(entry))
             await slices.pause()
@@ -271,7 +277,7 @@ class Log:
             for entry in entries:
                 with suppress(*_UNREADABLE):
                     read = _decode_turn(entry.value)
-                    if read.model == self._model and len(unpack(read.vector)):
+                    if read.model == self.model and len(unpack(read.vector)):
                         turns[read.turn] = Turn(read.time, read.catalog, read.vector, read.gains)
         return turns
 

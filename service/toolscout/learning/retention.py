@@ -7,11 +7,11 @@ a clock that only counts seconds, and then loses a part of it a day.
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from math import inf
 
 from toolscout.learning.log import DAY_S, Erasure, Log, Report, unfinished
 from toolscout.learning.turns import TURN_S
-from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreUnavailable
 
 TIDY_S = 60.0
@@ -25,33 +25,20 @@ MOST, PORTION = 0.5, 0.25
 """Share of a log that is not removed at once, and share that goes in a day instead."""
 
 
+@dataclass(eq=False, repr=False)
 class AgingLog(Log):
-    """The logs, and what of them is too old.
+    """The logs, and what of them is too old."""
 
-    Args:
-        guard: the store.
-        model: names the model and layout of the vectors that this process makes.
-        kept_s: seconds after which reports are deleted.
-        suspected: is told what is suspicious, once for each tenant.
-        steady: counts seconds, whatever the time is set to.
-    """
-
-    def __init__(
-        self,
-        guard: Guard,
-        model: str,
-        kept_s: float,
-        suspected: Callable[[str], object],
-        steady: Callable[[], float],
-    ) -> None:
-        super().__init__(guard, model)
-        self._kept_s = kept_s
-        self._suspected = suspected
-        self._steady = steady
-        self._tidied: dict[str, float] = {}
-        """When each tenant's logs were checked last."""
-        self._held: dict[str, float] = {}
-        """Since when, or since which portion, most of a tenant's log would go."""
+    kept_s: float
+    """Seconds after which reports are deleted."""
+    suspected: Callable[[str], object]
+    """Is told what is suspicious, once for each tenant."""
+    steady: Callable[[], float]
+    """Counts seconds, whatever the time is set to."""
+    _tidied: dict[str, float] = field(default_factory=dict)
+    """When each tenant's logs were checked last."""
+    _held: dict[str, float] = field(default_factory=dict)
+    """Since when, or since which portion, most of a tenant's log would go."""
 
     @property
     def held(self) -> int:
@@ -60,7 +47,7 @@ class AgingLog(Log):
 
     def is_due(self, tenant: str) -> bool:
         """Whether a tenant's logs are to be checked."""
-        return self._steady() - self._tidied.get(tenant, -inf) >= TIDY_S
+        return self.steady() - self._tidied.get(tenant, -inf) >= TIDY_S
 
     async def tidy(self, tenant: str) -> None:
         """Remove turns that are over, and reports that are too old.
@@ -68,31 +55,30 @@ class AgingLog(Log):
         Raises:
             StoreUnavailable: some of them may remain.
         """
-        self._tidied[tenant] = self._steady()
+        self._tidied[tenant] = self.steady()
         now = await self.now()
         await self.forget_turns(tenant, now - TURN_S)
-        oldest, before = await self.oldest(tenant), now - self._kept_s
-        if oldest is None or oldest >= before - min(DAY_S, SLACK * self._kept_s):
+        oldest, before = await self.oldest(tenant), now - self.kept_s
+        if oldest is None or oldest >= before - min(DAY_S, SLACK * self.kept_s):
             self._held.pop(tenant, None)
             return
         times = await self.times(tenant)
         old = sorted(time for time in times if time < before)
-        if len(old) > MOST * len(times):
-            since = self._held.get(tenant)
-            if since is None:
-                self._held[tenant] = self._steady()
-                self._suspected(
-                    f"{len(old)} of {len(times)} reports of a tenant are older than learning_days"
-                    " by this clock; they stay for a day, and then a part of them goes each day"
-                )
-            if since is None or self._steady() - since < DAY_S:
-                return
-            self._held[tenant] = self._steady()
-            # Those of one time go together; of the rest not one is younger than `before`.
-            before = old[max(1, int(PORTION * len(times))) - 1]
-            before = min(next((time for time in old if time > before), inf), now - self._kept_s)
-        else:
+        if len(old) <= MOST * len(times):
             self._held.pop(tenant, None)
+        elif tenant not in self._held:
+            self._held[tenant] = self.steady()
+            self.suspected(
+                f"{len(old)} of {len(times)} reports of a tenant are older than learning_days"
+                " by this clock; they stay for a day, and then a part of them goes each day"
+            )
+            return
+        elif self.steady() - self._held[tenant] < DAY_S:
+            return
+        else:
+            self._held[tenant] = self.steady()
+            last = old[max(1, int(PORTION * len(times))) - 1]  # those of one time go together
+            before = next((time for time in old if time > last), before)
         await self.erase(tenant, Erasure(before=before))
 
     async def tidy_others(self, known: Collection[str], report: Report) -> None:
