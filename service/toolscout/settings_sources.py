@@ -48,28 +48,23 @@ SERVING = (
 """Settings of how HTTP is served, which hold for the proxy and the gateway too."""
 
 
-def load_serving(
-    flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
-) -> Settings:
+def load_serving(flags: Mapping[str, Any]) -> Settings:
     """Read the settings in `SERVING`; all others have their defaults.
 
     Raises:
         ConfigurationError: a value is malformed.
     """
-    environ = os.environ if environ is None else environ
     variables = [BY_NAME[name].env + end for name in SERVING for end in ("", "_FILE")]
     return load(
-        {name: value for name, value in (flags or {}).items() if name in SERVING},
-        {name: environ[name] for name in variables if name in environ},
+        {name: value for name, value in flags.items() if name in SERVING},
+        {name: os.environ[name] for name in variables if name in os.environ},
     )
 
 
-def secret_file(
-    settings: Settings, name: str, environ: Mapping[str, str] | None = None
-) -> Path | None:
+def secret_file(settings: Settings, name: str) -> Path | None:
     """Return the file that `TOOLSCOUT_NAME_FILE` names for a setting, if any."""
     variable = BY_NAME[name].env + "_FILE"
-    path = (os.environ if environ is None else environ).get(variable)
+    path = os.environ.get(variable)
     if path is None or settings.origins[name] != _file_origin(path, variable):
         return None
     return Path(path)

@@ -19,7 +19,7 @@ from toolscout.common.threads import FairPool
 from toolscout.errors import TooMuchWork
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import worker as worker_module
-from toolscout.server.compiling.worker import Complete, Sent, Worker, compile_list
+from toolscout.server.compiling.worker import Sent, Worker, compile_list
 from toolscout.server.http.admission import Admission, BytesInFlight, RateLimit, Slot
 from toolscout.settings import Settings
 
@@ -283,7 +283,7 @@ def test_a_list_that_is_asked_for_again_is_compiled_before_those_asked_for_once(
     order: list[int] = []
     while len(order) < len(lists):
         number, reply = ours.recv()
-        if isinstance(reply, Complete):
+        if isinstance(reply, tuple):
             order.append(number)
     assert order[0] == 5
     ours.close()

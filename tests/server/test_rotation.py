@@ -117,14 +117,14 @@ def test_sighup_has_the_file_read_at_once(followed: tuple[Process, Path]):
     assert (status(server, OLD), status(server, NEW)) == (401, 200)
 
 
-def test_only_keys_from_a_secret_file_are_followed(tmp_path: Path):
+def test_only_keys_from_a_secret_file_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "keys"
     file.write_text(OLD, "utf-8")
-    from_file = {"TOOLSCOUT_API_KEYS_FILE": str(file)}
-    assert secret_file(load(environ=from_file), "api_keys", from_file) == file
-    both = from_file | {"TOOLSCOUT_API_KEYS": NEW}
-    assert secret_file(load(environ=both), "api_keys", both) is None
-    assert secret_file(load(environ={}), "api_keys", {}) is None
+    assert secret_file(load(), "api_keys") is None
+    monkeypatch.setenv("TOOLSCOUT_API_KEYS_FILE", str(file))
+    assert secret_file(load(), "api_keys") == file
+    monkeypatch.setenv("TOOLSCOUT_API_KEYS", NEW)
+    assert secret_file(load(), "api_keys") is None
 
 
 def test_a_key_file_may_have_comments_and_a_byte_order_mark(followed: tuple[Process, Path]):

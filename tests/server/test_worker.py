@@ -49,7 +49,6 @@ from toolscout.server.compiling.link import HUNG_S, TRIES, Link, WorkerProcess
 from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.compiling.worker import (
     HEARTBEAT_S,
-    Complete,
     Sent,
     Worker,
     compile_list,
@@ -249,8 +248,8 @@ async def test_a_spawned_worker_compiles_the_same_with_other_hashes():
     words: list[Catalog] = []
     with linked(WorkerProcess(SETTINGS)) as link:
         listing = await link.ask("read", "acme", read_list, sent)
-        complete = await link.ask("compile", "acme", compile_list, sent, on_words=words.append)
-    catalog = words[0].with_vectors(complete.vectors)
+        vectors, *_ = await link.ask("compile", "acme", compile_list, sent, on_words=words.append)
+    catalog = words[0].with_vectors(vectors)
     own = ENGINE.compiler.compile(ToolList.decode(raw), CatalogCache().tools("acme"))
     assert catalog.digest == own.digest == listing.digest
     for pattern in ("read a file", "open a bug report", "spin gadget 7", "resise the pictur"):
@@ -339,5 +338,5 @@ def test_a_compile_that_goes_on_tells_so(monkeypatch: pytest.MonkeyPatch):
     replies = compile_list(Worker(theirs, ENGINE, SETTINGS), Sent("acme", b"", raw))
     assert isinstance(next(replies), Packed)
     assert heartbeats(ours) >= len(TOOLS)
-    assert isinstance(next(replies), Complete)
+    assert isinstance(next(replies), tuple)
     assert heartbeats(ours) >= len(TOOLS)

@@ -14,7 +14,7 @@ from toolscout import data
 from toolscout.contract.requests import Filters
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.state.postgres import CONNECTIONS, PostgresStore, swap
-from toolscout.state.registry import Place, Swap
+from toolscout.state.registry import Place
 from toolscout.state.store import Changed, StateStore
 from toolscout.tools.filters import labels_of
 
@@ -135,13 +135,15 @@ class Tables:
         place: Place,
         rows: Sequence[Row],
         remove: Sequence[str],
-        record: Swap,
+        expected: bytes | None,
+        fresh: Callable[[int], bytes],
         *,
         anew: bool = False,
     ) -> bytes | None:
         """Add, replace and remove tools, or replace all, together with the record of the catalog.
 
-        What is there already, as the same build compiled it, is not written again.
+        What is there already, as the same build compiled it, is not written again. `fresh` makes
+        the new record of the number of tools.
 
         Returns:
             The new record; None where nothing has changed, the record neither.
@@ -169,13 +171,13 @@ class Tables:
                 await cursor.execute(_QUERY["count_terms"], located | added)
             await cursor.execute(_QUERY["frequencies"], located | {"terms": [ANY]})
             counted = await cursor.fetchone()
-            value = record.value(0 if counted is None else int(counted[1]))
+            value = fresh(0 if counted is None else int(counted[1]))
             if not (new or gone or anew):
-                await cursor.execute(_QUERY["record"], {"key": record.key})
-                if await cursor.fetchone() != (record.expected,):
+                await cursor.execute(_QUERY["record"], {"key": place.key})
+                if await cursor.fetchone() != (expected,):
                     raise Changed
                 return None
-            if not await swap(cursor, record.key, record.expected, value, None):
+            if not await swap(cursor, place.key, expected, value, None):
                 raise Changed
             return value
 

@@ -66,14 +66,10 @@ class Record(msgspec.Struct, frozen=True):
     """Whether the tools are in tables of their own instead."""
 
 
-class Swap(NamedTuple):
-    """A record that changes with the tools of its catalog."""
-
-    key: str
-    expected: bytes | None
-    """Its value before; None where there is none."""
-    value: Callable[[int], bytes]
-    """Returns its value for a number of tools."""
+WriteTools = Callable[[bytes | None, Callable[[int], bytes]], Awaitable[bytes | None]]
+"""Changes the tools of an external catalog together with its record: takes the record as it is
+stored, None where there is none, and what makes the new one of the number of tools; returns the new
+record, None where nothing changes."""
 
 
 class ToolTables(Protocol):
@@ -185,13 +181,8 @@ class Registry:
             await self._drop(place, current)
         return fresh
 
-    async def change(
-        self, place: Place, current: Record | None, write: Callable[[Swap], Awaitable[bytes | None]]
-    ) -> Record:
+    async def change(self, place: Place, current: Record | None, write: WriteTools) -> Record:
         """Change an external catalog and its record together.
-
-        `write` does both, and returns the new record as it is stored; None where nothing changes,
-        and so the version stays.
 
         Raises:
             Changed: the record has changed since it was read.
@@ -202,7 +193,7 @@ class Registry:
             return _encode(self._next(current, token_hex(32), tools, external=True))
 
         expected = await self._expected(place, current)
-        fresh = await write(Swap(place.key, expected, changed))
+        fresh = await write(expected, changed)
         if current is not None and not current.external:
             await self._drop(place, current)
         return current if fresh is None and current is not None else _decode(fresh or b"")

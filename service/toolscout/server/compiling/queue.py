@@ -219,7 +219,7 @@ class CompileQueue:
         if not self._bytes.take(tenant, len(sent.raw)):
             raise Overloaded("too many unknown tools wait; try again shortly")
         try:
-            complete = await self._link.ask(
+            vectors, spent, entries = await self._link.ask(
                 "compile", tenant, worker.compile_list, sent, on_words=on_words
             )
         except TooLargeToKeep as error:
@@ -229,10 +229,10 @@ class CompileQueue:
         finally:
             self._bytes.give(tenant, len(sent.raw))
         catalog = job.lexical.result()
-        if complete.vectors is not None:
-            catalog = catalog.with_vectors(complete.vectors)
-        if complete.entries is not None:
-            self._latest.keep(sent.space, catalog, complete.entries)
+        if vectors is not None:
+            catalog = catalog.with_vectors(vectors)
+        if entries is not None:
+            self._latest.keep(sent.space, catalog, entries)
         self._keep(sent, catalog)
-        self.costs.learn("compile", complete.spent)
+        self.costs.learn("compile", spent)
         return catalog

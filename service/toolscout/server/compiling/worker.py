@@ -81,13 +81,8 @@ class Listing(msgspec.Struct, frozen=True):
     unique: int
 
 
-class Complete(msgspec.Struct, frozen=True):
-    """The vectors of a catalog, and what else is known of its list then."""
-
-    vectors: Embedded | None
-    spent: float
-    """Milliseconds for each tool."""
-    entries: Entries | None
+Complete = tuple[Embedded | None, float, Entries | None]
+"""The vectors of a catalog, the milliseconds for each of its tools, and the entries of its list."""
 
 
 class Worker:
@@ -242,7 +237,7 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
         catalog = judged(lexical.with_vectors(vectors), compiler.embedder)
         vectors = vectors._replace(examples_gain=catalog.examples_gain)
     worker.forget(sent)  # few ask for its texts from now on
-    yield Complete(vectors, spent, entries_of(sent.raw, tools))
+    yield vectors, spent, entries_of(sent.raw, tools)
 
 
 def _size_of(_: int, work: Callable[..., Any], args: tuple[Any, ...]) -> int:
