@@ -1,5 +1,6 @@
 """Turns across processes: two learners on one store stand for two processes."""
 
+from collections import Counter
 from pathlib import Path
 from time import time
 
@@ -144,10 +145,11 @@ def test_a_turn_that_is_read_late_does_not_replace_a_later_search():
 
 def test_reports_of_long_ago_are_forgotten():
     turns = Turns()
-    for number in range(REPORTS + 1):
-        turns.count(Observation("", "", True, report=str(number)))
-    assert not turns.is_counted("0")
-    assert turns.is_counted("1")
+    reports = [Observation("", "", True, report=str(number)) for number in range(REPORTS + 1)]
+    for report in reports:
+        turns.count(report)
+    assert turns.joins(reports[0], Counter())
+    assert not turns.joins(reports[1], Counter())
 
 
 async def test_every_process_knows_whether_experience_moved_what_worked_up_or_down(tmp_path: Path):

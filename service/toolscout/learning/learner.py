@@ -289,11 +289,8 @@ class Learner:
     ) -> Seen | None:
         """Add what the process knows of an observation, and replace its text by a vector.
 
-        None if it was counted before, its turn is unknown, or its tool not in the space.
+        None if its turn is unknown, or its tool not in the space.
         """
-        report = report_of(seen)
-        if learned.turns.is_counted(report):
-            return None
         turn = learned.turns.find(digest(seen.turn), self.clock()) if seen.turn else None
         if seen.pattern:
             packed = await self._packed(seen.pattern)
@@ -324,7 +321,7 @@ class Learner:
             vector=packed,
             model=self._model,
             turn="",
-            report=report,
+            report=report_of(seen),
             gain=gain if seen.success else 0.0,
         )
         source = source_of(key, complete, int(now // HALF_LIFE_S))

@@ -82,24 +82,22 @@ class Turns:
         self._unwritten.clear()
         return {name: turn for name in names if (turn := self._turns.get(name))}
 
-    def is_counted(self, report: str) -> bool:
-        """Whether a report was counted."""
-        return self._reports.get(report) is not None
-
-    def _is_exhausted(self, source: str, more: int = 0) -> bool:
-        """Whether no further report of a source counts, after `more` that are not counted yet."""
-        return bool(source) and (self._sources.get(source) or 0) + more >= REPORTS_PER_SOURCE
+    def _counts(self, seen: Observation, batch: Counter[str]) -> bool:
+        """Whether a report is new, and its source has not reported enough, a batch included."""
+        of_source = (self._sources.get(seen.source) or 0) + batch[seen.source]
+        is_known = batch[seen.report] or self._reports.get(seen.report) is not None
+        return not (is_known or (seen.source and of_source >= REPORTS_PER_SOURCE))
 
     def joins(self, seen: Observation, batch: Counter[str]) -> bool:
         """Whether a report counts after those of a batch, whose reports and sources are counted."""
-        if batch[seen.report] or self._is_exhausted(seen.source, batch[seen.source]):
+        if not self._counts(seen, batch):
             return False
         batch.update(filter(None, (seen.report, seen.source)))
         return True
 
     def count(self, seen: Observation) -> bool:
         """Count a report; False if it was counted before, or its source has reported enough."""
-        if self.is_counted(seen.report) or self._is_exhausted(seen.source):
+        if not self._counts(seen, Counter()):
             return False
         if seen.report:
             self._reports.put(seen.report, True)
