@@ -103,9 +103,6 @@ class Settings:
         0,
         1_000_000,
     )
-    max_connections_per_address: int = setting(
-        0, "allow each address this many open connections; 0 sets no limit", 0, 1_000_000
-    )
     caller_timeout_s: float = setting(
         30,
         "wait this many seconds for the body of a request and for a caller to read an answer; "

@@ -43,7 +43,7 @@ def load(
 
 SERVING = (
     *("insecure", "allowed_hosts", "tls_cert", "tls_key", "tls_client_ca"),
-    *("max_connections_per_address", "caller_timeout_s", "keep_alive_s"),
+    *("caller_timeout_s", "keep_alive_s"),
 )
 """Settings of how HTTP is served, which hold for the proxy and the gateway too."""
 

@@ -309,22 +309,6 @@ def test_the_oldest_idle_connections_are_closed_first(caplog: pytest.LogCaptureF
     assert counted == {"descriptors": CLOSED_AT_ONCE}
 
 
-def test_an_address_has_only_so_many_connections(tmp_path: Path):
-    with running(tmp_path, "--max-connections-per-address", "3") as server:
-        assert server.get("/healthz").status_code == 200  # and keeps its connection
-        with server.connect(), server.connect() as second, server.connect() as third:
-            status, headers, body = read_response(third)
-            assert (status, json.loads(body)["code"]) == (503, "overloaded")
-            assert headers["retry-after"]
-            second.sendall(raw_request(b"", "/healthz", "GET"))
-            assert read_response(second)[0] == 200
-
-        def has_room() -> bool:
-            return exchange(server, raw_request(b"", "/healthz", "GET"))[0] == 200
-
-        until(has_room)
-
-
 def test_who_still_sends_a_body_can_read_why_it_is_not_wanted(keyed: Process):
     with keyed.connect() as connection:
         connection.sendall(raw_request(b"x" * 4_000_000))

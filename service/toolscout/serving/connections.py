@@ -69,7 +69,7 @@ class Steps:
 
 Refusal = Callable[[str, str, bytes], bytes]
 """Writes the answer to what is refused before there is a request, as it goes over the wire: from
-`bad_request`, `body_timeout`, `headers_too_large` or `overloaded`, a sentence, and the path."""
+`bad_request`, `body_timeout` or `headers_too_large`, a sentence, and the path."""
 
 LATE = "is_body_late"
 """Set in the `state` of a request whose body took too long: the application refuses it."""
@@ -91,7 +91,7 @@ class Watched(Protocol):
 
 @dataclass(eq=False, repr=False)
 class Connections:
-    """Deadlines of slow connections and counts by address."""
+    """Deadlines of slow connections, and counts of those that are refused."""
 
     settings: Settings
     """The limits."""
@@ -106,7 +106,6 @@ class Connections:
     a caller, who would wait for a model, counts as gone."""
     clock: Callable[[], float] = monotonic
     _due: dict[tuple[Watched, str], float] = field(default_factory=dict)
-    _by_address: Counter[str] = field(default_factory=Counter)
     _refused: Counter[str] = field(default_factory=Counter)
     _exhausted: Counter[str] = field(default_factory=Counter)
 
@@ -115,17 +114,8 @@ class Connections:
         self._steps = Steps(self.log)
         self._reported = self.clock() - REPORT_EVERY_S
 
-    def enter(self, address: str) -> bool:
-        """Count a new connection; return whether its address may have one more."""
-        self._by_address[address] += 1
-        most = self.settings.max_connections_per_address
-        return not most or self._by_address[address] <= most
-
-    def leave(self, connection: Watched, address: str) -> None:
+    def leave(self, connection: Watched) -> None:
         """Forget a connection that ended."""
-        self._by_address[address] -= 1
-        if self._by_address[address] <= 0:
-            del self._by_address[address]
         for key in [key for key in self._due if key[0] is connection]:
             del self._due[key]
 

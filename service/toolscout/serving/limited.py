@@ -32,7 +32,6 @@ _STATUS = {
     "bad_request": HTTPStatus.BAD_REQUEST,
     "body_timeout": HTTPStatus.REQUEST_TIMEOUT,
     "headers_too_large": HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-    "overloaded": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 
 PAUSE_S = 1.0

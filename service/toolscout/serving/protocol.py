@@ -62,7 +62,6 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self.limits = limits
         self.url = b""
-        self._address = ""
         self._unfed = b""
         """Bytes that wait until the request before them is answered."""
         self._in_head = True
@@ -92,15 +91,11 @@ class LimitedProtocol(HttpToolsProtocol):
         """Begin to serve a connection."""
         super().connection_made(cast(asyncio.Transport, ClosingTransport(transport, self)))
         self.flow = ReadingFlow(self.transport, self)
-        self._address = self.client[0] if self.client else ""
-        if not self.limits.enter(self._address):
-            self._refuse("overloaded", "too many connections from this address", "per_address")
-            return
         self.limits.watch(self, "silent", self.limits.settings.keep_alive_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
-        self.limits.leave(self, self._address)
+        self.limits.leave(self)
         self._unfed = b""
         super().connection_lost(exc)
 
