@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -67,11 +66,7 @@ class Application:
             # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
             raw.append(Operation("POST", self._facade.relay, Route("/mcp", "mcp")))
             lifespan.append(self._facade.running())
-        self._raw = {
-            path: partial(_answer_raw, call)
-            for call in raw
-            for path in (call.route.path, f"{call.route.path}/")
-        }
+        self._raw = {f"{call.route.path}{end}": call for call in raw for end in ("", "/")}
         self._litestar = Litestar(
             route_handlers=[
                 *typed(),
@@ -91,10 +86,24 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's lifespan."""
         if scope["type"] == ScopeType.HTTP:
-            handle = self._raw.get(scope["path"]) or self._routed
-            await serve(self.service, handle, scope, receive, send)
+            await serve(self.service, self._handle, scope, receive, send)
         else:
             await self._litestar(scope, receive, send)
+
+    async def _handle(self, service: Service, request: Request, trace: Trace) -> Answer:
+        """Return what a call answers that is looked up before Litestar, else what Litestar does.
+
+        Raises:
+            Refused: the method is another one.
+        """
+        call = self._raw.get(request.path)
+        if call is None:
+            return await self._routed(service, request, trace)
+        request.route = call.route
+        if request.method != call.method:
+            raise _not_allowed([call.method])
+        admit(service, request, trace)
+        return await call.handler(service, request, trace)
 
     async def _routed(self, service: Service, request: Request, trace: Trace) -> Answer:
         """Return what Litestar answers.
@@ -135,19 +144,6 @@ class Application:
                 return route, path.groupdict()
         near = near_paths(request.path)
         raise Refused("not_found", CODES["not_found"].title, suggestions=near)
-
-
-async def _answer_raw(call: Operation, service: Service, request: Request, trace: Trace) -> Answer:
-    """Return what a call answers that is looked up before Litestar.
-
-    Raises:
-        Refused: the method is another one.
-    """
-    request.route = call.route
-    if request.method != call.method:
-        raise _not_allowed([call.method])
-    admit(service, request, trace)
-    return await call.handler(service, request, trace)
 
 
 def _admit(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
