@@ -32,17 +32,13 @@ from toolscout.tools.documents import description_of
 SPLIT_AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
 
-_batch = envelope.Decoder(BatchRequest)
-_resolve = envelope.Decoder(ResolveRequest)
-_filter = envelope.Decoder(FilterRequest)
-
 
 async def search_batch(service: Service, request: Request, trace: Trace) -> Answer:
     """Select tools for several queries.
 
     One result per pattern, in order; the latency budget is for all of them.
     """
-    read = await search.read_call(service, request, trace, _batch)
+    read = await search.read_call(service, request, trace, BatchRequest)
     sent = read.request
     asks = [read.answerable(ask) for ask in envelope.to_asks(sent, service.settings)]
     budget_ms = sent.latency_budget_ms
@@ -69,7 +65,7 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
 
     Each name to the letter or in another spelling, else what it may have meant.
     """
-    read = await search.read_call(service, request, trace, _resolve)
+    read = await search.read_call(service, request, trace, ResolveRequest)
     envelope.need_tools(read.request)
     names = read.request.names
     catalog = await search.find_compiled(service, read, trace, names=names)
@@ -89,7 +85,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     order of `tools`; by digest, that of their names.
     """
     # Without the fast path for known tools, because a catalog does not keep their order.
-    sent = envelope.decode_checked(await request.json_body(service.settings), _filter)
+    sent = envelope.decode_checked(await request.json_body(service.settings), FilterRequest)
     envelope.need_tools(sent)
     read = await with_shared(service, trace.space, Read(sent, None, b""))
     if read.external is not None:

@@ -10,9 +10,10 @@ valid array was replaced by another one, and it was the tools only if the token 
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from secrets import token_hex
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -99,25 +100,26 @@ class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
         return ask if self.external is None else self.external.answerable(ask)
 
 
-async def read(decoder: "Decoder[R]", body: bytes, cache: CatalogCache, tenant: str) -> Read[R]:
-    """Decode a body, by the fast path if its tools are known.
+async def read(shape: type[R], body: bytes, lists: CatalogCache, tenant: str) -> Read[R]:
+    """Decode a body of a shape, by the fast path if its tools are known.
 
     Raises:
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
     """
+    decoder: Decoder[R] = decoder_of(shape)
     candidate, raw_hash = memoryview(b""), b""
     start = _tools_start(body)
     if start is not None:
-        kept = cache.find_list(tenant, body, start)
+        kept = lists.find_list(tenant, body, start)
         end = _tools_end(body, start) if kept is None else start + kept[0]
         if end is not None:
             candidate = memoryview(body)[start:end]
             raw_hash = await _hash(candidate) if kept is None else kept[1]
-            known = cache.by_alias(tenant, raw_hash)
+            known = lists.by_alias(tenant, raw_hash)
             read = None if known is None else _spliced(decoder, body, start, end, known)
             if read is not None:
                 if kept is None:
-                    cache.keep_list(tenant, bytes(candidate), raw_hash)
+                    lists.keep_list(tenant, bytes(candidate), raw_hash)
                 return read
     request, rest = decode(body, decoder), body
     if is_absent(request.tools):
@@ -128,7 +130,7 @@ async def read(decoder: "Decoder[R]", body: bytes, cache: CatalogCache, tenant: 
     else:
         raw_hash = await _hash(tools)
     unknown = unknown_fields(rest, decoder.fields)
-    return Read(request, cache.by_alias(tenant, raw_hash), raw_hash, unknown)
+    return Read(request, lists.by_alias(tenant, raw_hash), raw_hash, unknown)
 
 
 def _spliced(
@@ -161,13 +163,14 @@ def decode(body: bytes, decoder: Callable[[bytes], T]) -> T:
         raise decode_error(error) from None
 
 
-def decode_checked(body: bytes, decoder: "Decoder[S]") -> S:
-    """Decode an envelope in which no field may be misspelt.
+def decode_checked(body: bytes, shape: type[S]) -> S:
+    """Decode an envelope of a shape, in which no field may be misspelt.
 
     Raises:
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
         InvalidRequest: a field is nearly one of ours, also where that is why one is missing.
     """
+    decoder: Decoder[S] = decoder_of(shape)
     with suppress(*NOT_JSON, msgspec.ValidationError):  # of what is no object, `decode` says why
         check_spelling(unknown_fields(body, decoder.fields), decoder.fields)
     return decode(body, decoder)
@@ -290,7 +293,7 @@ class Decoder(Generic[S]):
 
     def __init__(self, shape: type[S]) -> None:
         self._decode = msgspec.json.Decoder(shape).decode
-        self.fields = tuple(get_type_hints(shape))
+        self.fields = shape.__struct_fields__
         raws = [(name, msgspec.Raw, ABSENT) for name in self.fields]
         self._outline: Any = msgspec.json.Decoder(msgspec.defstruct("Outline", raws)).decode
 
@@ -311,6 +314,10 @@ class Decoder(Generic[S]):
         tools = {name: raws[name] for name in TOOLS & raws.keys()}
         rest = raws | dict.fromkeys(tools, _NO_TOOLS)
         return msgspec.structs.replace(self._decode(msgspec.json.encode(rest)), **tools)
+
+
+decoder_of: Callable[[Any], Any] = cache(Decoder)
+"""Returns the decoder of a shape, made once."""
 
 
 def _check(body: bytes, fields: dict[str, msgspec.Raw]) -> None:

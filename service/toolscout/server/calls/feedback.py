@@ -21,8 +21,8 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Key, Observation, ToolExperience
-from toolscout.server.calls.envelope import decode, decode_checked
-from toolscout.server.calls.typed import NOT_BLANK, Body, Call, decoder_of
+from toolscout.server.calls.envelope import decode, decode_checked, decoder_of
+from toolscout.server.calls.typed import NOT_BLANK, Body, Call
 from toolscout.server.http.problems import Refused, blank, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
@@ -72,7 +72,7 @@ class Report(Body):
         """
         is_one = decode(value, decoder_of(_Kind)).events == _NULL
         shape = contract.FeedbackEvent if is_one else contract.FeedbackBatch
-        return decode_checked(value, decoder_of(shape))
+        return decode_checked(value, shape)
 
 
 @post("/feedback", call="feedback", scope="feedback", status_code=202, dto=Report)
@@ -182,9 +182,9 @@ async def forget(
     Answers 404 with `learning_days = 0`. Everything, or the reports of a session, of a source, or
     of both together; 404 where no report names it.
     """
-    learner, head, tenant = request.learner, request.head, request.trace.tenant
-    pairs = parse_qsl(head.query.decode("latin-1"), keep_blank_values=True)
-    if head.has_body or len(pairs) > len(dict(pairs)):
+    learner, tenant = request.learner, request.trace.tenant
+    pairs = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    if request.head.has_body or len(pairs) > len(dict(pairs)):
         detail = "name one session or one source in the query string, and send no body"
         raise InvalidRequest(detail, (FieldError("", detail),))
     for name, value in pairs:

@@ -75,8 +75,6 @@ def core_tools(
     return sorted(places, key=places.__getitem__)
 
 
-_hot = envelope.Decoder(HotRequest)
-
 TIERED_AT_ONCE = 500
 """Maximum number of tools for which the tiers are filled on the event loop."""
 
@@ -92,7 +90,7 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
 
     A few tools whole, some in brief, within a budget of tokens.
     """
-    read = await search.read_call(service, request, trace, _hot)
+    read = await search.read_call(service, request, trace, HotRequest)
     sent = read.request
     envelope.need_tools(sent)
     budget = TOKEN_BUDGET if sent.token_budget is None else int(sent.token_budget)

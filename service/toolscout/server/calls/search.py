@@ -23,7 +23,7 @@ from toolscout.ranking.choose import Chain
 from toolscout.ranking.pipeline import regex_of
 from toolscout.server.calls import envelope
 from toolscout.server.calls.answers import Showing, encode, headers
-from toolscout.server.calls.envelope import Decoder, R, Read
+from toolscout.server.calls.envelope import R, Read
 from toolscout.server.calls.expressions import scan
 from toolscout.server.calls.lookup import (
     EXTERNAL,
@@ -78,15 +78,12 @@ Questions = Sequence[tuple[Ask, Trace]]
 """Questions about the same tools, each with the trace that gets its decision."""
 
 
-_decode = envelope.Decoder(SearchRequest)
-
-
 async def search(service: Service, request: Request, trace: Trace) -> Answer:
     """Select tools for a query.
 
     Names of at most `top_k` of the tools, most relevant first.
     """
-    read = await read_call(service, request, trace, _decode)
+    read = await read_call(service, request, trace, SearchRequest)
     sent = read.request
     request.newer_contract = request.newer_contract or envelope.is_newer(sent)
     ask = read.answerable(envelope.to_ask(sent, service.settings))
@@ -108,9 +105,7 @@ async def compress(service: Service, request: Request, trace: Trace) -> Answer:
     return await search(service, request, trace)
 
 
-async def read_call(
-    service: Service, request: Request, trace: Trace, decoder: Decoder[R]
-) -> Read[R]:
+async def read_call(service: Service, request: Request, trace: Trace, shape: type[R]) -> Read[R]:
     """Read and decode a body, and look up the catalog that it names.
 
     Raises:
@@ -118,10 +113,10 @@ async def read_call(
         InvalidRequest: a field is misspelt.
     """
     body = await request.json_body(service.settings)
-    read = await envelope.read(decoder, body, service.cache, trace.space)
+    read = await envelope.read(shape, body, service.cache, trace.space)
     if read.unknown:
         if not (request.newer_contract or envelope.is_newer(read.request)):
-            check_spelling(read.unknown, decoder.fields)
+            check_spelling(read.unknown, shape.__struct_fields__)
         trace.ignored = shown(read.unknown)
     read = await with_shared(service, trace.space, read)
     trace.phases["decode"] = perf_counter() - request.arrived

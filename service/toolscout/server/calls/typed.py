@@ -4,10 +4,8 @@ Litestar routes them, converts path and query by their signatures and encodes wh
 document of the API is made from the same signatures.
 """
 
-from functools import cache
 from typing import Annotated, Any, TypeVar, cast, get_args
 
-import msgspec
 from litestar import Request as LitestarRequest
 from litestar import Response
 from litestar.dto import AbstractDTO
@@ -18,7 +16,7 @@ from litestar.params import HeaderParameter, ParameterKwarg, PathParameter
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.errors import InvalidRequest, in_words
 from toolscout.learning.learner import Learner
-from toolscout.server.calls.envelope import Decoder, decode_checked
+from toolscout.server.calls.envelope import decode_checked
 from toolscout.server.http.answer import names_tag
 from toolscout.server.http.problems import invalid
 from toolscout.server.http.request import Request
@@ -26,7 +24,6 @@ from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
 T = TypeVar("T")
-S = TypeVar("S", bound=msgspec.Struct)
 
 NOT_BLANK = r"\S"
 """Pattern of a text that says something."""
@@ -88,13 +85,7 @@ class Body(AbstractDTO[Any]):
         """
         field = self.asgi_connection.route_handler.parsed_data_field
         assert field is not None
-        return decode_checked(value, decoder_of(field.annotation))
-
-
-@cache
-def decoder_of(shape: type[S]) -> Decoder[S]:
-    """Return the decoder of a body, made once."""
-    return Decoder(shape)
+        return decode_checked(value, field.annotation)
 
 
 def tagged(content: T, digest: str, status: int = 200) -> Response[T]:

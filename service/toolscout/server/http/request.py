@@ -45,7 +45,6 @@ class Request:
         self.path = str(scope["path"])
         self.method = str(scope.get("method", ""))
         self.scope = scope
-        self.query = bytes(scope.get("query_string", b""))
         self.route: Route | None = None
         """Where it goes, once that is known."""
         self.headers: list[tuple[bytes, bytes]] = list(scope["headers"])
