@@ -23,7 +23,8 @@ def status(server: Process, entry: str) -> int:
 
 
 def events(server: Process, event: str) -> list[dict]:
-    lines = [json.loads(line) for line in server.stdout.splitlines()]
+    whole = server.stdout.rpartition("\n")[0]  # the last line may be on its way
+    lines = [json.loads(line) for line in whole.splitlines()]
     return [line for line in lines if line["event"] == event]
 
 
