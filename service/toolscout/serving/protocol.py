@@ -194,9 +194,16 @@ class LimitedProtocol(HttpToolsProtocol):
         self._chunks = self._body_bytes = 0
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the request line."""
+        """Take a part of the request line.
+
+        Raises:
+            HeadRefused: there are too many bytes.
+        """
         super().on_url(url)
-        self._count(len(url))
+        self._has_progressed = True
+        self._head_bytes += len(url)
+        if self._head_bytes > MAX_HEAD_BYTES:
+            raise HeadRefused("headers_too_large", _TOO_LONG)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; only count a trailer.
@@ -284,12 +291,6 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _unsupported_upgrade_warning(self) -> None:
         """Log nothing, because a caller could fill the log."""
-
-    def _count(self, size: int) -> None:
-        self._has_progressed = True
-        self._head_bytes += size
-        if self._head_bytes > MAX_HEAD_BYTES:
-            raise HeadRefused("headers_too_large", _TOO_LONG)
 
     def _header_detail(self, count: int, size: int) -> str:
         if count > MAX_HEADERS:

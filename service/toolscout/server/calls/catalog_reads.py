@@ -154,13 +154,10 @@ async def overview(
 def found_schemas(catalog: Catalog, names: Iterable[str]) -> catalogs.SchemasAnswer:
     """Show the tools of some names whole, and suggestions for unknown names."""
     resolver = Resolver(catalog, Deadline())
-    answers = {name: resolver.resolve(name) for name in names}
-    rows = dict.fromkeys(catalog.rows[one.name] for one in answers.values() if one.name is not None)
-    errors = [
-        catalogs.SchemaError(name, one.ambiguous, one.suggestions)
-        for name, one in answers.items()
-        if one.name is None
-    ]
+    answers = [resolver.resolve(name) for name in dict.fromkeys(names)]
+    rows = dict.fromkeys(catalog.rows[one.name] for one in answers if one.name is not None)
+    missing = (one for one in answers if one.name is None)
+    errors = [catalogs.SchemaError(one.query, one.ambiguous, one.suggestions) for one in missing]
     return catalogs.SchemasAnswer(details(catalog, rows, "full"), errors, len(rows))
 
 
