@@ -44,19 +44,19 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     budget_ms = sent.latency_budget_ms
     deadline = search.deadline_of(service, request.arrived, budget_ms, cold=read.is_cold)
     trace.top_k = asks[0].top_k
-    questions = [(ask, trace.part(ask.pattern)) for ask in asks]
-    source = await search.find(service, read, trace, deadline, questions)
-    trace.add_parts([part for _, part in questions])
+    parts = list(map(trace.part, asks))
+    source = await search.find(service, read, trace, deadline, parts)
+    trace.add_parts(parts)
     showing, results = answers.Showing(), []
-    for asked, (ask, part) in zip(sent.patterns, questions, strict=True):
+    for asked, part in zip(sent.patterns, parts, strict=True):
         chained = bool(sent.complete_chain)
-        decision = await search.decide(service, part, source, ask, deadline, chained=chained)
+        decision = await search.decide(service, part, source, deadline, chained=chained)
         turn = None if isinstance(asked, str) else asked.turn
         await search.remember(service, part, turn, decision)
         await asyncio.sleep(0)  # other requests get their turn between two patterns
         found = await showing.answer(part, decision, explained=bool(sent.explain))
-        results.append(BatchResult(pattern=ask.pattern, **msgspec.structs.asdict(found)))
-    trace.phases["rank"] = sum(part.phases.get("rank", 0.0) for _, part in questions)
+        results.append(BatchResult(pattern=part.ask.pattern, **msgspec.structs.asdict(found)))
+    trace.phases["rank"] = sum(part.phases.get("rank", 0.0) for part in parts)
     return answer_json(BatchAnswer(results), answers.common_headers(trace))
 
 

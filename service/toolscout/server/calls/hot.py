@@ -119,9 +119,9 @@ async def _ranked(
     """Rank the tools for the message; if nothing matches, for the words of the context."""
     deadline = search.deadline_of(service, perf_counter())
     for ask in asks:
-        part = trace.part(ask.pattern)
         chained = ask.pattern is sent.message
-        decision = await search.decide(service, part, catalog, ask, deadline, chained=chained)
+        part = trace.part(ask)
+        decision = await search.decide(service, part, catalog, deadline, chained=chained)
         trace.degraded = decision.degraded or ""
         if decision.rows:
             return decision.rows

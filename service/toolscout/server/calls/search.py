@@ -74,9 +74,6 @@ RANKED_AT_ONCE = 20_000
 OKAPI_TOOLS = 3_000
 """Maximum number of tools for `okapi`, which visits each of them for each word: some 2 ms."""
 
-Questions = Sequence[tuple[Ask, Trace]]
-"""Questions about the same tools, each with the trace that gets its decision."""
-
 
 async def search(service: Service, request: Request, trace: Trace) -> Answer:
     """Select tools for a query.
@@ -88,10 +85,9 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     request.newer_contract = request.newer_contract or envelope.is_newer(sent)
     ask = read.answerable(envelope.to_ask(sent, service.settings))
     deadline = deadline_of(service, request.arrived, sent.latency_budget_ms, cold=read.is_cold)
-    trace.pattern, trace.top_k = ask.pattern, ask.top_k
-    source = await find(service, read, trace, deadline, [(ask, trace)])
-    chained = bool(sent.complete_chain)
-    decision = await decide(service, trace, source, ask, deadline, chained=chained)
+    trace.ask, trace.top_k = ask, ask.top_k
+    source = await find(service, read, trace, deadline, [trace])
+    decision = await decide(service, trace, source, deadline, chained=bool(sent.complete_chain))
     await remember(service, trace, sent.turn, decision)
     found = await Showing().answer(trace, decision, explained=bool(sent.explain))
     return Answer(encode(found, newer_contract=request.newer_contract), headers(trace))
@@ -136,23 +132,24 @@ def deadline_of(
 
 
 async def find(
-    service: Service, read: Read[R], trace: Trace, deadline: float, questions: Questions
+    service: Service, read: Read[R], trace: Trace, deadline: float, parts: Sequence[Trace]
 ) -> Source:
     """Return the catalog of a request, without an index if it cannot be compiled in time.
 
-    Questions to a catalog without an index are answered by words before this returns.
+    `parts` are the traces of its questions. Those to a catalog without an index are answered by
+    words before this returns.
 
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
             Overloaded: the process is busy with other tools for longer than the budget.
     """
-    asks, left_s = [ask for ask, _ in questions], deadline - perf_counter()
+    asks, left_s = [part.ask for part in parts], deadline - perf_counter()
     known = await recognised(service, read, trace, asks, within_s=left_s)
     if known is not None:
         return known
     trace.cache, began = "miss", perf_counter()
-    source = await _compile(service, read, trace, deadline, questions)
-    scanned = sum(each.phases.get("rank", 0.0) for _, each in questions)
+    source = await _compile(service, read, trace, deadline, parts)
+    scanned = sum(part.phases.get("rank", 0.0) for part in parts)
     trace.phases["compile"] = perf_counter() - began - scanned
     trace.catalog, trace.unique = source.digest, len(source)
     return source
@@ -179,15 +176,9 @@ async def find_compiled(
 
 
 async def decide(
-    service: Service,
-    trace: Trace,
-    catalog: Source,
-    ask: Ask,
-    deadline: float,
-    *,
-    chained: bool = False,
+    service: Service, trace: Trace, catalog: Source, deadline: float, *, chained: bool = False
 ) -> Decision:
-    """Rank with the best ranker that fits into the rest of the budget.
+    """Answer the question of a trace with the best ranker that fits into the rest of the budget.
 
     For a catalog without an index, `find` has already made the decision. The decision is stored in
     the trace, from which metrics, usage and log are written. `chained` adds the next tools of a
@@ -197,7 +188,7 @@ async def decide(
     if trace.decision is not None:
         return trace.decision
     assert isinstance(catalog, Catalog)
-    began = perf_counter()
+    ask, began = trace.ask, perf_counter()
     needs_traits = ask.filters is not None or ask.context is not None
     if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
         await run_in_thread(catalog.facets.prepare)
@@ -216,7 +207,7 @@ async def decide(
         if pattern is not None:
             found = await scan(service, trace.tenant, catalog, pattern, deadline)
     ranking = perf_counter()
-    prior, chain = _experience(service, trace, catalog, ask, chained=chained)
+    prior, chain = _experience(service, trace, catalog, chained=chained)
     options: DecideOptions = {"degraded": step, "prior": prior, "chain": chain, "scan": found}
     decision = service.engine.recall(catalog, ask, **options)
     if decision is None:
@@ -234,7 +225,7 @@ async def decide(
 
 
 def _experience(
-    service: Service, trace: Trace, catalog: Catalog, ask: Ask, *, chained: bool
+    service: Service, trace: Trace, catalog: Catalog, *, chained: bool
 ) -> tuple[Prior | None, Chain | None]:
     """Return what was learned of a catalog's tools, and the chain for a question if asked for."""
     if trace.cache == EXTERNAL:
@@ -242,7 +233,7 @@ def _experience(
     learner = service.learner
     if learner is None:
         return service.engine.examples.of(catalog, trace.tenant), None
-    chain = learner.chain(trace.tenant, ask.ranking_part, catalog) if chained else None
+    chain = learner.chain(trace.tenant, trace.ask.ranking_part, catalog) if chained else None
     return learner.prior(trace.tenant, catalog), chain
 
 
@@ -265,7 +256,7 @@ async def remember(service: Service, trace: Trace, turn: str | None, decision: D
 
 
 async def _compile(
-    service: Service, read: Read[R], trace: Trace, deadline: float, questions: Questions
+    service: Service, read: Read[R], trace: Trace, deadline: float, parts: Sequence[Trace]
 ) -> Source:
     """Compile new tools, or answer by their words if time is short.
 
@@ -283,8 +274,8 @@ async def _compile(
         listing = await soon(job.listing, min(patience, DEADLINE_S))
         trace.offered, trace.skipped = listing.offered, listing.skipped
         count = listing.unique
-        stage = stage_for(job, questions[0][0].ranker)
-        scan_s = costs.estimate("scan", count * len(questions)) / 1_000
+        stage = stage_for(job, parts[0].ask.ranker)
+        scan_s = costs.estimate("scan", count * len(parts)) / 1_000
         left = deadline - scan_s - perf_counter()
         # Assume that the compiles before this one have its size.
         queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant) / 1_000
@@ -293,23 +284,25 @@ async def _compile(
             left = scan_s  # words would be no sooner
         elif soonest > left and not stage.done():
             # Before the compile has a turn.
-            return await _answer_by_words(service, questions, job)
+            return await _answer_by_words(service, parts, job)
     await asyncio.wait([stage], timeout=max(left, 0.0))
     has_words = finished(job.lexical) is not None
     found = await best_by(job, stage, deadline) if has_words else None  # nothing has to be scanned
     if found is not None:
         return found
-    return await _answer_by_words(service, questions, job)
+    return await _answer_by_words(service, parts, job)
 
 
-async def _answer_by_words(service: Service, questions: Questions, job: CompileJob) -> ColdCatalog:
+async def _answer_by_words(
+    service: Service, parts: Sequence[Trace], job: CompileJob
+) -> ColdCatalog:
     """Answer by the words in names and descriptions, in the worker process."""
-    asks, sent = [ask for ask, _ in questions], job.sent
+    asks, sent = [part.ask for part in parts], job.sent
     found = await service.compiles.run(tenant_of(sent.space), scan_words, sent, asks)
     refused = job.complete.exception() if job.complete.done() else None
     note = refused.detail if isinstance(refused, TooLargeToKeep) else None
     catalog = found.catalog(service.engine.compiler.taxonomy)
-    for (_, trace), decision, spent in zip(questions, found.decisions, found.seconds, strict=True):
+    for trace, decision, spent in zip(parts, found.decisions, found.seconds, strict=True):
         trace.decision = with_source(decision, catalog, note)
         trace.phases["rank"] = spent
         service.costs.learn("scan", spent * 1_000 / max(len(catalog), 1))

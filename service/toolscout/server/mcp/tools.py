@@ -95,13 +95,13 @@ class CatalogTools:
         trace = TRACE.get()
         asked = {"pattern": wanted.query, "top_k": wanted.top_k, "filters": wanted.filters}
         ask = ask_with(self._service.settings, **asked)
-        trace.pattern, trace.top_k = ask.pattern, ask.top_k
+        trace.ask, trace.top_k = ask, ask.top_k
         deadline = deadline_of(self._service, perf_counter())
         if trace.cache == "miss":
             deadline = max(deadline, deadline_of(self._service, trace.started, cold=True))
         else:
             trace.cache, trace.offered = "hit", trace.unique
-        found = await decide(self._service, trace, self._catalog, ask, deadline)
+        found = await decide(self._service, trace, self._catalog, deadline)
         shown = await self.show(found.names, wanted.detail)
         answer = ToolsFound(shown) if shown else none_found(self._catalog.names)
         return msgspec.structs.replace(

@@ -20,11 +20,13 @@ from toolscout.contract import answers
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.contract.learning import FeedbackEvent
 from toolscout.index.catalog import Catalog
-from toolscout.ranking.ask import Decision
+from toolscout.ranking.ask import Ask, Decision
 from toolscout.server.http.request import Request
 from toolscout.server.observe.log import LineWriter, hashed, line
 from toolscout.server.observe.metrics import Metrics
 from toolscout.tools.conversion import NONE_SKIPPED, Skipped
+
+NO_QUESTION = Ask(pattern="")
 
 
 @dataclass(slots=True)
@@ -36,7 +38,8 @@ class Trace:
     """The tools that the caller's key sees: the tenant's, or a part; see `tools.filters`."""
     key: str = ""
     """The name of the caller's key: the beginning of its hash."""
-    pattern: str = ""
+    ask: Ask = NO_QUESTION
+    """The question of a search."""
     top_k: int = DEFAULT_TOP_K
     cache: str = "-"
     catalog: str = ""
@@ -65,9 +68,9 @@ class Trace:
     microseconds would reveal which words others have used.
     """
 
-    def part(self, pattern: str) -> "Trace":
-        """Add and return a trace for one of several decisions about the same tools."""
-        return replace(self, pattern=pattern, phases={})
+    def part(self, ask: Ask) -> "Trace":
+        """Return a trace for one of several questions about the same tools."""
+        return replace(self, ask=ask, phases={})
 
     def add_parts(self, parts: Sequence["Trace"]) -> None:
         """Count decisions as searches of the tools that were found."""
@@ -256,7 +259,7 @@ class Recorder:
             "degraded": trace.degraded,
             "cache": trace.cache,
             "catalog": trace.catalog[:16],
-            "pattern_hash": hashed(trace.pattern) if trace.pattern else "",
+            "pattern_hash": hashed(trace.ask.pattern) if trace.ask.pattern else "",
             "top_k": trace.top_k,
             "offered": trace.offered,
             "unique": trace.unique,
@@ -268,7 +271,7 @@ class Recorder:
             fields["degraded"] = decision.degraded or "no"
             fields["selected"] = len(decision.names)
             if self._mode == "full":
-                fields |= {"pattern": trace.pattern, "selected_names": decision.names}
+                fields |= {"pattern": trace.ask.pattern, "selected_names": decision.names}
                 fields["turn"] = trace.turn
         if self._mode == "full":
             fields["reports"] = [_reported(event) for event in trace.reports]
