@@ -23,27 +23,17 @@ import msgspec
 from toolscout.common.threads import FairPool
 from toolscout.serving.connections import Events
 
-_HEAD = ("time", "level", "event")
-_CLOCK = slice(11, 19)
-"""Where the time of day stands in a time of RFC 3339."""
+
+def readable(time: datetime, level: str, event: str, fields: Mapping[str, Any]) -> bytes:
+    """Return a line of the log as text."""
+    head = [f"{time:%H:%M:%S}", *([] if level == "info" else [level.upper()]), event]
+    trace = str(fields.get("exception", "")).splitlines()
+    pairs = [f"{key}={value}" for key, value in fields.items() if key != "exception"]
+    words = _request(fields) if "outcome" in fields else pairs
+    return "\n".join(map(_plain, [" ".join([*head, *words]), *trace])).encode()
 
 
-def readable(line: bytes) -> bytes:
-    """Return a line of the log, given as JSON, as text; what is no such line stays as it is."""
-    try:
-        fields = msgspec.json.decode(line)
-        time, level, event = (fields[key] for key in _HEAD)
-        head = [time[_CLOCK], *([] if level == "info" else [level.upper()]), event]
-        trace = fields.pop("exception", "").splitlines()
-        rest = {key: value for key, value in fields.items() if key not in _HEAD}
-        pairs = [f"{key}={value}" for key, value in rest.items()]
-        words = _request(rest) if "outcome" in rest else pairs
-        return "\n".join(map(_plain, [" ".join([*head, *words]), *trace])).encode()
-    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
-        return line
-
-
-def _request(fields: dict[str, Any]) -> list[str]:
+def _request(fields: Mapping[str, Any]) -> list[str]:
     """Format outcome and duration of a request and, in a full log, its pattern."""
     details = [fields["ranker"]] if "ranker" in fields else []
     if "offered" in fields:
@@ -97,11 +87,15 @@ class LineWriter(Events):
         self._lost = 0
 
     def write(self, level: str, event: str, fields: dict[str, object]) -> None:
-        """Queue the line of an event other than a request: time, level, event, fields."""
-        self.take(line(datetime.now(UTC), level, event, fields))
+        """Queue the line of an event other than a request."""
+        self.add(datetime.now(UTC), level, event, fields)
 
-    def take(self, line: bytes) -> None:
-        """Queue one line, given without its line end."""
+    def add(self, time: datetime, level: str, event: str, fields: Mapping[str, object]) -> None:
+        """Queue a line with a time of its own."""
+        if self._is_terminal:
+            line = readable(time, level, event, fields)
+        else:
+            line = _encode({"time": time, "level": level, "event": event, **fields})
         size = len(line) + 1
         with self._changing:
             if self._waiting + size <= MAX_WAITING_BYTES:
@@ -127,8 +121,7 @@ class LineWriter(Events):
         wait([self._written], timeout if self._waiting else 0)
 
     def _write(self, lines: list[bytes]) -> None:
-        shown = map(readable, lines) if self._is_terminal else lines
-        rest = memoryview(b"\n".join(shown) + b"\n")
+        rest = memoryview(b"\n".join(lines) + b"\n")
         try:
             while rest:
                 try:
@@ -144,8 +137,3 @@ class LineWriter(Events):
 def hashed(pattern: str) -> str:
     """Hash a pattern for the log: equal patterns have equal hashes."""
     return sha256(pattern.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def line(time: datetime, level: str, event: str, fields: Mapping[str, object]) -> bytes:
-    """Write one line, without its line end."""
-    return _encode({"time": time, "level": level, "event": event, **fields})

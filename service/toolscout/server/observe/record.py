@@ -22,7 +22,7 @@ from toolscout.contract.learning import FeedbackEvent
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.server.http.request import Request
-from toolscout.server.observe.log import LineWriter, hashed, line
+from toolscout.server.observe.log import LineWriter, hashed
 from toolscout.server.observe.metrics import Metrics
 from toolscout.tools.conversion import NONE_SKIPPED, Skipped
 
@@ -166,9 +166,8 @@ class Recorder:
         """Write the collected records to metrics, usage and log."""
         records, self._pending = self._pending, []
         self._count(records)
-        for record in records:
-            if self._mode != "off":
-                self._writer.take(self._line(record))
+        for record in records if self._mode != "off" else ():
+            self._log(record)
 
     def _count(self, records: list[Record]) -> None:
         """Count requests and decisions, and add up searches; each label is looked up once."""
@@ -243,8 +242,8 @@ class Recorder:
             learning=learning,
         )
 
-    def _line(self, record: Record) -> bytes:
-        """Write the one line of a request, without what is unknown or nothing.
+    def _log(self, record: Record) -> None:
+        """Log the one line of a request, without what is unknown or nothing.
 
         Milliseconds count from the arrival of the headers.
         """
@@ -277,7 +276,7 @@ class Recorder:
             fields["reports"] = [_reported(event) for event in trace.reports]
         fields = {name: value for name, value in fields.items() if value or name in ALWAYS}
         level = "error" if record.code == "internal_error" else "info"
-        return line(datetime.fromtimestamp(record.time, UTC), level, record.call, fields)
+        self._writer.add(datetime.fromtimestamp(record.time, UTC), level, record.call, fields)
 
 
 def _reported(event: FeedbackEvent) -> dict[str, object]:
