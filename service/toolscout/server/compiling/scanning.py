@@ -5,6 +5,7 @@ They are made in the worker, and sent with as much of the list as answers tell.
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,8 +19,6 @@ from toolscout.server.compiling.worker import Sent, Worker
 from toolscout.text.domains import Taxonomy
 from toolscout.tools.documents import decode_tool
 
-_encode = msgspec.json.Encoder().encode
-
 
 class Scanned(msgspec.Struct, frozen=True):
     """Decisions about a list, and as much of it as answers tell."""
@@ -28,28 +27,14 @@ class Scanned(msgspec.Struct, frozen=True):
     seconds: list[float]
     """What each took."""
     digest: str
-    tools: dict[int, bytes]
+    tools: dict[int, Tool]
     """The tools that were selected, by row."""
     tokens: NDArray[np.int64]
 
     def catalog(self, taxonomy: Taxonomy) -> ColdCatalog:
         """Return the list, of which only selected tools can be looked at."""
-        tools = ToolList(_Selected(self.tools, len(self.tokens)), (), self.digest, (), 0)
-        return ColdCatalog(tools, taxonomy, self.tokens)
-
-
-class _Selected(Sequence[Tool]):
-    """A list of tools that has only some."""
-
-    def __init__(self, tools: dict[int, bytes], count: int) -> None:
-        self._tools = tools
-        self._count = count
-
-    def __getitem__(self, row: int) -> Tool:  # type: ignore[override]
-        return decode_tool(self._tools[row])
-
-    def __len__(self) -> int:
-        return self._count
+        tools: Any = [self.tools.get(row) for row in range(len(self.tokens))]
+        return ColdCatalog(ToolList(tools, (), self.digest, (), 0), taxonomy, self.tokens)
 
 
 def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
@@ -65,7 +50,8 @@ def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
         decisions.append(msgspec.structs.replace(found, ranking=ranking))
         seconds.append(time.perf_counter() - began)
         selected.update(found.rows)
-    shown = {row: _encode(tools.tools[row]) for row in selected}
+    # The class of a tool as it was posted is made at run time, and cannot be sent.
+    shown = {row: decode_tool(msgspec.json.encode(tools.tools[row])) for row in selected}
     return Scanned(decisions, seconds, tools.digest, shown, catalog.tokens)
 
 
