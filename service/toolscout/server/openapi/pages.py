@@ -5,7 +5,8 @@ the `type` of each problem links to it.
 """
 
 import re
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -26,27 +27,23 @@ _POLICY = (
 _ERRORS_POLICY = (
     f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; {playground.CLOSED}"
 )
-_FILES = {
-    "/llms.txt": ("llms.txt", "text/plain", ""),
-    "/docs": ("docs.html", "text/html", _POLICY),
-    "/docs/docs.js": ("docs.js", "text/javascript", ""),
-}
-"""Files by path: file, media type and content security policy."""
-
 _PLAYGROUND = b'<a href="/">Playground</a>'
 _CODE = re.compile(r"`([^`]+)`")
 
 
-@get("/openapi.json", call="page", is_open=True)
-async def show_document() -> Response[bytes]:
-    """Return the OpenAPI document."""
-    return _page(await run_in_thread(as_json), "application/json")
+@cache
+def _load(name: str) -> bytes:
+    return files(__package__).joinpath(name).read_bytes()
 
 
-@get("/openapi.yaml", call="page", is_open=True)
-async def show_yaml() -> Response[bytes]:
-    """Return the same as YAML."""
-    return _page((await run_in_thread(as_yaml)).encode(), "application/yaml")
+_PAGES: dict[str, tuple[Callable[[], bytes], str, str]] = {
+    "/openapi.json": (as_json, "application/json", ""),
+    "/openapi.yaml": (lambda: as_yaml().encode(), "application/yaml", ""),
+    "/llms.txt": (partial(_load, "llms.txt"), "text/plain", ""),
+    "/docs": (partial(_load, "docs.html"), "text/html", _POLICY),
+    "/docs/docs.js": (partial(_load, "docs.js"), "text/javascript", ""),
+}
+"""Pages by path: what makes them, their media type and content security policy."""
 
 
 @get("/docs/errors", call="page", is_open=True)
@@ -58,11 +55,11 @@ async def show_errors(request: Call) -> Response[bytes]:
     return _page(page.replace(b"{playground}", back), "text/html", _ERRORS_POLICY)
 
 
-@get(list(_FILES), call="page", is_open=True, sync_to_thread=False)
-def show_static(request: Call) -> Response[bytes]:
-    """Return the summary for language models (https://llmstxt.org), or a file of the browser."""
-    file, media, policy = _FILES[request.head.path.rstrip("/")]
-    return _page(_load(file), media, policy)
+@get(list(_PAGES), call="page", is_open=True)
+async def show_page(request: Call) -> Response[bytes]:
+    """Return the document, its browser, or the summary for language models (llmstxt.org)."""
+    make, media, policy = _PAGES[request.head.path.rstrip("/")]
+    return _page(await run_in_thread(make), media, policy)
 
 
 @get(["/", "/playground/{name:str}"], call="playground", is_open=True, sync_to_thread=False)
@@ -77,7 +74,7 @@ def show_file(request: Call, if_none_match: IfNoneMatch = None) -> Response[Any]
     return Response(file.content, headers=headers, media_type=file.media)
 
 
-HANDLERS = (show_document, show_yaml, show_errors, show_static)
+HANDLERS = (show_page, show_errors)
 PLAYGROUND = (show_file,)
 
 
@@ -95,8 +92,3 @@ def _entry(code: str, kind: Code) -> str:
         f'<section id="{code}">\n<h2><a href="#{code}"><code>{code}</code></a></h2>\n'
         f"<p>{kind.status}{retry}: {escape(kind.title)}.</p>\n<p>{explained}</p>\n</section>"
     )
-
-
-@cache
-def _load(name: str) -> bytes:
-    return files(__package__).joinpath(name).read_bytes()
