@@ -59,22 +59,6 @@ def check_name(name: str) -> None:
         raise invalid("id", "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit")
 
 
-def by_digest(service: Service, space: str, digest: str | None) -> Catalog:
-    """Return the catalog whose digest a request sends instead of tools.
-
-    Raises:
-        CatalogUnknown: nobody who sees these tools has sent it to this process, or it was evicted.
-    """
-    catalog = service.cache.by_digest(space, digest or "")
-    if catalog is None:
-        raise CatalogUnknown(
-            "send the tools once more; the answer names their digest"
-            if is_digest(digest or "")
-            else "nothing is registered under this name; a list without one is named by its digest"
-        )
-    return catalog
-
-
 async def near(
     service: Service,
     trace: Trace,
@@ -108,19 +92,25 @@ async def recognised(
     Of one that is not held here only the tools for the questions, and those of the names.
 
     Raises:
-        CatalogUnknown: nobody has sent the tools of this digest.
+        CatalogUnknown: nobody who sees these tools has sent them to this process, or they were
+            evicted.
         DatabaseUnavailable: there is no answer within so many seconds.
     """
     if read.external is not None:
         return await near(service, trace, read.external, asks, names, within_s)
     if read.is_cold:
         return None
-    trace.cache = "hit"
+    trace.cache, named = "hit", read.request.catalog or ""
     if read.known is not None:
         catalog, trace.offered, trace.skipped = read.known
+    elif (held := service.cache.by_digest(trace.space, named)) is not None:
+        catalog, trace.offered = held, len(held)
     else:
-        catalog = by_digest(service, trace.space, read.request.catalog)
-        trace.offered = len(catalog)
+        raise CatalogUnknown(
+            "send the tools once more; the answer names their digest"
+            if is_digest(named)
+            else "nothing is registered under this name; a list without one is named by its digest"
+        )
     trace.catalog, trace.unique = catalog.digest, len(catalog)
     return catalog
 

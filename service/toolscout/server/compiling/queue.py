@@ -147,8 +147,9 @@ class CompileQueue:
     async def _compile(self, job: CompileJob) -> None:
         """Read a list, and compile it if it is new and there is room."""
         sent = job.sent
+        read = partial(self._link.ask, "read", tenant_of(sent.space), worker.read_list, sent)
         try:
-            listing, catalog = await self._changed(sent) or (await self._read(sent), None)
+            listing, catalog = await self._changed(sent) or (await read(), None)
             self.cache.add_alias(sent.space, sent.raw_hash, listing)
             job.listing.set_result(listing)
             catalog = catalog or self.cache.by_digest(sent.space, listing.digest)
@@ -159,10 +160,6 @@ class CompileQueue:
             job.complete.set_result(catalog)
         except Exception as error:
             job.fail(error)
-
-    async def _read(self, sent: worker.Sent) -> worker.Listing:
-        reading = self._link.ask("read", tenant_of(sent.space), worker.read_list, sent)
-        return cast(worker.Listing, await reading)
 
     async def _changed(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
         """Return a list compiled here, if it differs from a known one in a few tools."""

@@ -16,7 +16,7 @@ for longer than its latency budget is refused as well.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic, perf_counter
@@ -82,9 +82,8 @@ class Admission:
         self._bytes = Shares(max_bytes)
         self.measured = deque([0.0] * PROBES, PROBES)
         """By how many seconds the latest probes were late."""
-        self._reading: Counter[str] = Counter()
-        self._backlog_kib: dict[str, float] = {}
-        """Unknown tools that are being read and scanned, by tenant."""
+        self._reading: dict[str, list[float]] = {}
+        """Unknown lists that are being read and scanned, by tenant, in KiB."""
         self._due = 0.0
         self._busy = 0.0
         """Seconds with requests in flight since the last probe, up to `_busy_since`."""
@@ -145,24 +144,22 @@ class Admission:
         Raises:
             Overloaded: with the requests before it, it would not be finished in time.
         """
-        backlog = self._backlog_kib
-        backlog[tenant] = backlog.get(tenant, 0.0) + kib
-        waiting = ahead(backlog, tenant)
+        mine = self._reading.setdefault(tenant, [])
+        mine.append(kib)
+        waiting = ahead({name: sum(lists) for name, lists in self._reading.items()}, tenant)
         needed_ms = costs.expected("read", waiting) + self.lag * 1_000
         few = max(1, FEW // self._slots.active(tenant))
-        self._reading[tenant] += 1
         try:
-            if self._reading[tenant] > few and needed_ms > left_ms:
+            if len(mine) > few and needed_ms > left_ms:
                 raise Overloaded("too many unknown tools at once; try again shortly")
             began = perf_counter()
             yield
             # The time includes the work that was ahead of it.
             costs.learn("read", (perf_counter() - began) * 1_000 / waiting)
         finally:
-            self._reading[tenant] -= 1
-            backlog[tenant] -= kib
-            if not self._reading[tenant]:
-                del self._reading[tenant], backlog[tenant]
+            mine.remove(kib)
+            if not mine:
+                del self._reading[tenant]
 
     def _probe(self) -> None:
         now = perf_counter()
