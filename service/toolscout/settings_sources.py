@@ -29,15 +29,15 @@ def load(
     environ = os.environ if environ is None else environ
     if config is None and environ.get(PREFIX + "CONFIG"):
         config = Path(environ[PREFIX + "CONFIG"])
-    found = _from_toml(config) if config else {}
-    found |= _from_environment(environ) | _from_flags(flags or {})
-    values: dict[str, Any] = {name: BY_NAME[name].parse(*raw) for name, raw in found.items()}
+    raw_values = _from_toml(config) if config else {}
+    raw_values |= _from_environment(environ) | _from_flags(flags or {})
+    values: dict[str, Any] = {name: BY_NAME[name].parse(*raw) for name, raw in raw_values.items()}
     if environ.get(_CALLERS_KEY) and not values.get("api_keys"):
         raise ConfigurationError(
             f"{_CALLERS_KEY} is the key that a caller sends; the service reads its own from "
             f"{BY_NAME['api_keys'].env}"
         )
-    origins = {name: found[name][1] if name in found else "default" for name in BY_NAME}
+    origins = {name: raw_values[name][1] if name in raw_values else "default" for name in BY_NAME}
     return Settings(**values, origins=origins)
 
 
@@ -88,7 +88,7 @@ _QUERY = re.compile(r"(?i)([?&][a-z_]*password=)[^&#]*")
 
 
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
-    found: dict[str, tuple[Any, str]] = {}
+    raw: dict[str, tuple[Any, str]] = {}
     for setting in SETTINGS:
         value = flags.get(setting.name)
         if redacted(value) != value:
@@ -97,12 +97,12 @@ def _from_flags(flags: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
                 f"use {setting.env} or {setting.env}_FILE"
             )
         if value is not None:
-            found[setting.name] = value, f"flag {setting.flag}"
-    return found
+            raw[setting.name] = value, f"flag {setting.flag}"
+    return raw
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
-    found: dict[str, tuple[Any, str]] = {}
+    values: dict[str, tuple[Any, str]] = {}
     for variable, raw in sorted(environ.items(), reverse=True):  # X_FILE before X, so X wins
         if not variable.startswith(PREFIX) or variable in _NOT_SETTINGS:
             continue
@@ -114,14 +114,14 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
             value = _read(Path(raw), variable).strip()
             if not value:
                 raise ConfigurationError(f"{raw} ({variable}) is empty")
-            found[name.removesuffix("_file")] = (value, origin)
+            values[name.removesuffix("_file")] = (value, origin)
         elif name in BY_NAME:
             # Templates write "not set" as an empty secret; it must not hide the file.
             if raw or not BY_NAME[name].secret:
-                found[name] = (raw, f"environment {variable}")
+                values[name] = (raw, f"environment {variable}")
         else:
             raise ConfigurationError(_unknown(variable, [s.env for s in SETTINGS]))
-    return found
+    return values
 
 
 _CALLERS_KEY = PREFIX + "API_KEY"
@@ -165,5 +165,5 @@ def _read(path: Path, what: str) -> str:
         raise ConfigurationError(f"cannot read {path} ({what}): {error}") from None
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    return f"unknown setting {name}{did_you_mean(name, known)}"
+def _unknown(name: str, names: list[str]) -> str:
+    return f"unknown setting {name}{did_you_mean(name, names)}"

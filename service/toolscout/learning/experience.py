@@ -134,7 +134,7 @@ class ToolExperience(Use):
             nearest.worked = max(nearest.worked, observation.time)
 
     @property
-    def told(self) -> tuple[float, int, int]:
+    def totals(self) -> tuple[float, int, int]:
         """The gain, and the numbers of reports and of failures."""
         return self.gain, self.successes + self.failures, self.failures
 

@@ -35,21 +35,21 @@ class Gate:
         self.gained = 0.0 if by_examples is None else TRUSTED + by_examples
         """By how much experience raised 1/rank of what worked."""
         self._reports = self._failures = 0
-        self._told: dict[int, dict[Key, tuple[float, int, int]]] = {}
+        self._reports_by_tool: dict[int, dict[Key, tuple[float, int, int]]] = {}
         """What the reports of each tool say, by its row in the catalog."""
 
     def count(self, key: Key, row: int, tool: ToolExperience | None) -> None:
         """Count what a tool's reports say now, in place of what they said before."""
-        told = self._told.setdefault(row, {})
-        before = told.pop(key, (0.0, 0, 0))
-        gain, reports, failures = (0.0, 0, 0) if tool is None else tool.told
+        of_tool = self._reports_by_tool.setdefault(row, {})
+        before = of_tool.pop(key, (0.0, 0, 0))
+        gain, reports, failures = (0.0, 0, 0) if tool is None else tool.totals
         self.gained += gain - before[0]
         self._reports += reports - before[1]
         self._failures += failures - before[2]
         if tool is not None:
-            told[key] = tool.told
-        elif not told:
-            del self._told[row]
+            of_tool[key] = tool.totals
+        elif not of_tool:
+            del self._reports_by_tool[row]
 
     def is_open(self, row: int, likeness: float = 0.0) -> bool:
         """Whether reports of the other tools show that experience improves the order of one.
@@ -58,7 +58,7 @@ class Gate:
         would prove themselves. Where the nearest past query is nearly this one, it is enough that
         they show no harm.
         """
-        own = sum(gain for gain, _, _ in self._told.get(row, {}).values())
+        own = sum(gain for gain, _, _ in self._reports_by_tool.get(row, {}).values())
         of_others = self.gained - max(own, 0.0)
         return of_others > (EARNED if likeness < NEARLY_SAME else -SLACK)
 
@@ -76,12 +76,12 @@ class Gate:
     @property
     def ordered(self) -> int:
         """Number of tools with reports that it is open for, whatever is asked."""
-        return sum(map(self.is_open, self._told))
+        return sum(map(self.is_open, self._reports_by_tool))
 
     @property
     def reported(self) -> int:
         """Number of tools with reports."""
-        return len(self._told)
+        return len(self._reports_by_tool)
 
     @property
     def blamed(self) -> float:

@@ -81,11 +81,11 @@ class AgingLog(Log):
             before = next((time for time in old if time > last), before)
         await self.erase(tenant, Erasure(before=before))
 
-    async def tidy_others(self, known: Collection[str], report: Report) -> None:
+    async def tidy_others(self, tenants: Collection[str], report: Report) -> None:
         """Tidy the logs of tenants that are unknown here, such as those whose keys were removed."""
         try:
             for tenant in await self.tenants():
-                if tenant not in known:
+                if tenant not in tenants:
                     if begun := unfinished(await self.epoch(tenant)):
                         await self.finish(tenant, begun)
                     await self.tidy(tenant)

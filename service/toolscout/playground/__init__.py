@@ -54,9 +54,9 @@ def is_on(settings: Settings) -> bool:
 @cache
 def static_files() -> dict[str, StaticFile]:
     """Return the files of the page by name, read once."""
-    found: dict[str, StaticFile] = {}
+    by_name: dict[str, StaticFile] = {}
     for entry in files(__name__).joinpath("static").iterdir():
         content = entry.read_bytes().replace(b"%VERSION%", __version__.encode())
         media = _MEDIA[entry.name.rpartition(".")[2]]
-        found[entry.name] = StaticFile(content, media, sha256(content).hexdigest()[:32])
-    return found
+        by_name[entry.name] = StaticFile(content, media, sha256(content).hexdigest()[:32])
+    return by_name

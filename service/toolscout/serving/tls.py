@@ -29,18 +29,18 @@ def options(settings: Settings) -> dict[str, Any]:
     Raises:
         ConfigurationError: a file is missing, unreadable, encrypted or not what it should be.
     """
-    given = {name: path for name in _NAMES if (path := getattr(settings, name))}
-    for name, path in given.items():
+    paths = {name: path for name in _NAMES if (path := getattr(settings, name))}
+    for name, path in paths.items():
         _check_file(name, path)
     if not settings.tls_cert:
-        if given:
-            raise ConfigurationError(f"{next(iter(given))}: means nothing without tls_cert")
+        if paths:
+            raise ConfigurationError(f"{next(iter(paths))}: means nothing without tls_cert")
         return {}
     _context(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
-    found: dict[str, Any] = {"ssl_certfile": settings.tls_cert, "ssl_keyfile": settings.tls_key}
+    kwargs: dict[str, Any] = {"ssl_certfile": settings.tls_cert, "ssl_keyfile": settings.tls_key}
     if settings.tls_client_ca:
-        found |= {"ssl_ca_certs": settings.tls_client_ca, "ssl_cert_reqs": ssl.CERT_REQUIRED}
-    return found
+        kwargs |= {"ssl_ca_certs": settings.tls_client_ca, "ssl_cert_reqs": ssl.CERT_REQUIRED}
+    return kwargs
 
 
 def expires(path: str) -> datetime | None:
@@ -104,8 +104,8 @@ def _context(cert: str, key: str | None, client_ca: str | None) -> ssl.SSLContex
         context.load_cert_chain(cert, key, password=_refuse_password)
     except ssl.SSLError as error:
         where = f"{cert} and {key}" if key else f"{cert} (which must hold the key too)"
-        said = "not a certificate and its key in PEM"
-        raise ConfigurationError(f"tls_cert: {where}: {said} ({_reason(error)})") from None
+        reason = "not a certificate and its key in PEM"
+        raise ConfigurationError(f"tls_cert: {where}: {reason} ({_reason(error)})") from None
     if client_ca:
         try:
             context.load_verify_locations(client_ca)

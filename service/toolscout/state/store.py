@@ -30,9 +30,9 @@ def key(kind: str, tenant: str, *names: str) -> str:
     return "/".join((kind, *(quote(part, safe="") for part in (tenant, *names))))
 
 
-def last_name(whole: str) -> str:
+def last_name(key: str) -> str:
     """Return the last name in a key."""
-    return unquote(whole.rpartition("/")[2])
+    return unquote(key.rpartition("/")[2])
 
 
 LAST_CHARACTER = "\U0010ffff"

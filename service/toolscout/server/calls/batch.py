@@ -54,8 +54,8 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
         turn = None if isinstance(asked, str) else asked.turn
         await search.remember(service, part, turn, decision)
         await asyncio.sleep(0)  # other requests get their turn between two patterns
-        found = await showing.answer(part, decision, explained=bool(sent.explain))
-        results.append(BatchResult(pattern=part.ask.pattern, **msgspec.structs.asdict(found)))
+        answer = await showing.answer(part, decision, explained=bool(sent.explain))
+        results.append(BatchResult(pattern=part.ask.pattern, **msgspec.structs.asdict(answer)))
     trace.phases["rank"] = sum(part.phases.get("rank", 0.0) for part in parts)
     return answer_json(BatchAnswer(results), answers.common_headers(trace))
 
@@ -96,7 +96,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     if is_absent(raw):
         catalog = await search.find_compiled(service, read, trace)
         began = perf_counter()
-        found = await run_inline_or_in_thread(
+        answer = await run_inline_or_in_thread(
             trace.unique, SPLIT_AT_ONCE, lambda: split(map(catalog.tool, range(len(catalog))))
         )
     else:
@@ -104,21 +104,21 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         job = service.compiles.start(trace.space, sha256(array).digest(), array)
         listing = await soon(job.listing)
         trace.catalog, trace.unique = listing.digest, listing.unique
-        trace.offered, known = listing.offered, service.cache.by_digest(trace.space, listing.digest)
-        trace.cache = "miss" if known is None else "hit"
+        held = service.cache.by_digest(trace.space, listing.digest)
+        trace.offered, trace.cache = listing.offered, "miss" if held is None else "hit"
         began = perf_counter()
-        found = await service.compiles.run(trace.tenant, _split_sent, job.sent, split)
+        answer = await service.compiles.run(trace.tenant, _split_sent, job.sent, split)
     trace.phases["rank"] = perf_counter() - began
-    return answer_json(found, answers.common_headers(trace))
+    return answer_json(answer, answers.common_headers(trace))
 
 
 def _split_sent(
     worker: Worker, sent: Sent, split: Callable[[Iterable[Tool]], FilterAnswer]
 ) -> FilterAnswer:
     """Split a list in its order, each name once."""
-    found = worker.read(sent)
-    order = sorted(range(len(found.tools)), key=found.places.__getitem__)
-    return split(found.tools[row] for row in order)
+    tools = worker.read(sent)
+    order = sorted(range(len(tools.tools)), key=tools.places.__getitem__)
+    return split(tools.tools[row] for row in order)
 
 
 def _split(tools: Iterable[Tool], request: FilterRequest) -> FilterAnswer:

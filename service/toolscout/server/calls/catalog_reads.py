@@ -74,15 +74,15 @@ async def get_tool(
         raise invalid("tool", f"at most {MAX_NAME_CHARS} characters, got {len(tool)}")
     catalog = await lookup.find(request.service, request.trace, id, names=[tool])
     resolve = Resolver(catalog).resolve
-    found = await run_inline_or_in_thread(len(catalog), READ_AT_ONCE, resolve, tool)
-    if found.name is None:
-        near = found.ambiguous or found.suggestions or []
-        what = "several tools answer to that name" if found.ambiguous else "no tool has that name"
+    match = await run_inline_or_in_thread(len(catalog), READ_AT_ONCE, resolve, tool)
+    if match.name is None:
+        near = match.ambiguous or match.suggestions or []
+        what = "several tools answer to that name" if match.ambiguous else "no tool has that name"
         raise Refused("not_found", what, suggestions=near)
-    (shown,) = details(catalog, [catalog.rows[found.name]], detail)
-    known = with_use(request.service, request.trace.tenant, catalog, shown)
-    answer = tagged(known, catalog.digest)
-    if known is not shown:  # statistics of its calls change with use
+    (shown,) = details(catalog, [catalog.rows[match.name]], detail)
+    with_stats = with_use(request.service, request.trace.tenant, catalog, shown)
+    answer = tagged(with_stats, catalog.digest)
+    if with_stats is not shown:  # statistics of its calls change with use
         del answer.headers["etag"]
     return answer
 
@@ -97,8 +97,8 @@ async def tool_schemas(
     """
     catalog = await lookup.find(request.service, request.trace, id, names=data.names)
     size = len(data.names) * len(catalog)
-    found = await run_inline_or_in_thread(size, READ_AT_ONCE, found_schemas, catalog, data.names)
-    return tagged(found, catalog.digest)
+    schemas = await run_inline_or_in_thread(size, READ_AT_ONCE, found_schemas, catalog, data.names)
+    return tagged(schemas, catalog.digest)
 
 
 @get("/tools:complete", call="completions")
@@ -164,7 +164,7 @@ def found_schemas(catalog: Catalog, names: Iterable[str]) -> catalogs.SchemasAns
 async def _read(
     request: Call,
     name: str,
-    known: str | None,
+    etag: str | None,
     show: Callable[[Catalog], T],
     cost: int | None = None,
 ) -> Response[T]:
@@ -173,12 +173,12 @@ async def _read(
     Args:
         request: the call.
         name: of the catalog, or its digest.
-        known: the value of `If-None-Match`.
+        etag: the value of `If-None-Match`.
         show: makes the answer.
         cost: the number of tools that `show` looks at, if these are not all.
     """
     catalog = await lookup.find(request.service, request.trace, name)
-    if same := not_modified(known, catalog.digest):
+    if same := not_modified(etag, catalog.digest):
         return same
     cost = len(catalog) if cost is None else min(cost, len(catalog))
     shown = await run_inline_or_in_thread(cost, READ_AT_ONCE, show, catalog)

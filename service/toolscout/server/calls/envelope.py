@@ -115,8 +115,8 @@ async def read(shape: type[R], body: bytes, lists: CatalogCache, tenant: str) ->
         if end is not None:
             candidate = memoryview(body)[start:end]
             raw_hash = await _hash(candidate) if kept is None else kept[1]
-            known = lists.by_alias(tenant, raw_hash)
-            read = None if known is None else _spliced(decoder, body, start, end, known)
+            compiled = lists.by_alias(tenant, raw_hash)
+            read = None if compiled is None else _spliced(decoder, body, start, end, compiled)
             if read is not None:
                 if kept is None:
                     lists.keep_list(tenant, bytes(candidate), raw_hash)
@@ -134,14 +134,14 @@ async def read(shape: type[R], body: bytes, lists: CatalogCache, tenant: str) ->
 
 
 def _spliced(
-    decoder: "Decoder[R]", body: bytes, start: int, end: int, known: Known
+    decoder: "Decoder[R]", body: bytes, start: int, end: int, compiled: Known
 ) -> Read[R] | None:
     """Decode a body whose known tools are replaced by a token; None if they are not its tools."""
     with suppress(Refused):  # the whole body gives the error where the rest is malformed
         envelope = body[:start] + _TOKEN + body[end:]
         request = decode(envelope, decoder)
         if bytes(request.tools) == _TOKEN:
-            return Read(request, known, b"", unknown_fields(envelope, decoder.fields))
+            return Read(request, compiled, b"", unknown_fields(envelope, decoder.fields))
     return None
 
 
@@ -204,30 +204,30 @@ def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
 def _asked(asked: str | Question, place: str, request: SearchFields, settings: Settings) -> Ask:
     """Return what a pattern or a conversation asks, which stands at a place of the request."""
     if isinstance(asked, str):
-        path, said = place, conversation.Conversation(asked)
+        path, question = place, conversation.Conversation(asked)
     else:
         path, other = f"{place}.pattern".lstrip("."), f"{place}.messages".lstrip(".")
         _not_both(path, asked.pattern, other, asked.messages)
         if asked.messages is not None:
-            path, said = other, conversation.read(asked.messages, other)
+            path, question = other, conversation.read(asked.messages, other)
         elif asked.pattern is not None:
-            said = conversation.Conversation(asked.pattern)
+            question = conversation.Conversation(asked.pattern)
         else:
             raise invalid(path, "is required")
     _not_both("top_k", request.top_k, "max_tools", request.max_tools)
-    if not said.pattern.strip():
+    if not question.pattern.strip():
         raise blank(path)
     need_tools(request)
-    given = {name: getattr(request, name) for name in Options.__struct_fields__}
-    given["top_k"] = whole(request.top_k or request.max_tools)
-    given["budget_tokens"] = whole(request.budget_tokens)
-    return ask_with(settings, **given, pattern=said.pattern, earlier=said.earlier)
+    fields = {name: getattr(request, name) for name in Options.__struct_fields__}
+    fields["top_k"] = whole(request.top_k or request.max_tools)
+    fields["budget_tokens"] = whole(request.budget_tokens)
+    return ask_with(settings, **fields, pattern=question.pattern, earlier=question.earlier)
 
 
 def ask_with(settings: Settings, **fields: Any) -> Ask:
     """Make a question; settings, and then defaults, replace what is missing or None."""
-    given = {name: value for name, value in fields.items() if value is not None}
-    return Ask(**{name: getattr(settings, name) for name in _SET} | given)
+    values = {name: value for name, value in fields.items() if value is not None}
+    return Ask(**{name: getattr(settings, name) for name in _SET} | values)
 
 
 def is_newer(request: object) -> bool:
@@ -306,8 +306,8 @@ class Decoder(Generic[S]):
         """
         if len(body) <= MAX_VALUES or count_values(body) <= MAX_VALUES:
             return self._decode(body)
-        found = self._outline(body)
-        raws = {name: getattr(found, name) for name in self.fields}
+        outline = self._outline(body)
+        raws = {name: getattr(outline, name) for name in self.fields}
         raws = {name: raw for name, raw in raws.items() if not is_absent(raw)}
         _check(body, raws)
         # The tools stay raw, so they need not be skipped a second time.

@@ -39,17 +39,17 @@ async def scan(
 
     `deadline` is a time of `perf_counter`.
     """
-    found = await _scan(service, tenant, catalog, pattern, deadline)
-    service.metrics.patterns.labels(_result(found)).inc()
-    return found
+    matches = await _scan(service, tenant, catalog, pattern, deadline)
+    service.metrics.patterns.labels(_result(matches)).inc()
+    return matches
 
 
-def _result(found: Scan) -> str:
-    if found.rows:
+def _result(matches: Scan) -> str:
+    if matches.rows:
         return "match"
-    if found.note == INVALID:
+    if matches.note == INVALID:
         return "invalid"
-    return "too_costly" if found.too_costly else "no_match"
+    return "too_costly" if matches.too_costly else "no_match"
 
 
 async def _scan(
@@ -69,20 +69,20 @@ async def _scan(
         return expression
     name, mib = f"pattern:{tenant}", lines.size / _MIB
 
-    def learn(found: Scan) -> None:
-        if found.nbytes:
-            spent_ms = found.seconds * 1_000 / found.nbytes
+    def learn(matches: Scan) -> None:
+        if matches.nbytes:
+            spent_ms = matches.seconds * 1_000 / matches.nbytes
             costs.learn(name, spent_ms * _MIB)
-            if found.too_costly:
+            if matches.too_costly:
                 service.slow_patterns.put(key, spent_ms)
 
     is_small = lines.work(expression) <= INLINE_WORK
     if is_small or costs.estimate(name, mib) <= INLINE_MS:
         soon = until if is_small else min(until, perf_counter() + INLINE_MS / 1_000)
-        found = scan_lines(pattern, lines, soon, expression)
-        learn(found)
-        if is_small or not found.too_costly:
-            return found
+        matches = scan_lines(pattern, lines, soon, expression)
+        learn(matches)
+        if is_small or not matches.too_costly:
+            return matches
     scanning = asyncio.wrap_future(
         SCANS.submit(tenant, scan_lines, pattern, lines, until, expression)
     )

@@ -138,15 +138,15 @@ async def insights(
     if not pattern.strip():
         raise blank("pattern")
     await learner.prepare(pattern)
-    known = learner.insight(request.trace.tenant, pattern)
-    if known is None:
+    insight = learner.insight(request.trace.tenant, pattern)
+    if insight is None:
         return contract.InsightAnswer([], 0.0, 0)
-    names = list(known.chain.names)
+    names = list(insight.chain.names)
     steps = ", then ".join(f"`{name}`" for name in names)
-    worked = f"{known.successes} of {known.evidence} times"
+    worked = f"{insight.successes} of {insight.evidence} times"
     is_shown = all(map(str.isprintable, names))
     sentence = f"For requests like this, {steps} worked {worked}." if is_shown else ""
-    return contract.InsightAnswer(names, known.chain.confidence, known.evidence, sentence)
+    return contract.InsightAnswer(names, insight.chain.confidence, insight.evidence, sentence)
 
 
 def _naming(subject: str) -> QueryParameter:

@@ -66,10 +66,10 @@ def core_tools(
     turn: Counter[str] = Counter()
 
     def place(row: int) -> tuple[int, int, int, str]:
-        name, found = names[row], traits[row]
-        turn[found.namespace] += 1
-        nth = turn[found.namespace] if found.namespace else 0
-        return -successes.get(name, 0), nth, LEVELS.index(found.risk), name
+        name, of_tool = names[row], traits[row]
+        turn[of_tool.namespace] += 1
+        nth = turn[of_tool.namespace] if of_tool.namespace else 0
+        return -successes.get(name, 0), nth, LEVELS.index(of_tool.risk), name
 
     places = {row: place(row) for row in sorted(range(len(names)), key=names.__getitem__)}
     return sorted(places, key=places.__getitem__)
@@ -105,12 +105,12 @@ async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
         for (name, _), tool in service.learner.experience(trace.tenant):
             successes[name] += tool.successes
     size = max(len(catalog), int(catalog.tokens.sum()) // TOKENS_PER_TOOL)
-    found = await run_inline_or_in_thread(
+    answer = await run_inline_or_in_thread(
         size, TIERED_AT_ONCE, _tiers, catalog, sent, budget, rows, trace, successes
     )
     trace.phases["rank"] = perf_counter() - began
-    trace.tiers = found.tokens
-    return answer_json(found, answers.common_headers(trace))
+    trace.tiers = answer.tokens
+    return answer_json(answer, answers.common_headers(trace))
 
 
 async def _ranked(

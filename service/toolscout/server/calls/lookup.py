@@ -137,9 +137,9 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
         loading.add_done_callback(lambda task: task.cancelled() or task.exception())
     compiled_here = _compiled_here(service, space, named)
     is_name, settings = not is_digest(named), service.settings
-    given = getattr(read.request, "latency_budget_ms", None)
+    budget_ms = getattr(read.request, "latency_budget_ms", None)
     usual_ms = settings.cold_budget_ms if is_name else settings.latency_budget_ms
-    wait_s = (given or usual_ms) / 1_000 if compiled_here is None else WAIT_S
+    wait_s = (budget_ms or usual_ms) / 1_000 if compiled_here is None else WAIT_S
     await asyncio.wait([loading], timeout=wait_s)
     if loading.done() and isinstance(external := loading.exception(), NeedsAllTools):
         return Read(read.request, None, b"", external=external.catalog)
@@ -208,9 +208,9 @@ async def compiled(
         TooMuchWork: they are not compiled within `COMPILED_WITHIN_S`.
     """
     raw_hash = raw_hash or sha256(raw).digest()
-    known = service.cache.by_alias(trace.space, raw_hash)
-    if known is not None:
-        catalog, trace.offered, trace.skipped = known
+    held = service.cache.by_alias(trace.space, raw_hash)
+    if held is not None:
+        catalog, trace.offered, trace.skipped = held
     else:
         trace.cache = "miss"
         job = service.compiles.start(trace.space, raw_hash, raw)
@@ -288,14 +288,14 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
         raise NeedsAllTools("this", ExternalCatalog(space, name, record))
     if space == tenant and service.cache.by_digest(space, record.digest) is not None:
         service.named.put((space, name), (record.digest, record.digest), 1)
-    whole, seen = service.named.get((space, name)) or NOWHERE
-    if whole == record.digest and service.cache.by_digest(space, seen) is not None:
+    of_all, seen = service.named.get((space, name)) or NOWHERE
+    if of_all == record.digest and service.cache.by_digest(space, seen) is not None:
         return seen, None
-    found = await service.registry.find(place, record)
-    return (None, None) if found is None else (found[0].digest, found[1])
+    stored = await service.registry.find(place, record)
+    return (None, None) if stored is None else (stored[0].digest, stored[1])
 
 
-def _remember(service: Service, space: str, name: str, whole: str, job: CompileJob) -> None:
+def _remember(service: Service, space: str, name: str, of_all: str, job: CompileJob) -> None:
     """Remember the digest of what a key sees of a catalog, once that is complete.
 
     What was there before answers until then, and no longer if it can never be complete.
@@ -308,7 +308,7 @@ def _remember(service: Service, space: str, name: str, whole: str, job: CompileJ
         if complete.cancelled() or isinstance(complete.exception(), Overloaded):
             return  # the next search starts it again
         if complete.exception() is None:
-            service.named.put((space, name), (whole, job.listing.result().digest), 1)
+            service.named.put((space, name), (of_all, job.listing.result().digest), 1)
         else:
             service.named.pop((space, name))
 

@@ -53,6 +53,6 @@ async def stats(request: Call) -> StatsAnswer:
     service, trace = request.service, request.trace
     size = None
     if service.learner is not None:
-        known = service.learner.experience(trace.tenant)
-        size = LearningSize(known.observations, len(known))
+        experience = service.learner.experience(trace.tenant)
+        size = LearningSize(experience.observations, len(experience))
     return service.records.stats(trace.tenant, size, coarse=trace.coarse)

@@ -89,8 +89,8 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     source = await find(service, read, trace, deadline, [trace])
     decision = await decide(service, trace, source, deadline, chained=bool(sent.complete_chain))
     await remember(service, trace, sent.turn, decision)
-    found = await Showing().answer(trace, decision, explained=bool(sent.explain))
-    return Answer(encode(found, newer_contract=request.newer_contract), headers(trace))
+    answer = await Showing().answer(trace, decision, explained=bool(sent.explain))
+    return Answer(encode(answer, newer_contract=request.newer_contract), headers(trace))
 
 
 async def compress(service: Service, request: Request, trace: Trace) -> Answer:
@@ -144,9 +144,9 @@ async def find(
             Overloaded: the process is busy with other tools for longer than the budget.
     """
     asks, left_s = [part.ask for part in parts], deadline - perf_counter()
-    known = await recognised(service, read, trace, asks, within_s=left_s)
-    if known is not None:
-        return known
+    catalog = await recognised(service, read, trace, asks, within_s=left_s)
+    if catalog is not None:
+        return catalog
     trace.cache, began = "miss", perf_counter()
     source = await _compile(service, read, trace, deadline, parts)
     scanned = sum(part.phases.get("rank", 0.0) for part in parts)
@@ -169,9 +169,9 @@ async def find_compiled(
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
     """
-    known = await recognised(service, read, trace, asks, names)
-    if known is not None:
-        return known
+    catalog = await recognised(service, read, trace, asks, names)
+    if catalog is not None:
+        return catalog
     return await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
 
 
@@ -201,20 +201,20 @@ async def decide(
         step = "bm25"
     if step is not None and _is_lost_by_words(catalog, ask, embedder):
         step = None  # a late answer, but words would find nothing
-    found = None
+    matches = None
     if step is None:
         pattern = regex_of(ask)
         if pattern is not None:
-            found = await scan(service, trace.tenant, catalog, pattern, deadline)
+            matches = await scan(service, trace.tenant, catalog, pattern, deadline)
     ranking = perf_counter()
     prior, chain = _experience(service, trace, catalog, chained=chained)
-    options: DecideOptions = {"degraded": step, "prior": prior, "chain": chain, "scan": found}
+    options: DecideOptions = {"degraded": step, "prior": prior, "chain": chain, "scan": matches}
     decision = service.engine.recall(catalog, ask, **options)
     if decision is None:
         decision = await run_inline_or_in_thread(
             size, RANKED_AT_ONCE, service.engine.decide, catalog, ask, **options
         )
-        ran = "keyword" if found is not None and found.too_costly else step or ask.ranker
+        ran = "keyword" if matches is not None and matches.too_costly else step or ask.ranker
         spent_ms = (perf_counter() - ranking) * 1_000
         service.costs.learn(f"{ran}:{ladder.bucket(size)}", spent_ms)
     trace.decision = decision
@@ -287,9 +287,8 @@ async def _compile(
             return await _answer_by_words(service, parts, job)
     await asyncio.wait([stage], timeout=max(left, 0.0))
     has_words = finished(job.lexical) is not None
-    found = await best_by(job, stage, deadline) if has_words else None  # nothing has to be scanned
-    if found is not None:
-        return found
+    if has_words and (catalog := await best_by(job, stage, deadline)) is not None:
+        return catalog  # nothing has to be scanned
     return await _answer_by_words(service, parts, job)
 
 
@@ -298,11 +297,11 @@ async def _answer_by_words(
 ) -> ColdCatalog:
     """Answer by the words in names and descriptions, in the worker process."""
     asks, sent = [part.ask for part in parts], job.sent
-    found = await service.compiles.run(tenant_of(sent.space), scan_words, sent, asks)
+    scanned = await service.compiles.run(tenant_of(sent.space), scan_words, sent, asks)
     refused = job.complete.exception() if job.complete.done() else None
     note = refused.detail if isinstance(refused, TooLargeToKeep) else None
-    catalog = found.catalog(service.engine.compiler.taxonomy)
-    for trace, decision, spent in zip(parts, found.decisions, found.seconds, strict=True):
+    catalog = scanned.catalog(service.engine.compiler.taxonomy)
+    for trace, decision, spent in zip(parts, scanned.decisions, scanned.seconds, strict=True):
         trace.decision = with_source(decision, catalog, note)
         trace.phases["rank"] = spent
         service.costs.learn("scan", spent * 1_000 / max(len(catalog), 1))

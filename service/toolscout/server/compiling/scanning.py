@@ -44,12 +44,12 @@ def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
     decisions, seconds, selected = [], [], set[int]()
     for ask in asks:
         began = time.perf_counter()
-        found = worker.engine.decide(catalog, ask)
+        decision = worker.engine.decide(catalog, ask)
         # The list and the model are there already, where this goes.
-        ranking = msgspec.structs.replace(found.ranking, source=None, embedder=None)
-        decisions.append(msgspec.structs.replace(found, ranking=ranking))
+        ranking = msgspec.structs.replace(decision.ranking, source=None, embedder=None)
+        decisions.append(msgspec.structs.replace(decision, ranking=ranking))
         seconds.append(time.perf_counter() - began)
-        selected.update(found.rows)
+        selected.update(decision.rows)
     # The class of a tool as it was posted is made at run time, and cannot be sent.
     shown = {row: decode_tool(msgspec.json.encode(tools.tools[row])) for row in selected}
     return Scanned(decisions, seconds, tools.digest, shown, catalog.tokens)

@@ -122,15 +122,15 @@ class Worker:
             InvalidRequest: they are at fault.
         """
         key = sent.space, sent.raw_hash
-        found = self._lists.get(key)
-        if found is None:
-            found = ToolList.decode(sent.raw, self._max_tools)
+        tools = self._lists.get(key)
+        if tools is None:
+            tools = ToolList.decode(sent.raw, self._max_tools)
             if (filters := filters_of(sent.space)) is not None:
-                found = found.only(
+                tools = tools.only(
                     lambda tool: passes(tool, filters, self.engine.compiler.taxonomy)
                 )
-            self._lists.put(key, found, len(sent.raw))
-        return found
+            self._lists.put(key, tools, len(sent.raw))
+        return tools
 
     def hurry(self, space: str, raw_hash: bytes) -> None:
         """Put the compile of a list, if it waits, before those that were asked for once."""

@@ -62,9 +62,9 @@ async def relayed(application: Any, scope: Any, receive: Callable[[], Awaitable[
     return Answer(body, list(headers.items()), start["status"], media)
 
 
-def answer_json(found: Any, headers: Headers = (), status: int = 200) -> Answer:
+def answer_json(content: Any, headers: Headers = (), status: int = 200) -> Answer:
     """Encode an answer as JSON."""
-    return Answer(_encode(found), headers, status)
+    return Answer(_encode(content), headers, status)
 
 
 def answer_refused(refused: Refused, request_id: str, *, newer_contract: bool = False) -> Answer:

@@ -112,33 +112,33 @@ class Keyring:
         if len(presented) != 1:
             return None
         hashed = sha256(presented.pop()).digest()
-        found: Key | None = None
+        match: Key | None = None
         for key in self.keys:
             if hmac.compare_digest(key.hashed, hashed):
-                found = key
-        return found
+                match = key
+        return match
 
 
 def _wider(old: Key, new: Key) -> list[str]:
-    found = [f"scope {scope}" for scope in sorted(new.scopes - old.scopes)]
+    gains = [f"scope {scope}" for scope in sorted(new.scopes - old.scopes)]
     if new.tenant != old.tenant:
-        found.append(f"tenant {new.tenant}")
+        gains.append(f"tenant {new.tenant}")
     elif new.space != old.space and old.space != old.tenant:
-        found.append("all tools" if new.space == new.tenant else "other tools")
+        gains.append("all tools" if new.space == new.tenant else "other tools")
     if old.expires is not None and (new.expires is None or new.expires > old.expires):
-        found.append("longer")
-    return found
+        gains.append("longer")
+    return gains
 
 
 def _presented(headers: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
     """Collect the different keys that a request shows."""
-    found = set()
+    keys = set()
     for name, value in headers:
         if name == b"x-api-key":
-            found.add(value.strip())
+            keys.add(value.strip())
         elif name == b"authorization" and value[:7].lower() == b"bearer ":
-            found.add(value[7:].strip())
-    return found - {b""}
+            keys.add(value[7:].strip())
+    return keys - {b""}
 
 
 def _entries(keys: str) -> list[str]:
@@ -166,9 +166,9 @@ def _parted(entry: str) -> tuple[str, str, dict[str, str]]:
     Base64 padding of a bare key is no separator.
     """
     options: dict[str, str] = {}
-    while found := _OPTION.search(entry):
-        options[found[1]] = found[2].strip()
-        entry = entry[: found.start()].rstrip()
+    while option := _OPTION.search(entry):
+        options[option[1]] = option[2].strip()
+        entry = entry[: option.start()].rstrip()
     tenant, separator, key = entry.partition("=")
     if separator and (key.strip("=") or len(tenant) < MIN_KEY_CHARS):
         return tenant.strip(), key.strip(), options
@@ -177,19 +177,19 @@ def _parted(entry: str) -> tuple[str, str, dict[str, str]]:
 
 def _filters(options: dict[str, str]) -> Filters | None:
     """Return the filters among the options; of several values each is an alternative."""
-    given: dict[str, Any] = {key: options[key] for key in options.keys() - {"scopes", "expires"}}
-    if unknown := given.keys() - set(Filters.__struct_fields__):
+    fields: dict[str, Any] = {key: options[key] for key in options.keys() - {"scopes", "expires"}}
+    if unknown := fields.keys() - set(Filters.__struct_fields__):
         raise ConfigurationError(
             f": there is no option {', '.join(sorted(unknown))}; the options "
             f"are scopes, expires, {', '.join(Filters.__struct_fields__)}"
         )
-    for key, text in given.items():
+    for key, text in fields.items():
         values = [part.strip() for part in text.split("+") if part.strip()]
         if not values:
             raise ConfigurationError(f": {key} has no value")
-        given[key] = values if key != "max_risk" else values[0]
+        fields[key] = values if key != "max_risk" else values[0]
     try:
-        return msgspec.convert(given, Filters) if given else None
+        return msgspec.convert(fields, Filters) if fields else None
     except msgspec.ValidationError as error:
         raise ConfigurationError(f": {error}") from None
 

@@ -168,8 +168,8 @@ def unknown_filter(key: str) -> FieldError:
 
 def _got(error: msgspec.ValidationError, choices: Sequence[str]) -> str:
     """Repeat a value that is nearly one of the choices; any other could be a text or a secret."""
-    found = _WORD.search(str(error))
-    return f'; got "{found[1]}"' if found and get_close_matches(found[1], choices, 1) else ""
+    match = _WORD.search(str(error))
+    return f'; got "{match[1]}"' if match and get_close_matches(match[1], choices, 1) else ""
 
 
 def invalid(field: str, message: str) -> InvalidRequest:

@@ -139,9 +139,9 @@ class Request:
         )
 
 
-def request_id(given: bytes) -> str:
+def request_id(sent: bytes) -> str:
     """Return the caller's request id if it is printable, else a new one."""
-    text = given[:_MAX_REQUEST_ID].decode("latin-1")
+    text = sent[:_MAX_REQUEST_ID].decode("latin-1")
     return text if text and text.isprintable() else f"{getrandbits(64):016x}"
 
 

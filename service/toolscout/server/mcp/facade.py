@@ -129,12 +129,12 @@ class McpFacade:
         return types.ReadResourceResult(contents=[content])
 
 
-def _only_page(found: T) -> Callable[[Context, Page], Awaitable[T]]:
+def _only_page(page: T) -> Callable[[Context, Page], Awaitable[T]]:
     """Return what answers with a list that has one page, and refuses to look for others."""
 
     async def only_page(_: Context, params: Page) -> T:
         if params and params.cursor is not None:
             raise MCPError(types.INVALID_PARAMS, "cursor: this list has one page")
-        return found
+        return page
 
     return only_page

@@ -125,7 +125,7 @@ async def listed(service: Service, cursor: str | None) -> types.ListResourcesRes
     """
     registered = await service.registry.names(tools.TRACE.get().tenant)
     names, following = page_of(registered, cursor, PAGE_CATALOGS)
-    found = [
+    resources = [
         types.Resource(
             name=f"{kind} of {name}",
             title=f"{kind.capitalize()} of {name}",
@@ -135,7 +135,7 @@ async def listed(service: Service, cursor: str | None) -> types.ListResourcesRes
         for name in names
         for kind in ("overview", "index")
     ]
-    return types.ListResourcesResult(resources=found, next_cursor=following)
+    return types.ListResourcesResult(resources=resources, next_cursor=following)
 
 
 async def _status(service: Service, name: str | None) -> str:

@@ -90,10 +90,10 @@ class CatalogTools:
         self._service = service
         self._catalog = catalog
 
-    async def search(self, wanted: arguments.SearchTools) -> ToolsFound:
+    async def search(self, sent: arguments.SearchTools) -> ToolsFound:
         """Search the catalog; metrics and log count it as a search over HTTP."""
         trace = TRACE.get()
-        asked = {"pattern": wanted.query, "top_k": wanted.top_k, "filters": wanted.filters}
+        asked = {"pattern": sent.query, "top_k": sent.top_k, "filters": sent.filters}
         ask = ask_with(self._service.settings, **asked)
         trace.ask, trace.top_k = ask, ask.top_k
         deadline = deadline_of(self._service, perf_counter())
@@ -101,14 +101,14 @@ class CatalogTools:
             deadline = max(deadline, deadline_of(self._service, trace.started, cold=True))
         else:
             trace.cache, trace.offered = "hit", trace.unique
-        found = await decide(self._service, trace, self._catalog, deadline)
-        shown = await self.show(found.names, wanted.detail)
+        decision = await decide(self._service, trace, self._catalog, deadline)
+        shown = await self.show(decision.names, sent.detail)
         answer = ToolsFound(shown) if shown else none_found(self._catalog.names)
         return msgspec.structs.replace(
             answer,
-            outcome=found.outcome,
+            outcome=decision.outcome,
             catalog=self._catalog.digest,
-            degraded=found.degraded,
+            degraded=decision.degraded,
         )
 
     async def names(self, filters: Filters | None) -> Sequence[str]:
@@ -152,21 +152,21 @@ async def _run(tools: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwar
     return await run_inline_or_in_thread(tools, READ_AT_ONCE, work, *args, **kwargs)
 
 
-async def call(service: Service, name: str, given: dict[str, Any] | None) -> types.CallToolResult:
+async def call(service: Service, name: str, sent: dict[str, Any] | None) -> types.CallToolResult:
     """Call a tool; what is wrong is in the result, where a model can correct it."""
     tool = OFFERED[name]
     try:
-        wanted: Any = arguments.read_arguments(tool.arguments, given)
-        is_search = isinstance(wanted, arguments.SearchTools)
-        catalog = await named_catalog(service, wanted.catalog, is_search=is_search)
-        answer: Any = await tool.handler(CatalogTools(service, catalog), wanted)
+        call_arguments: Any = arguments.read_arguments(tool.arguments, sent)
+        is_search = isinstance(call_arguments, arguments.SearchTools)
+        catalog = await named_catalog(service, call_arguments.catalog, is_search=is_search)
+        answer: Any = await tool.handler(CatalogTools(service, catalog), call_arguments)
     except (arguments.CallError, *REFUSALS) as error:
         text = str(error) if isinstance(error, arguments.CallError) else refusal(error).detail
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
     if isinstance(answer, ToolDetail):
         answer = with_use(service, TRACE.get().tenant, catalog, answer)
     structured = msgspec.to_builtins(answer)
-    if isinstance(answer, ToolsFound) and wanted.detail == "brief":
+    if isinstance(answer, ToolsFound) and call_arguments.detail == "brief":
         text = "\n".join(_lines_of_search(catalog, answer))
     else:  # compact, because an indented text would have a third more tokens
         text = msgspec.json.encode(structured).decode()
@@ -175,11 +175,11 @@ async def call(service: Service, name: str, given: dict[str, Any] | None) -> typ
     )
 
 
-def _lines_of_search(catalog: Catalog, found: ToolsFound) -> list[str]:
-    more = [f"degraded: {found.degraded}"] if found.degraded else []
-    more += [found.message] if found.message else []
-    rows = (catalog.rows[tool.name] for tool in found.tools)
-    return [f"outcome: {found.outcome}", *more, *lines_of(catalog, rows)]
+def _lines_of_search(catalog: Catalog, answer: ToolsFound) -> list[str]:
+    more = [f"degraded: {answer.degraded}"] if answer.degraded else []
+    more += [answer.message] if answer.message else []
+    rows = (catalog.rows[tool.name] for tool in answer.tools)
+    return [f"outcome: {answer.outcome}", *more, *lines_of(catalog, rows)]
 
 
 def lines_of(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:

@@ -281,5 +281,5 @@ class Recorder:
 
 def _reported(event: FeedbackEvent) -> dict[str, object]:
     """Return what the log says of a report, without what is unknown."""
-    found = {"pattern": event.pattern, "turn": event.turn, "tool": event.tool}
-    return {key: value for key, value in found.items() if value} | {"success": event.success}
+    texts = {"pattern": event.pattern, "turn": event.turn, "tool": event.tool}
+    return {key: value for key, value in texts.items() if value} | {"success": event.success}

@@ -125,7 +125,7 @@ def check_environment() -> None:
 def _attributes(record: Record) -> dict[str, AttributeValue]:
     """Return the attributes of a request, without text of a tool or the pattern."""
     request, trace = record.request, record.trace
-    found: dict[str, AttributeValue] = {
+    attributes: dict[str, AttributeValue] = {
         "url.scheme": request.scope["scheme"],
         "network.protocol.version": request.scope["http_version"],
         "http.request.body.size": request.bytes_in,
@@ -138,28 +138,28 @@ def _attributes(record: Record) -> dict[str, AttributeValue]:
         "http.response.status_code": record.status,
         "toolscout.tenant": trace.tenant,
     }
-    found |= {name: value for name, value in optional.items() if value}
+    attributes |= {name: value for name, value in optional.items() if value}
     if trace.catalog:
-        found["toolscout.cache"], found["toolscout.catalog"] = trace.cache, trace.catalog
-        found["toolscout.tools.offered"] = trace.offered
-        found["toolscout.tools.unique"] = trace.unique
+        attributes["toolscout.cache"], attributes["toolscout.catalog"] = trace.cache, trace.catalog
+        attributes["toolscout.tools.offered"] = trace.offered
+        attributes["toolscout.tools.unique"] = trace.unique
     if trace.decision is not None:
-        found["toolscout.ranker"] = trace.decision.ranking.ranker
-        found["toolscout.degraded"] = trace.decision.degraded or "no"
-        found["toolscout.tools.selected"] = len(trace.decision.names)
-        found["gen_ai.operation.name"] = "retrieval"
-        found["gen_ai.data_source.id"] = trace.catalog
-        found["gen_ai.retrieval.top_k"] = trace.top_k
+        attributes["toolscout.ranker"] = trace.decision.ranking.ranker
+        attributes["toolscout.degraded"] = trace.decision.degraded or "no"
+        attributes["toolscout.tools.selected"] = len(trace.decision.names)
+        attributes["gen_ai.operation.name"] = "retrieval"
+        attributes["gen_ai.data_source.id"] = trace.catalog
+        attributes["gen_ai.retrieval.top_k"] = trace.top_k
         if os.environ.get(WITH_NAMES, "").lower() == "true":
-            found["gen_ai.retrieval.documents"] = _documents(trace.decision)
-    return found
+            attributes["gen_ai.retrieval.documents"] = _documents(trace.decision)
+    return attributes
 
 
 def _documents(decision: Decision) -> str:
     """Return the selected tools with calibrated scores as JSON: spans have no structure."""
     rows = zip(decision.names, decision.rows, strict=True)
-    found = [{"id": name, "score": round(score(decision.ranking, row), 4)} for name, row in rows]
-    return msgspec.json.encode(found).decode()
+    tools = [{"id": name, "score": round(score(decision.ranking, row), 4)} for name, row in rows]
+    return msgspec.json.encode(tools).decode()
 
 
 def _phases(request: Request, trace: Trace) -> Iterator[tuple[str, float, float]]:

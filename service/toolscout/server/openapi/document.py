@@ -85,20 +85,20 @@ def _operation(one: Operation) -> Json:
     route, example = one.route, _load("examples.yaml").get(one.name, {})
     if not route.is_open:
         about = f"{about} Scope of the key: `{route.scope}`."
-    found: Json = {"tags": [one.tag], "operationId": one.name, "summary": summary.rstrip(".")}
-    found |= {"description": about, "security": _SECURITY}
+    described: Json = {"tags": [one.tag], "operationId": one.name, "summary": summary.rstrip(".")}
+    described |= {"description": about, "security": _SECURITY}
     if one.parameters:
-        found["parameters"] = list(one.parameters)
+        described["parameters"] = list(one.parameters)
     if one.takes:
         media = {"schema": _one_of(one.takes), "example": example["takes"]}
-        found["requestBody"] = {"required": True, "content": {"application/json": media}}
+        described["requestBody"] = {"required": True, "content": {"application/json": media}}
     if route.is_open:
         answers = _load("frame.yaml")["probes"][one.name]
-        found["security"] = [{}, *_SECURITY] if "401" in answers else []
-        found["responses"] = answers | _problems(_HEAD_ERRORS)
+        described["security"] = [{}, *_SECURITY] if "401" in answers else []
+        described["responses"] = answers | _problems(_HEAD_ERRORS)
     else:
-        found["responses"] = _responses(one, example) | _problems(_errors(one))
-    return found
+        described["responses"] = _responses(one, example) | _problems(_errors(one))
+    return described
 
 
 def _responses(one: Operation, example: Json) -> Json:
@@ -113,10 +113,10 @@ def _responses(one: Operation, example: Json) -> Json:
             answer["headers"] = headers
         media = {"schema": _one_of(one.gives), "example": example["gives"]}
         answer["content"] = {"application/json": media}
-    found = {str(status): answer for status in one.statuses}
+    answers = {str(status): answer for status in one.statuses}
     if one.method == "GET" and "If-None-Match" in one.parameter_names:
-        found["304"] = {"description": "Not modified"}
-    return found
+        answers["304"] = {"description": "Not modified"}
+    return answers
 
 
 def _errors(one: Operation) -> set[str]:
@@ -154,8 +154,8 @@ def _shapes(kind: Any) -> tuple[Any, ...]:
 
 def _one_of(kind: Any) -> Json:
     """Refer to the schema of a struct, or to those of several."""
-    found = [_ref(struct.__name__) for struct in _shapes(kind)]
-    return found[0] if len(found) == 1 else {"anyOf": found}
+    references = [_ref(struct.__name__) for struct in _shapes(kind)]
+    return references[0] if len(references) == 1 else {"anyOf": references}
 
 
 def _ref(name: str) -> Json:
@@ -167,8 +167,8 @@ def _schemas(every: Iterable[Operation]) -> Json:
     shapes = [shape for one in every for kind in (one.takes, one.gives) for shape in _shapes(kind)]
     structs = map(_typed, dict.fromkeys((Tool, Problem, *shapes)))
     _, schemas = msgspec.json.schema_components(structs, ref_template=_REF)
-    found = _merged(schemas, _load("frame.yaml")["schemas"])
-    return {name: _finished(name, schema) for name, schema in sorted(found.items())}
+    merged = _merged(schemas, _load("frame.yaml")["schemas"])
+    return {name: _finished(name, schema) for name, schema in sorted(merged.items())}
 
 
 def _merged(schema: Any, patch: Any) -> Any:
@@ -194,11 +194,11 @@ def _finished(name: str, schema: Json) -> Json:
     order = sorted(properties, key=lambda field: FIRST.index(field) if field in FIRST else 99)
     described = {}
     for field in order:
-        found = _opened(properties[field])
-        for kind in found.get("anyOf", ()):
+        opened = _opened(properties[field])
+        for kind in opened.get("anyOf", ()):
             if kind.pop("multipleOf", None):
                 kind["type"] = "integer"  # which may be written as 5.0
-        described[field] = {**found, "description": field_docs()[name][field]}
+        described[field] = {**opened, "description": field_docs()[name][field]}
     return {**schema, "properties": described}
 
 

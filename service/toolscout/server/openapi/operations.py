@@ -55,34 +55,34 @@ def _routed(path: str, handler: HTTPRouteHandler) -> Operation:
     )
 
 
-def _parameter(field: FieldDefinition, said: ParameterKwarg) -> Json:
+def _parameter(field: FieldDefinition, parameter: ParameterKwarg) -> Json:
     """Describe a parameter by its name, its type and its bounds in a handler's signature."""
     kinds = (
         [kind for kind in field.inner_types if not kind.is_none_type] if field.is_optional else []
     )
     schema = msgspec.json.schema(kinds[0].annotation if kinds else field.annotation)
-    bounds = {"minimum": said.ge, "maximum": said.le, "pattern": said.pattern}
+    bounds = {"minimum": parameter.ge, "maximum": parameter.le, "pattern": parameter.pattern}
     bounds["default"] = field.default or None if field.has_default else None
     schema |= {name: value for name, value in bounds.items() if value is not None}
-    schema |= said.schema_extra or {}
-    found: Json = {"name": said.name or field.name, "in": said.param_type.value}
-    if isinstance(said, PathParameter) or schema.get("pattern") == NOT_BLANK:
-        found["required"] = True
-    return found | {"description": said.description, "schema": schema}
+    schema |= parameter.schema_extra or {}
+    described: Json = {"name": parameter.name or field.name, "in": parameter.param_type.value}
+    if isinstance(parameter, PathParameter) or schema.get("pattern") == NOT_BLANK:
+        described["required"] = True
+    return described | {"description": parameter.description, "schema": schema}
 
 
 @cache
 def field_docs() -> Mapping[str, Mapping[str, str]]:
     """Return the docstrings under the fields of all structs of the contract, by shape and field."""
-    found: dict[str, dict[str, str]] = {}
+    docs: dict[str, dict[str, str]] = {}
     for module in _DESCRIBED:
         for node in ast.parse(getsource(module)).body:
             if isinstance(node, ast.ClassDef):
-                own = found[node.name] = {}
+                own = docs[node.name] = {}
                 for base in node.bases:
-                    own |= found.get(ast.unparse(base), {})
+                    own |= docs.get(ast.unparse(base), {})
                 for field, text in pairwise(node.body):
                     if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
                         words = ast.literal_eval(text.value).split()
                         own[ast.unparse(field.target)] = " ".join(words)
-    return found
+    return docs

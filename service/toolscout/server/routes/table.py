@@ -106,11 +106,11 @@ Patterns = Sequence[tuple[re.Pattern[str], Mapping[str, Route]]]
 
 def patterns(app: Litestar) -> Patterns:
     """Return the paths that an application routes; fixed ones may end in a slash."""
-    found: dict[str, dict[str, Route]] = {}
+    routes: dict[str, dict[str, Route]] = {}
     for path, handler in handlers(app):
-        by_method = found.setdefault(path, {})
+        by_method = routes.setdefault(path, {})
         by_method.update(dict.fromkeys(map(str, handler.http_methods), route_of(path, handler)))
-    return [(re.compile(_pattern(path)), by_method) for path, by_method in found.items()]
+    return [(re.compile(_pattern(path)), by_method) for path, by_method in routes.items()]
 
 
 def _pattern(path: str) -> str:
@@ -122,8 +122,8 @@ def _pattern(path: str) -> str:
 def handlers(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler]]:
     """Yield the handlers of an application, with their whole paths, by path and method."""
     for route in app.routes:
-        found = route.route_handlers if isinstance(route, HTTPRoute) else ()
-        for handler in sorted(found, key=lambda one: sorted(one.http_methods)):
+        handlers_of_route = route.route_handlers if isinstance(route, HTTPRoute) else ()
+        for handler in sorted(handlers_of_route, key=lambda one: sorted(one.http_methods)):
             if "call" in handler.opt:  # no answer of Litestar's own to OPTIONS
                 yield route.path, handler
 
@@ -156,7 +156,7 @@ def shown_path(path: str) -> str:
 
 def near_paths(path: str) -> list[str]:
     """Return the path of the service that an unknown one is most like; nothing if none is near."""
-    found = extractOne(
+    nearest = extractOne(
         path[:LONGEST_PATH], paths(), scorer=OSA.normalized_similarity, score_cutoff=LIKE
     )
-    return [] if found is None else [found[0]]
+    return [] if nearest is None else [nearest[0]]
