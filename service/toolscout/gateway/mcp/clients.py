@@ -1,9 +1,8 @@
 """Connect to a server as a client of the SDK."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from types import MappingProxyType
 from typing import Any
 
 import mcp_types
@@ -11,6 +10,7 @@ from mcp import ClientSession, MCPError
 from mcp.client.session import LoggingFnT
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
+from toolscout import __version__
 from toolscout.gateway.mcp.servers import Server
 from toolscout.gateway.mcp.transports import Streams, streams_to
 from toolscout.index.tool_list import MAX_TOOLS
@@ -22,17 +22,20 @@ CHANGED = "/list_changed"
 
 
 class _Dispatcher(JSONRPCDispatcher[Any]):
-    """Sends requests as the SDK does, and cuts lists of tools in the answers."""
+    """Sends requests as the SDK does, and looks at lists of tools before the SDK reads them."""
 
-    latest: Mapping[str, Any] = MappingProxyType({})
-    """The latest page of tools, as the server wrote it."""
+    readable: Callable[[list[Any]], list[Any]] | None = None
+    """Returns the entries of a page that can be read; None where the SDK is to judge the page."""
+    ttl_ms: Any = None
+    """How long the latest page holds, in its server's words; the SDK drops it in older versions."""
 
     async def send_raw_request(self, method: str, *request: Any, **more: Any) -> dict[str, Any]:
         answer = await super().send_raw_request(method, *request, **more)
         if method == "tools/list":
-            self.latest = answer
-            if isinstance(tools := answer.get("tools"), list):
+            self.ttl_ms, tools = answer.get("ttlMs"), answer.get("tools")
+            if isinstance(tools, list):
                 del tools[MAX_TOOLS + 1 :]
+                tools[:] = tools if self.readable is None else self.readable(tools)
         return answer
 
 
@@ -49,7 +52,12 @@ class Client(ClientSession):
                 await list_changed()
 
         self.lists = _Dispatcher(*streams)
-        super().__init__(dispatcher=self.lists, logging_callback=log, message_handler=note)
+        super().__init__(
+            dispatcher=self.lists,
+            client_info=mcp_types.Implementation(name="toolscout", version=__version__),
+            logging_callback=log,
+            message_handler=note,
+        )
 
     async def validate_tool_result(self, name: str, result: mcp_types.CallToolResult) -> None:
         """Leave it to hosts to check a result, for they have the schema."""
@@ -70,6 +78,9 @@ async def connected(
             client = await stack.enter_async_context(Client(streams, list_changed, log))
             try:
                 await client.initialize()  # this era has notifications on every transport
-            except MCPError:
-                await client.discover()
+            except MCPError as refusal:
+                try:
+                    await client.discover()
+                except MCPError:
+                    raise refusal from None
         yield client

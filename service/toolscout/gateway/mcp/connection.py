@@ -12,11 +12,10 @@ Nothing here raises to the outside but cancellation; what is wrong is in `reason
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
-from typing import TypeVar
+from typing import Any
 
 import mcp_types
 from mcp import MCPError
@@ -53,8 +52,6 @@ MAX_PAUSE_S = 30.0
 
 LINGER_S = 60.0
 """Seconds for which a server runs on demand that was only started to read its list."""
-
-T = TypeVar("T")
 
 
 @dataclass(eq=False, repr=False)
@@ -152,8 +149,8 @@ class Connection:
         if self._client is not None:
             await self._is_current.wait()
 
-    async def request(self, ask: Callable[[Client], Awaitable[T]]) -> T:
-        """Send a request; cancelling this cancels it at the server.
+    async def request(self, method: str, *arguments: Any, **options: Any) -> Any:
+        """Send a request by a method of the session; cancelling this cancels it at the server.
 
         Raises:
             CallError: the server cannot be reached, was lost during the call or talks nonsense.
@@ -165,12 +162,16 @@ class Connection:
         self._calls += 1
         try:
             async with asyncio.timeout(self.server.timeout_s):
-                return await ask(client)
+                ask = getattr(client, method)
+                result = await ask(*arguments, **options, allow_input_required=True)
+            if isinstance(result, mcp_types.InputRequiredResult):
+                raise CallError(f"{self.name} asks its host something, which is refused")
+            return result
         except TimeoutError:
             limit = f"{self.server.timeout_s:g} s"
             raise CallError(f"{self.name} did not answer within {limit}") from None
-        except RuntimeError:  # as the SDK has it that a server asks something before it answers
-            raise CallError(f"{self.name} asks its host something, which is refused") from None
+        except CallError:
+            raise
         except Exception as error:
             if is_unreadable(error):
                 raise CallError(f"{self.name} gave an answer that cannot be read") from None

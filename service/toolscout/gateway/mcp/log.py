@@ -4,8 +4,11 @@ import logging
 import os
 import sys
 
-LIBRARIES = ("asyncio", "fastmcp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
-"""Loggers that write addresses, arguments and stack traces; what matters is logged here."""
+LIBRARIES = (
+    *("asyncio", "client", "fastmcp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn"),
+)
+"""Loggers that write addresses, arguments and stack traces; what matters is logged here. That of
+the SDK's sessions is called `client`."""
 
 logger = logging.getLogger("toolscout.mcp")
 

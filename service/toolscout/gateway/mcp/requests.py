@@ -80,8 +80,8 @@ class Requests:
 
     def _input_schema(self, name: str) -> dict[str, Any] | None:
         """Return what the SDK checks headers of a call by, which hosts make of a pinned tool's."""
-        offered = self._view.tools.get(name)
-        return None if offered is None else offered.tool.input_schema
+        pinned = (one for one in self._view.pinned if one.shown["name"] == name)
+        return next((one.tool.input_schema for one in pinned), None)
 
     async def _list_tools(self, context: Context, _: Page | None) -> types.ListToolsResult:
         """List the gateway's own tools and the pinned ones."""
@@ -118,11 +118,11 @@ class Requests:
         self, _: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         """Get a prompt of the gateway or of a server."""
-        name, arguments = params.name, params.arguments or {}
+        name, arguments = params.name, params.arguments
         if SEPARATOR in name:
             result = texts.get_prompt(self._view.connections, name, arguments)
         else:
-            result = definitions.get_prompt(self._view, name, arguments)
+            result = definitions.get_prompt(self._view, name, arguments or {})
         return await _asked(result, f"Unknown prompt: {name!r}")
 
     async def _set_level(

@@ -3,6 +3,7 @@
 `python -m toolscout.gateway.mcp.sample` needs no network and keeps nothing but in memory.
 """
 
+from argparse import ArgumentParser
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
@@ -59,4 +60,5 @@ server.tool(days_between, annotations=_READS)
 server.tool(count_words, annotations=_READS)
 
 if __name__ == "__main__":
+    ArgumentParser("python -m toolscout.gateway.mcp.sample", description=__doc__).parse_args()
     server.run(show_banner=False)

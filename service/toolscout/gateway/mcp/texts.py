@@ -6,7 +6,7 @@ What a result refers to is renamed likewise, so that it can be read through the 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import unquote
@@ -106,7 +106,7 @@ async def read(connections: Sequence[Connection], uri: str) -> mcp_types.ReadRes
     written, _, own = uri.removeprefix(SCHEME).partition("/")
     alike = [one for one in connections if one.name.casefold() == written.casefold()]
     server = min(alike, key=lambda one: one.name != written, default=None)
-    return await _ask(server, own, lambda client: client.read_resource(own))
+    return await _ask(server, "read_resource", own)
 
 
 async def get_prompt(
@@ -115,11 +115,11 @@ async def get_prompt(
     """Get a prompt by its whole name; None and errors as of `read`."""
     prefix, _, own = name.partition(SEPARATOR)
     server = next((one for one in connections if one.name == prefix), None)
-    return await _ask(server, own, lambda client: client.get_prompt(own, arguments))
+    return await _ask(server, "get_prompt", own, arguments)
 
 
-async def _ask(server: Connection | None, own: str, ask: Callable[[Any], Any]) -> Any:
+async def _ask(server: Connection | None, method: str, own: str, *more: Any) -> Any:
     if server is None or not own or not may_read(own, server.server.deny):
         return None
     await server.wake()
-    return renamed(server.name, await server.request(ask))
+    return renamed(server.name, await server.request(method, own, *more))

@@ -1,11 +1,11 @@
 """The list of tools of one server: pages, which are cut, and entries, of which some are no tools.
 
-The SDK refuses a whole list for one entry that it cannot read. Those entries are taken out of what
-the server wrote.
+The SDK refuses a whole list for one entry that it cannot read. So a refused page is asked for
+again, and those entries are taken out before the SDK reads it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import mcp_types
@@ -65,20 +65,26 @@ async def read_pages(client: Client) -> ToolPages:
     tools: list[mcp_types.Tool] = []
     ttls: list[float] = []
 
+    def readable(entries: list[Any]) -> list[Any]:
+        judged = [(entry, _flaw(entry)) for entry in entries]
+        for number, (entry, flaw) in enumerate(judged, len(tools) + len(unreadable) + 1):
+            if flaw is not None:
+                unreadable.append((_label(entry, number), flaw))
+        return [entry for entry, flaw in judged if flaw is None]
+
     async def ask(params: mcp_types.PaginatedRequestParams) -> mcp_types.ListToolsResult:
         try:
             return await client.list_tools(params=params)
         except ValidationError:
-            if not isinstance(client.lists.latest.get("tools"), list):
+            if client.lists.readable is not None:  # something else is wrong with it
                 raise
-            page, flaws = _without_flaws(client.lists.latest, len(tools) + len(unreadable))
-            unreadable.extend(flaws)
-            return page
+            client.lists.readable = readable
+            return await client.list_tools(params=params)
 
-    is_cut = False
+    is_cut, client.lists.readable = False, None
     async for page in _pages(ask):
         tools += page.tools
-        ttl_ms: Any = client.lists.latest.get("ttlMs")  # which the SDK drops in older versions
+        ttl_ms = client.lists.ttl_ms
         if isinstance(ttl_ms, int | float) and ttl_ms > 0:
             ttls.append(min(ttl_ms / 1_000, MAX_AGE_S))
         is_cut = page.next_cursor is not None
@@ -87,28 +93,6 @@ async def read_pages(client: Client) -> ToolPages:
             break
     kept = tuple(tools[:MAX_TOOLS])
     return ToolPages(kept, is_cut, tuple(unreadable), ttl_s=min(ttls, default=None))
-
-
-def _without_flaws(
-    page: Mapping[str, Any], offset: int
-) -> tuple[mcp_types.ListToolsResult, list[tuple[str, str]]]:
-    """Return a page without the entries that cannot be read, and these as `ToolPages` has them.
-
-    Args:
-        page: an answer as the server wrote it.
-        offset: how many entries of the list were on earlier pages.
-
-    Raises:
-        ValidationError: something else than an entry is wrong with it.
-    """
-    judged = [(entry, _flaw(entry)) for entry in page["tools"]]
-    readable = {**page, "tools": [entry for entry, flaw in judged if flaw is None]}
-    flaws = [
-        (_label(entry, number), flaw)
-        for number, (entry, flaw) in enumerate(judged, offset + 1)
-        if flaw is not None
-    ]
-    return mcp_types.ListToolsResult.model_validate(readable, by_name=False), flaws
 
 
 async def read_texts(client: Client) -> dict[str, Any]:

@@ -20,7 +20,6 @@ import msgspec
 from mcp.client.sse import sse_client
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.message import SessionMessage
 
 from toolscout.gateway.mcp.failures import UNREADABLE, printable, redacted
@@ -47,6 +46,10 @@ MAX_MENDED_BYTES = 2 * 1024 * 1024
 GRACE_S = 2.0
 """Seconds for a server to end after its standard input was closed, and again after SIGTERM."""
 
+CONNECT_S, STREAM_S = 30.0, 300.0
+"""Seconds for a server to be reached over HTTP, and for the next bytes of a stream that it holds
+open."""
+
 _LONE = re.compile("[\ud800-\udfff]")
 """Half of a pair of surrogates, which JavaScript writes for a text that was cut within one."""
 
@@ -71,7 +74,8 @@ async def streams_to(name: str, server: Server) -> AsyncIterator[Streams]:
         async with sse_client(server.url, server.headers, auth=_auth(name, server)) as streams:
             yield streams
     else:
-        client = create_mcp_http_client(server.headers, auth=_auth(name, server))
+        auth, timeout = _auth(name, server), httpx2.Timeout(CONNECT_S, read=STREAM_S)
+        client = httpx2.AsyncClient(headers=server.headers, auth=auth, timeout=timeout)
         async with client, streamable_http_client(server.url, http_client=client) as streams:
             yield streams
 

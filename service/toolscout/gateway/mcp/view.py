@@ -55,7 +55,7 @@ class Session:
     is_remembered: bool = True
     """Whether all requests of this state are of one host."""
     peer: Any = None
-    """The library's session, for notifications; None before its first list."""
+    """The SDK's session, for notifications; None before its first list."""
     level: mcp_types.LoggingLevel = "debug"
     """The least level of what it wants to be told of logs."""
     read: set[str] = field(default_factory=set)
@@ -161,7 +161,7 @@ class View:
         """
         connection, tool, *_ = self.tools[name]
         result = await connection.request(
-            lambda client: client.call_tool(tool.name, arguments, progress_callback=progress)
+            "call_tool", tool.name, arguments, progress_callback=progress
         )
         finding = (one for one in reversed(session.searches) if name in one.names)
         if (search := next(finding, None)) is not None:
