@@ -97,7 +97,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_606,
+        7_609,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -106,7 +106,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_222,
+        8_245,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_670),
     "turns": Product(
@@ -119,7 +119,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_382,
+        3_393,
     ),
     "commands": Product(
         "questions, logs, flags",

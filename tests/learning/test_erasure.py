@@ -1,12 +1,14 @@
 """What a person reported is forgotten by every process, whatever fails on the way."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from tests.learning.test_learner import follow, learner, worked
+from tests.learning.test_learner import CATALOG, ENGINE, PATTERN, follow, learner, worked
 from tests.learning.test_privacy import LOG, observed
 from toolscout.learning.learner import Learner
+from toolscout.ranking.ask import Ask
 from toolscout.state.memory import MemoryStore
 from toolscout.state.store import StoreUnavailable
 
@@ -121,3 +123,27 @@ async def test_who_is_unknown_changes_nothing():
     assert not await one.forget("acme", ["alice", "bob"])
     await follow(two)
     assert (observed(one), observed(two)) == (4, 4)
+
+
+async def test_turns_of_a_tenant_that_is_forgotten_while_others_are_read_are_not_written():
+    class Slow(MemoryStore):
+        """A store in whose first read of another tenant's log everything is forgotten."""
+
+        forget: Any = None
+
+        async def get(self, key: str) -> bytes | None:
+            forget, self.forget = self.forget, None
+            if forget is not None:
+                await forget()
+            return await super().get(key)
+
+    store = Slow()
+    one = learner(store)
+    decision = ENGINE.decide(CATALOG, Ask(pattern=PATTERN))
+    for tenant in ("first", "acme"):
+        await one.remember(tenant, "a turn", decision)
+    store.forget = partial(one.reset, "acme")
+    await follow(one)
+    names = await store.logs("")
+    assert names
+    assert not any("acme" in name for name in names)

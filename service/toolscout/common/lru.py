@@ -31,6 +31,11 @@ class Lru(Generic[K, V]):
             self._entries.move_to_end(key)
             return entry[0]
 
+    def peek(self, key: K) -> V | None:
+        """Return a value, which is used no more for it."""
+        entry = self._entries.get(key)
+        return None if entry is None else entry[0]
+
     def put(self, key: K, value: V, size: int = 1) -> None:
         """Store a value, unless it is larger than the whole limit."""
         with self._lock:

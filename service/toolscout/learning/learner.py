@@ -221,9 +221,9 @@ class Learner:
                     learned.experience.forget(before)
                     learned.chains.forget(before)
             return
-        for tenant, learned in self._tenants.items():
+        for tenant in dict(self._tenants.items()):
             try:
-                await self._catch_up(self._log, tenant, learned, report)
+                await self._catch_up(self._log, tenant, report)
                 self._reached = True
             except StoreUnavailable as error:
                 if self._reached:
@@ -233,13 +233,16 @@ class Learner:
             self._aged = self.steady()
             await self._log.tidy_others(dict(self._tenants.items()), report)
 
-    async def _catch_up(self, log: AgingLog, tenant: str, learned: Tenant, report: Report) -> None:
+    async def _catch_up(self, log: AgingLog, tenant: str, report: Report) -> None:
         """Write the latest turns, and learn what others have added to the logs since."""
+        learned = self._tenants.peek(tenant)
+        if learned is None:
+            return
         # Where writing them fails, only this process knows them.
         if turns := learned.turns.take_unwritten():
             await log.append_turns(tenant, turns)
         epoch = await log.epoch(tenant)
-        if self._tenants.get(tenant) is not learned:
+        if self._tenants.peek(tenant) is not learned:
             return  # forgotten meanwhile
         begun = unfinished(epoch) if epoch == learned.epoch else None
         if begun is not None:  # whoever began it has had a second
@@ -256,7 +259,7 @@ class Learner:
         skipped = 0
         while True:
             seen, count = await log.read(tenant, learned.positions, report)
-            if not count or self._tenants.get(tenant) is not learned:
+            if not count or self._tenants.peek(tenant) is not learned:
                 break
             fitting = [one for one in seen if not log.is_foreign(one[0])]
             skipped += len(seen) - len(fitting)
@@ -289,8 +292,11 @@ class Learner:
     ) -> Seen | None:
         """Add what the process knows of an observation, and replace its text by a vector.
 
-        None if its turn is unknown, or its tool not in the space.
+        None if it was counted before, its turn is unknown, or its tool not in the space.
         """
+        report = report_of(seen)
+        if learned.turns.is_counted(report):
+            return None
         turn = learned.turns.find(digest(seen.turn), self.clock()) if seen.turn else None
         if seen.pattern:
             packed = await self._packed(seen.pattern)
@@ -321,7 +327,7 @@ class Learner:
             vector=packed,
             model=self._model,
             turn="",
-            report=report_of(seen),
+            report=report,
             gain=gain if seen.success else 0.0,
         )
         source = source_of(key, complete, int(now // HALF_LIFE_S))

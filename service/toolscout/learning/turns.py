@@ -82,10 +82,14 @@ class Turns:
         self._unwritten.clear()
         return {name: turn for name in names if (turn := self._turns.get(name))}
 
+    def is_counted(self, report: str) -> bool:
+        """Whether a report was counted."""
+        return self._reports.get(report) is not None
+
     def _counts(self, seen: Observation, batch: Counter[str]) -> bool:
         """Whether a report is new, and its source has not reported enough, a batch included."""
         of_source = (self._sources.get(seen.source) or 0) + batch[seen.source]
-        is_known = batch[seen.report] or self._reports.get(seen.report) is not None
+        is_known = batch[seen.report] or self.is_counted(seen.report)
         return not (is_known or (seen.source and of_source >= REPORTS_PER_SOURCE))
 
     def joins(self, seen: Observation, batch: Counter[str]) -> bool:

@@ -91,7 +91,7 @@ class Application:
             await self._litestar(scope, receive, send)
 
     async def _handle(self, service: Service, request: Request, trace: Trace) -> Answer:
-        """Return what a call answers that is looked up before Litestar, else what Litestar does.
+        """Answer a call by its own handler if its path has one, else by Litestar.
 
         Raises:
             Refused: the method is another one.

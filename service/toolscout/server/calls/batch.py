@@ -19,9 +19,9 @@ from toolscout.external.catalogs import NeedsAllTools
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers, envelope, search
 from toolscout.server.calls.envelope import Read
-from toolscout.server.calls.lookup import soon, with_shared
+from toolscout.server.calls.lookup import with_shared
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.compiling.worker import Sent, Worker
+from toolscout.server.compiling.worker import Listing, Sent, Worker, read_list
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
@@ -99,26 +99,31 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         answer = await run_inline_or_in_thread(
             trace.unique, SPLIT_AT_ONCE, lambda: split(map(catalog.tool, range(len(catalog))))
         )
+        trace.phases["rank"] = perf_counter() - began
     else:
         array = bytes(raw)
-        job = service.compiles.start(trace.space, sha256(array).digest(), array)
-        listing = await soon(job.listing)
+        posted = Sent(trace.space, sha256(array).digest(), array)
+        answer, listing, trace.phases["rank"] = await service.compiles.run(
+            trace.tenant, _split_sent, posted, split
+        )
         trace.catalog, trace.unique = listing.digest, listing.unique
-        held = service.cache.by_digest(trace.space, listing.digest)
-        trace.offered, trace.cache = listing.offered, "miss" if held is None else "hit"
-        began = perf_counter()
-        answer = await service.compiles.run(trace.tenant, _split_sent, job.sent, split)
-    trace.phases["rank"] = perf_counter() - began
+        trace.offered = listing.offered
+        trace.cache = "hit"
+        if service.cache.by_digest(trace.space, listing.digest) is None:
+            trace.cache = "miss"
+            service.compiles.start(trace.space, posted.raw_hash, array)  # for calls by digest
     return answer_json(answer, answers.common_headers(trace))
 
 
 def _split_sent(
     worker: Worker, sent: Sent, split: Callable[[Iterable[Tool]], FilterAnswer]
-) -> FilterAnswer:
-    """Split a list in its order, each name once."""
+) -> tuple[FilterAnswer, Listing, float]:
+    """Split a list in its order, each name once; also return the seconds it took."""
+    began = perf_counter()
     tools = worker.read(sent)
     order = sorted(range(len(tools.tools)), key=tools.places.__getitem__)
-    return split(tools.tools[row] for row in order)
+    answer = split(tools.tools[row] for row in order)
+    return answer, read_list(worker, sent), perf_counter() - began
 
 
 def _split(tools: Iterable[Tool], request: FilterRequest) -> FilterAnswer:

@@ -76,7 +76,7 @@ are no tools."""
 
 
 class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
-    """A decoded envelope; `known` when its tools were recognised, else the hash of new ones."""
+    """A decoded envelope; `known` when its tools were recognised, else `raw_hash` is theirs."""
 
     request: R
     known: Known | None

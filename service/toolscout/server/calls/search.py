@@ -169,10 +169,11 @@ async def find_compiled(
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
     """
-    catalog = await recognised(service, read, trace, asks, names)
-    if catalog is not None:
-        return catalog
-    return await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
+    catalog, began = await recognised(service, read, trace, asks, names), perf_counter()
+    if catalog is None:
+        catalog = await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
+        trace.phases["compile"] = perf_counter() - began
+    return catalog
 
 
 async def decide(

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from toolscout.common.fairness import Shares, ahead
 from toolscout.common.lru import Lru
 from toolscout.engine import Engine
-from toolscout.errors import Overloaded, TooLargeToKeep
+from toolscout.errors import Overloaded, TooLargeToKeep, TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.changed import LatestLists, catalog_of
@@ -78,6 +78,7 @@ class CompileQueue:
     log: Events
     shared: SharedCatalogs | None = None
     _jobs: dict[tuple[str, bytes], CompileJob] = field(default_factory=dict)
+    _calls: int = 0
 
     def __post_init__(self) -> None:
         """Start the worker."""
@@ -132,10 +133,16 @@ class CompileQueue:
             seconds: how long it may take.
 
         Raises:
-            TooMuchWork: it took longer than that.
+            TooMuchWork: too many calls wait, or it took longer than that.
         """
-        asked = self._link.ask(pool, tenant, work, *args)
-        return cast(T, await work_threads.in_time(asked, seconds))
+        if self._calls >= work_threads.MOST_WAITING:
+            raise TooMuchWork("too much work waits for a thread; try again shortly")
+        self._calls += 1
+        try:
+            asked = self._link.ask(pool, tenant, work, *args)
+            return cast(T, await work_threads.in_time(asked, seconds))
+        finally:
+            self._calls -= 1
 
     def __len__(self) -> int:
         return len(self._jobs)

@@ -58,8 +58,11 @@ async def show_errors(request: Call) -> Response[bytes]:
 @get(list(_PAGES), call="page", is_open=True)
 async def show_page(request: Call) -> Response[bytes]:
     """Return the document, its browser, or the summary for language models (llmstxt.org)."""
-    make, media, policy = _PAGES[request.head.path.rstrip("/")]
-    return _page(await run_in_thread(make), media, policy)
+    path = request.head.path.rstrip("/")
+    make, media, policy = _PAGES[path]
+    # The document takes time when it is first made; what is a file needs no thread.
+    content = await run_in_thread(make) if path.startswith("/openapi") else make()
+    return _page(content, media, policy)
 
 
 @get(["/", "/playground/{name:str}"], call="playground", is_open=True, sync_to_thread=False)
