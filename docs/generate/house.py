@@ -119,7 +119,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_393,
+        3_396,
     ),
     "commands": Product(
         "questions, logs, flags",

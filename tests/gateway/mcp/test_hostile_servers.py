@@ -262,3 +262,9 @@ def is_running(pid: str) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def test_a_server_of_an_unknown_version_is_told_of_as_such(tmp_path: Path):
+    with inside(tmp_path, {"odd": hostile("version")}) as office:
+        unavailable = "odd: unavailable: it speaks no known version of the protocol"
+        until(lambda: unavailable in office.stderr)

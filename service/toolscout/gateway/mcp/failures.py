@@ -20,6 +20,9 @@ LOST = (
 UNREADABLE = "the answer cannot be read"
 """The words of an error in place of an answer that is no JSON, too long or nested too deeply."""
 
+_NO_VERSION = "Unsupported protocol version"
+"""How the SDK's words begin for a server that speaks none that it knows."""
+
 MIN_SECRET_CHARS = 4
 """Shorter values, such as `1` or `on`, are no secrets, and may be part of any word."""
 
@@ -116,6 +119,8 @@ def _known(error: BaseException) -> str | None:
         return str(error)
     if isinstance(error, httpx2.HTTPStatusError):
         return f"it answers with status {error.response.status_code}"
+    if isinstance(error, RuntimeError) and str(error).startswith(_NO_VERSION):
+        return "it speaks no known version of the protocol"
     if isinstance(error, MCPError):
         if error.error.message == UNREADABLE:
             return "its answer is no JSON, too large or nested too deeply"

@@ -99,7 +99,7 @@ def handle(call: dict[str, Any]) -> None:
         case "initialize":
             answer(
                 call,
-                protocolVersion=call["params"]["protocolVersion"],
+                protocolVersion="1" if HARM == "version" else call["params"]["protocolVersion"],
                 capabilities={"tools": {"listChanged": True}},
                 serverInfo={"name": "hostile", "version": "1"},
             )
