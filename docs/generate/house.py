@@ -119,7 +119,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_396,
+        3_399,
     ),
     "commands": Product(
         "questions, logs, flags",

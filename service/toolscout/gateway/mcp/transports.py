@@ -118,8 +118,11 @@ async def _process(server: StdioServer, stderr: int) -> AsyncIterator[Streams]:
     finally:
         incoming.close()
         outgoing.close()
+        ending = asyncio.create_task(_end(process))
         try:
-            await _end(process)
+            while not ending.done():  # whoever cancels once more gives it no less time
+                with suppress(asyncio.CancelledError):
+                    await asyncio.shield(ending)
         finally:
             for task in tasks:
                 task.cancel()
