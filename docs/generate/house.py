@@ -97,7 +97,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_609,
+        7_611,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -106,7 +106,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_245,
+        8_249,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_670),
     "turns": Product(

@@ -62,6 +62,10 @@ class Lru(Generic[K, V]):
         with self._lock:
             return [(key, value) for key, (value, _) in self._entries.items()]
 
+    def keys(self) -> list[K]:
+        """Return all keys, the least recently used first."""
+        return [key for key, _ in self.items()]
+
     def values(self) -> list[V]:
         """Return all values, the least recently used first."""
         return [value for _, value in self.items()]

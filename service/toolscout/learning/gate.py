@@ -23,6 +23,9 @@ harm.
 USUAL_USES = 20.0
 """Reports after which half of the failures count as everybody's, if all have failed."""
 
+NOTHING = 0.0, 0, 0
+"""What the reports of a tool say that has none."""
+
 
 class Gate:
     """What the reports of a catalog's tools say of experience itself.
@@ -41,13 +44,13 @@ class Gate:
     def count(self, key: Key, row: int, tool: ToolExperience | None) -> None:
         """Count what a tool's reports say now, in place of what they said before."""
         of_tool = self._reports_by_tool.setdefault(row, {})
-        before = of_tool.pop(key, (0.0, 0, 0))
-        gain, reports, failures = (0.0, 0, 0) if tool is None else tool.totals
-        self.gained += gain - before[0]
-        self._reports += reports - before[1]
-        self._failures += failures - before[2]
+        before = of_tool.pop(key, NOTHING)
+        totals = NOTHING if tool is None else tool.totals
+        self.gained += totals[0] - before[0]
+        self._reports += totals[1] - before[1]
+        self._failures += totals[2] - before[2]
         if tool is not None:
-            of_tool[key] = tool.totals
+            of_tool[key] = totals
         elif not of_tool:
             del self._reports_by_tool[row]
 

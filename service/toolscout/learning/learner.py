@@ -218,10 +218,9 @@ class Learner:
                 # However the clock is set meanwhile.
                 before = self._began + self._aged - self.kept_s
                 for learned in self._tenants.values():
-                    learned.experience.forget(before)
-                    learned.chains.forget(before)
+                    learned.forget(before)
             return
-        for tenant in dict(self._tenants.items()):
+        for tenant in self._tenants.keys():  # noqa: SIM118  # it cannot be iterated
             try:
                 await self._catch_up(self._log, tenant, report)
                 self._reached = True
@@ -231,12 +230,11 @@ class Learner:
                 self._reached = False
         if self._reached and is_daily:
             self._aged = self.steady()
-            await self._log.tidy_others(dict(self._tenants.items()), report)
+            await self._log.tidy_others(self._tenants.keys(), report)
 
     async def _catch_up(self, log: AgingLog, tenant: str, report: Report) -> None:
         """Write the latest turns, and learn what others have added to the logs since."""
-        learned = self._tenants.peek(tenant)
-        if learned is None:
+        if (learned := self._tenants.peek(tenant)) is None:
             return
         # Where writing them fails, only this process knows them.
         if turns := learned.turns.take_unwritten():

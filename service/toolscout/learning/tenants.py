@@ -46,6 +46,11 @@ class Tenant:
         """Whether a report was learned that names all of these."""
         return any(named.issuperset(subjects) for named in self._subjects.values())
 
+    def forget(self, before: float) -> None:
+        """Forget what was learned before a time."""
+        self.experience.forget(before)
+        self.chains.forget(before)
+
     def note(self, digest: str) -> None:
         """Note that a catalog was searched."""
         self._searched.put(digest, None)

@@ -41,8 +41,8 @@ def weather(*odd: Any) -> Iterator[str]:
             request = json.loads(self.rfile.read(int(self.headers["content-length"])))
             answer = self.result(request["method"], request.get("params", {}))
             status = 400 if request["method"] == "initialize" else 200
-            said = {"jsonrpc": "2.0", "id": request.get("id"), **answer}
-            self.answer(status, json.dumps(said).encode())
+            body = {"jsonrpc": "2.0", "id": request.get("id"), **answer}
+            self.answer(status, json.dumps(body).encode())
 
         def result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
             if method == "initialize":

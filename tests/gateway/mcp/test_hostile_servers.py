@@ -268,10 +268,3 @@ def test_a_server_of_an_unknown_version_is_told_of_as_such(tmp_path: Path):
     with inside(tmp_path, {"odd": hostile("version")}) as office:
         unavailable = "odd: unavailable: it speaks no known version of the protocol"
         until(lambda: unavailable in office.stderr)
-
-
-def test_a_server_has_time_to_end_by_itself(tmp_path: Path):
-    farewell = tmp_path / "farewell"
-    with inside(tmp_path, {"odd": hostile(FAREWELL=str(farewell))}) as office:
-        assert text_of(office.call("odd__work")) == "worked"
-    assert farewell.read_text() == "written"

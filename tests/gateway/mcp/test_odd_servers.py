@@ -14,7 +14,7 @@ from mcp import MCPError
 from tests.gateway.mcp.hosts import Host, inside, raw_server, stdio_server, text_of, write
 from tests.gateway.mcp.test_availability import children
 from tests.support import PATIENCE_S, until
-from toolscout.gateway.mcp import connection
+from toolscout.gateway.mcp import connection, transports
 from toolscout.gateway.mcp.config import read_config
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.servers import StdioServer
@@ -133,3 +133,46 @@ async def test_nothing_is_left_of_a_server_that_does_not_end_when_told_to(
             await asyncio.sleep(0.001)
     await connection.ended(running)
     assert not set(children(os.getpid())) - before
+
+
+TIDY = """
+import pathlib, sys
+here = pathlib.Path(sys.argv[1])
+(here / "began").touch()
+sys.stdin.read()
+(here / "told").touch()
+(here / "go").open("rb").read(1)
+(here / "farewell").write_text("written")
+"""
+"""A server that still has something to write when its input has ended."""
+
+
+@pytest.mark.anyio
+async def test_a_server_has_time_to_end_by_itself_however_often_it_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(transports, "GRACE_S", PATIENCE_S)
+    os.mkfifo(tmp_path / "go")
+
+    async def changed() -> None:
+        pass
+
+    server = StdioServer(command=sys.executable, args=("-c", TIDY, str(tmp_path)))
+    running = asyncio.create_task(Connection("tidy", server, changed).run())
+    async with asyncio.timeout(PATIENCE_S):
+        await existing(tmp_path / "began")
+        running.cancel()
+        await existing(tmp_path / "told")
+        for _ in range(9):
+            running.cancel()
+            await asyncio.sleep(0)
+        go = os.open(tmp_path / "go", os.O_RDWR)
+        os.write(go, b"!")
+        await connection.ended(running)
+        os.close(go)
+    assert (tmp_path / "farewell").read_text() == "written"
+
+
+async def existing(path: Path) -> None:
+    while not path.exists():
+        await asyncio.sleep(0.001)

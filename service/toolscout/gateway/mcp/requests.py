@@ -31,7 +31,7 @@ LEVELS: tuple[str, ...] = get_args(types.LoggingLevel)
 """From `debug` to `emergency`."""
 
 FIXED_MS = 60_000
-"""Milliseconds for which hosts may keep what only another configuration changes."""
+"""How long hosts may cache the list of the gateway's own tools, in milliseconds."""
 
 Context = ServerRequestContext[Any, Any]
 Page = types.PaginatedRequestParams
@@ -128,7 +128,7 @@ class Requests:
     async def _set_level(
         self, context: Context, params: types.SetLevelRequestParams
     ) -> types.EmptyResult:
-        """Note from which level on a host wants to be told of logs."""
+        """Set the lowest level of log messages that a host is sent."""
         self._session(context).level = params.level
         return types.EmptyResult()
 

@@ -120,7 +120,7 @@ async def _process(server: StdioServer, stderr: int) -> AsyncIterator[Streams]:
         outgoing.close()
         ending = asyncio.create_task(_end(process))
         try:
-            while not ending.done():  # whoever cancels once more gives it no less time
+            while not ending.done():  # a second cancellation must not shorten the wait
                 with suppress(asyncio.CancelledError):
                     await asyncio.shield(ending)
         finally:

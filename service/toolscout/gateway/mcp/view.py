@@ -57,7 +57,7 @@ class Session:
     peer: Any = None
     """The SDK's session, for notifications; None before its first list."""
     level: mcp_types.LoggingLevel = "debug"
-    """The least level of what it wants to be told of logs."""
+    """The lowest level of log messages that it is sent."""
     read: set[str] = field(default_factory=set)
     """The tokens of the definitions that were shown to it."""
     searches: deque[Search] = field(default_factory=lambda: deque(maxlen=MAX_SEARCHES))

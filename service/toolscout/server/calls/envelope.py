@@ -202,7 +202,7 @@ def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
 
 
 def _asked(asked: str | Question, place: str, request: SearchFields, settings: Settings) -> Ask:
-    """Return what a pattern or a conversation asks, which stands at a place of the request."""
+    """Make a question of a pattern or a conversation; `place` is its path in the request."""
     if isinstance(asked, str):
         path, question = place, conversation.Conversation(asked)
     else:

@@ -94,7 +94,7 @@ async def recognised(
     Raises:
         CatalogUnknown: nobody who sees these tools has sent them to this process, or they were
             evicted.
-        DatabaseUnavailable: there is no answer within so many seconds.
+        DatabaseUnavailable: there is no answer within `within_s` seconds.
     """
     if read.external is not None:
         return await near(service, trace, read.external, asks, names, within_s)

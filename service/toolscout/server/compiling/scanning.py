@@ -33,7 +33,9 @@ class Scanned(msgspec.Struct, frozen=True):
 
     def catalog(self, taxonomy: Taxonomy) -> ColdCatalog:
         """Return the list, of which only selected tools can be looked at."""
-        tools: Any = [self.tools.get(row) for row in range(len(self.tokens))]
+        tools: list[Any] = [None] * len(self.tokens)
+        for row, tool in self.tools.items():
+            tools[row] = tool
         return ColdCatalog(ToolList(tools, (), self.digest, (), 0), taxonomy, self.tokens)
 
 

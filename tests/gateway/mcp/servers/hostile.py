@@ -154,6 +154,3 @@ def whole(call: dict[str, Any], more: str) -> str:
 
 if __name__ == "__main__":
     main()
-    if farewell := os.environ.get("FAREWELL"):
-        time.sleep(1)  # what it still has to write
-        Path(farewell).write_text("written")
