@@ -177,11 +177,13 @@ class Traffic:
 
     def _call(self, number: int) -> None:
         tools = crowd(300, f"caller{number}")
-        headers = {"Content-Type": "application/json", "X-Catalog-Digest": f"{number:064x}"}
+        headers = {"Content-Type": "application/json"}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         asked = 0
         while not self._stopped.is_set():
             asked += 1
+            # One digest for each caller could find the same replica for all of them.
+            headers["X-Catalog-Digest"] = f"{number + CALLERS * (asked % CALLERS):064x}"
             body = json.dumps({"pattern": f"spin gadget {asked}", "tools": tools})
             outcome: int | str
             try:
