@@ -138,6 +138,7 @@ async def test_nothing_is_left_of_a_server_that_does_not_end_when_told_to(
 TIDY = """
 import pathlib, sys
 here = pathlib.Path(sys.argv[1])
+sys.stdin.readline()  # a message: the gateway has its streams
 (here / "began").touch()
 sys.stdin.read()
 (here / "told").touch()
