@@ -71,7 +71,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("routes",),
         ("calls",),
         ("service",),
-        ("observe",),
+        ("deciding", "observe"),
         ("compiling", "http"),
     ),
 }
@@ -97,7 +97,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_611,
+        7_622,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -106,7 +106,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_249,
+        8_290,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_670),
     "turns": Product(

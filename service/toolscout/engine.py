@@ -31,12 +31,12 @@ from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import MAX_TOOLS, ToolList
 from toolscout.learning.examples import ExamplePriors, judged
-from toolscout.ranking.ask import Ask, DecideOptions, Decision
+from toolscout.ranking.ask import Ask, DecideOptions, Decision, Question
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
 from toolscout.ranking.decided import NO_EXPERIENCE, Decided
 from toolscout.ranking.explain import explain, notes, with_evidence
-from toolscout.ranking.pipeline import decide
+from toolscout.ranking.pipeline import decide_together
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
 from toolscout.text.conversation import Conversation
@@ -202,11 +202,16 @@ class Engine:
 
     def decide(self, catalog: Source, ask: Ask, **options: Unpack[DecideOptions]) -> Decision:
         """Answer a question from a catalog of this engine's compiler."""
-        decision = decide(catalog, ask, self.embedder, **options)
-        version = _version_of(options)
-        if isinstance(catalog, Catalog) and version is not None:
-            self._decided.keep(catalog, ask, decision, version)
-        return decision
+        return self.decide_together([(catalog, ask, options)])[0]
+
+    def decide_together(self, questions: Sequence[Question]) -> list[Decision]:
+        """Answer several questions, in less time than one by one."""
+        decisions = decide_together(questions, self.embedder)
+        for (catalog, ask, options), decision in zip(questions, decisions, strict=True):
+            version = _version_of(options)
+            if isinstance(catalog, Catalog) and version is not None:
+                self._decided.keep(catalog, ask, decision, version)
+        return decisions
 
     def recall(
         self, catalog: Catalog, ask: Ask, **options: Unpack[DecideOptions]

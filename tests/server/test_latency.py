@@ -8,7 +8,7 @@ import pytest
 
 from tests.in_process import serving
 from tests.support import TOOLS, Process, Server, crowd, problem_of, running, until
-from toolscout.server.calls.search import RANKED_AT_ONCE
+from toolscout.server.deciding import RANKED_AT_ONCE
 
 MANY = 3_000
 

@@ -89,6 +89,10 @@ class DecideOptions(TypedDict, total=False):
     """The matches of the pattern as a regular expression, if it was matched before."""
 
 
+Question = tuple[Source, Ask, DecideOptions]
+"""All that a decision depends on, but for the embedder."""
+
+
 class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A question in the pipeline: the input, then the results of each stage.
 

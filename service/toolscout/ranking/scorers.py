@@ -122,7 +122,7 @@ class Scorer(NamedTuple):
 
 
 SCORERS = {
-    "regex": Scorer(words=_fields, meaning=False, fuse=by_expression),
+    "regex": Scorer(words=_fields, meaning=False, fuse=by_expression, is_literal=True),
     "keyword": Scorer(words=_fields, meaning=False, fuse=by_words),
     "bm25": Scorer(words=_fields, meaning=False, fuse=by_words),
     "semantic": Scorer(words=None, meaning=True, fuse=by_meaning),

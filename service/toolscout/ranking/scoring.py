@@ -40,7 +40,7 @@ def allow(ranking: Ranking) -> Ranking:
 
 
 def read(ranking: Ranking) -> Ranking:
-    """Choose the ranker, and analyse the pattern for it."""
+    """Choose the ranker, and analyse the pattern."""
     ask, source, embedder, scan = ranking.ask, ranking.source, ranking.embedder, ranking.scan
     ranker = ranking.degraded or ask.ranker
     note = None if scan is None else scan.note
@@ -53,41 +53,54 @@ def read(ranking: Ranking) -> Ranking:
             note = note or lines.NO_HIT
         ranker = "hybrid" if ranker == "auto" else "keyword"
     query, degraded = analyse(ask.ranking_part, ask.earlier, source.knows), ranking.degraded
-    if SCORERS[ranker].words and not SCORERS[ranker].is_literal:
-        query = source.expand(query, embedder.is_word if embedder else _no_word)
     if SCORERS[ranker].meaning and (embedder is None or source.vectors is None):
         ranker, note = "bm25", NO_VECTORS
         degraded = degraded or ranker
     return replace(ranking, ranker=ranker, query=query, note=note, degraded=degraded)
 
 
-def score(ranking: Ranking) -> Ranking:
-    """Compute the evidence that the ranker uses: words, meaning and experience."""
-    scorer, source, query = SCORERS[ranking.ranker], ranking.source, ranking.query
-    lexical = None if scorer.words is None else scorer.words(source, query)
-    if not scorer.meaning:
-        return replace(ranking, lexical=lexical)
-    assert ranking.embedder is not None
-    assert source.vectors is not None
-    cosine, whole, familiarity, learned = None, None, 0.0, None
-    vectors = ranking.embedder.query(query.embedding_words, query.earlier)
-    if vectors is not None:
-        if (spoken := query.spoken) is not None:
-            own = ranking.embedder.query(spoken.embedding_words, spoken.earlier)
-            vectors = replace(vectors, spoken=own)
-        cosine, whole = source.vectors.similarities(vectors)
-        familiarity = vectors.familiarity
-    if ranking.prior is not None and ranking.ranker == "hybrid":
-        learned = ranking.prior.of(query, vectors)
+def expand(ranking: Ranking) -> Ranking:
+    """Add terms that stand for those of the query, where the ranker uses such."""
+    scorer, embedder = SCORERS[ranking.ranker], ranking.embedder
+    if not scorer.words or scorer.is_literal:
+        return ranking
+    is_word = embedder.is_word if embedder else _no_word
+    return replace(ranking, query=ranking.source.expand(ranking.query, is_word))
+
+
+def by_words(ranking: Ranking) -> Ranking:
+    """Compute the evidence of words."""
+    words = SCORERS[ranking.ranker].words
+    return replace(ranking, lexical=words(ranking.source, ranking.query)) if words else ranking
+
+
+def by_meaning(ranking: Ranking) -> Ranking:
+    """Compute the evidence of meaning."""
+    embedder, vectors, query = ranking.embedder, ranking.source.vectors, ranking.query
+    if not SCORERS[ranking.ranker].meaning or embedder is None or vectors is None:
+        return ranking
+    of_query = embedder.query(query.embedding_words, query.earlier)
+    if of_query is None:
+        return replace(ranking, vectors=None, cosine=None, whole=None, familiarity=0.0)
+    if (spoken := query.spoken) is not None:
+        own = embedder.query(spoken.embedding_words, spoken.earlier)
+        of_query = replace(of_query, spoken=own)
+    cosine, whole = vectors.similarities(of_query)
     return replace(
-        ranking,
-        lexical=lexical,
-        vectors=vectors,
-        cosine=cosine,
-        whole=whole,
-        familiarity=familiarity,
-        learned=learned,
+        ranking, vectors=of_query, cosine=cosine, whole=whole, familiarity=of_query.familiarity
     )
+
+
+def by_experience(ranking: Ranking) -> Ranking:
+    """Look up the experience with similar queries."""
+    if ranking.prior is None or ranking.ranker != "hybrid":
+        return ranking
+    return replace(ranking, learned=ranking.prior.of(ranking.query, ranking.vectors))
+
+
+EVIDENCE = (read, expand, by_words, by_meaning, by_experience)
+"""The stages that find what speaks for each tool; short ones, so that each stays in the processor's
+caches where several questions are decided together."""
 
 
 def exclude(ranking: Ranking) -> Ranking:

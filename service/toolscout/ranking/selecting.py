@@ -13,7 +13,7 @@ from toolscout.ranking.ask import Ranking
 from toolscout.ranking.boost import boosts_for
 from toolscout.ranking.choose import follow
 from toolscout.ranking.scorers import SCORERS, boosted, with_experience
-from toolscout.ranking.scoring import read, score
+from toolscout.ranking.scoring import EVIDENCE
 
 DEPTH = 100
 """Tools tried beyond `top_k` for one that still fits the budget."""
@@ -81,7 +81,9 @@ def _lacks_meaning(ranking: Ranking) -> bool:
 def _matches_alone(ranking: Ranking, ranked: list[int]) -> bool:
     """Whether the last turn of a conversation is evidence for its tools without earlier ones."""
     last = replace(ranking, ask=replace(ranking.ask, earlier=()), prior=None, learned=None)
-    return judging.judge(score(read(last)), ranked, ranking.ask.no_match_below) == "match"
+    for stage in EVIDENCE:
+        last = stage(last)
+    return judging.judge(last, ranked, ranking.ask.no_match_below) == "match"
 
 
 def boost(ranking: Ranking) -> Ranking:

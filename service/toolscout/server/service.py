@@ -21,6 +21,7 @@ from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.compiling.worker import engine_of
+from toolscout.server.deciding import Together
 from toolscout.server.http import admission, answer, auth
 from toolscout.server.observe import log, metrics, record
 from toolscout.serving.callers import CallerGuard
@@ -82,6 +83,7 @@ class Service:
         self.cache = CatalogCache(settings.cache_bytes)
         self.engine = engine_of(settings, _SELF_TEST)
         self.engine.embedder.prepare()
+        self.together = Together(self.engine, self.connections)
         self.is_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)

@@ -4,7 +4,7 @@ import logging
 import traceback
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from operator import itemgetter
 from time import monotonic
@@ -105,6 +105,8 @@ class Connections:
     after it has closed its sending half. The proxy and the gateway find out by themselves, and such
     a caller, who would wait for a model, counts as gone."""
     clock: Callable[[], float] = monotonic
+    answering: Collection[object] = ()
+    """Every request that is being answered, also one whose task has not begun yet."""
     _due: dict[tuple[Watched, str], float] = field(default_factory=dict)
     _refused: Counter[str] = field(default_factory=Counter)
     _exhausted: Counter[str] = field(default_factory=Counter)

@@ -39,11 +39,7 @@ from toolscout.server.calls.unknown_fields import check_spelling, shown
 from toolscout.server.compiling.queue import CompileJob
 from toolscout.server.compiling.scanning import scan as scan_words
 from toolscout.server.compiling.scanning import with_source
-from toolscout.server.compiling.work_threads import (
-    DEADLINE_S,
-    run_in_thread,
-    run_inline_or_in_thread,
-)
+from toolscout.server.compiling.work_threads import DEADLINE_S, run_in_thread
 from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
@@ -67,9 +63,6 @@ takes, also while the worker is replaced, because until then there is nothing to
 SOONEST = 0.5
 """Share of its expected time in which a compile may be done, since estimates are that rough: words
 answer at once only if it cannot be."""
-
-RANKED_AT_ONCE = 20_000
-"""Maximum number of tools that are ranked on the event loop (some 2 ms); more are in a thread."""
 
 OKAPI_TOOLS = 3_000
 """Maximum number of tools for `okapi`, which visits each of them for each word: some 2 ms."""
@@ -207,17 +200,13 @@ async def decide(
         pattern = regex_of(ask)
         if pattern is not None:
             matches = await scan(service, trace.tenant, catalog, pattern, deadline)
-    ranking = perf_counter()
     prior, chain = _experience(service, trace, catalog, chained=chained)
     options: DecideOptions = {"degraded": step, "prior": prior, "chain": chain, "scan": matches}
     decision = service.engine.recall(catalog, ask, **options)
     if decision is None:
-        decision = await run_inline_or_in_thread(
-            size, RANKED_AT_ONCE, service.engine.decide, catalog, ask, **options
-        )
+        decision, spent = await service.together.decide((catalog, ask, options))
         ran = "keyword" if matches is not None and matches.too_costly else step or ask.ranker
-        spent_ms = (perf_counter() - ranking) * 1_000
-        service.costs.learn(f"{ran}:{ladder.bucket(size)}", spent_ms)
+        service.costs.learn(f"{ran}:{ladder.bucket(size)}", spent * 1_000)
     trace.decision = decision
     if trace.cache != EXTERNAL:  # else the tokens of all tools are not known
         trace.source = catalog

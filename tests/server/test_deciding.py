@@ -1,0 +1,127 @@
+"""Questions that wait at the same moment are decided together, each as if it were alone."""
+
+import asyncio
+import json
+import socket
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from tests.support import ENGINE, PATIENCE_S, SEARCH, TOOLS, Process, compiled, read_response
+from toolscout import Engine
+from toolscout.ranking.ask import Ask, Decision, Question
+from toolscout.server.deciding import AT_ONCE, Decided, Together
+from toolscout.server.observe.log import LineWriter
+from toolscout.serving.connections import Connections
+from toolscout.settings import Settings
+
+CATALOG = compiled(TOOLS)
+PATTERNS = [
+    "read a file",
+    "send a message to a customer",
+    "weather in Oslo tomorrow",
+    "read|send",
+    "zxqv wvut",
+    "Dateien lesen",
+    "list the files, then send an email",
+]
+
+
+class Counting(Engine):
+    """Notes how many questions it is asked together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[int] = []
+
+    def decide_together(self, questions: Sequence[Question]) -> list[Decision]:
+        """Count, then decide."""
+        self.asked.append(len(questions))
+        return super().decide_together(questions)
+
+
+def together(engine: Engine, answering: int) -> Together:
+    """Return one in a process that answers so many requests."""
+    connections = Connections(Settings(), lambda *_: b"", LineWriter(1))
+    connections.answering = range(answering)
+    return Together(engine, connections)
+
+
+def decided(
+    engine: Engine, questions: Sequence[Question], answering: int = 2
+) -> list[Decided | BaseException]:
+    async def ask() -> list[Decided | BaseException]:
+        deciding = together(engine, answering)
+        calls = [deciding.decide(question) for question in questions]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    return asyncio.run(ask())
+
+
+def names(one: Decided | BaseException) -> list[str]:
+    assert isinstance(one, tuple), one
+    return one[0].names
+
+
+def asked(pattern: str) -> Question:
+    return CATALOG, Ask(pattern=pattern), {}
+
+
+def test_each_gets_the_decision_that_it_would_get_alone():
+    alone = [ENGINE.decide(CATALOG, Ask(pattern=pattern)).names for pattern in PATTERNS]
+    got = decided(ENGINE, [asked(pattern) for pattern in PATTERNS])
+    assert [names(one) for one in got] == alone
+
+
+@pytest.mark.parametrize(
+    ("count", "answering", "calls"),
+    [
+        (5, 5, [5]),
+        (AT_ONCE + 3, 99, [AT_ONCE, 3]),
+        (2, 1, [1, 1]),
+    ],
+)
+def test_they_are_decided_at_once_up_to_a_number(count: int, answering: int, calls: list[int]):
+    engine = Counting()
+    decided(engine, [asked(f"read file {number}") for number in range(count)], answering)
+    assert engine.asked == calls
+
+
+def test_one_that_fails_fails_alone():
+    broken = replace(CATALOG, postings=None)
+    got = decided(ENGINE, [asked("read a file"), (broken, Ask(pattern="read"), {}), asked("send")])
+    assert isinstance(got[1], AttributeError)
+    assert names(got[0]) == ENGINE.decide(CATALOG, Ask(pattern="read a file")).names
+    assert names(got[2]) == ENGINE.decide(CATALOG, Ask(pattern="send")).names
+
+
+def test_one_that_nobody_waits_for_is_not_decided():
+    engine = Counting()
+
+    async def ask() -> None:
+        deciding = together(engine, 3)
+        calls = [asyncio.create_task(deciding.decide(asked("read"))) for _ in range(3)]
+        await asyncio.sleep(0)
+        calls[1].cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+
+    asyncio.run(ask())
+    assert engine.asked == [2]
+
+
+def test_callers_at_the_same_moment_get_their_own_answers(server: Process):
+    patterns = [f"{pattern} {number}" for number in range(4) for pattern in PATTERNS]
+    connections = [
+        socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) for _ in patterns
+    ]
+    for connection, pattern in zip(connections, patterns, strict=True):
+        body = json.dumps({"pattern": pattern, "tools": TOOLS}).encode()
+        head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        connection.sendall(head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    for connection, pattern in zip(connections, patterns, strict=True):
+        status, _, body = read_response(connection)
+        connection.close()
+        assert status == 200
+        expected = ENGINE.decide(CATALOG, Ask(pattern=pattern)).names
+        assert json.loads(body)["selected_names"] == expected
