@@ -106,7 +106,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_290,
+        8_294,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_670),
     "turns": Product(
@@ -119,7 +119,7 @@ PRODUCTS = {
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_399,
+        3_397,
     ),
     "commands": Product(
         "questions, logs, flags",

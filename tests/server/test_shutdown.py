@@ -1,12 +1,18 @@
 """Stopping: SIGTERM loses no request, Ctrl-C stops at once."""
 
+import asyncio
 import json
 import signal
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
+import pytest
+
+from tests.in_process import serving
 from tests.support import TOOLS, Process, raw_request, read_response, running, until
 from toolscout import __version__
+from toolscout.learning.learner import Learner
 from toolscout.server.serve import SAME_SIGNAL_S
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS}).encode()
@@ -93,3 +99,21 @@ def test_ctrl_c_of_an_idle_server_is_quiet(tmp_path: Path):
         server.signal(signal.SIGINT)
         server.wait()
         assert "Traceback" not in server.stderr
+
+
+def test_a_task_that_loses_a_cancellation_is_ended_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    lost = []
+
+    async def follow(*_: object) -> None:
+        while len(lost) < 2:
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            lost.append("a cancellation")
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Learner, "follow", follow)
+    with serving(tmp_path):
+        pass
+    assert len(lost) == 2

@@ -1,5 +1,6 @@
 """Limits and deadlines over all connections of one process."""
 
+import asyncio
 import logging
 import traceback
 from abc import ABC, abstractmethod
@@ -65,6 +66,13 @@ class Steps:
             if step.__qualname__ not in self._failed:
                 self._failed.add(step.__qualname__)
                 self._log.exception("step_failed", step=step.__qualname__)
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it ends, for a library may lose a cancellation while it closes."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait((task,), timeout=0.5)
 
 
 Refusal = Callable[[str, str, bytes], bytes]

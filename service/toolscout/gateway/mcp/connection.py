@@ -280,10 +280,3 @@ class Connection:
         self._is_stale = True
         self._is_current.clear()
         self._wake.set()
-
-
-async def ended(task: asyncio.Task[None]) -> None:
-    """Cancel a task until it ends, for a library may lose a cancellation while it closes."""
-    while not task.done():
-        task.cancel()
-        await asyncio.wait((task,), timeout=0.5)

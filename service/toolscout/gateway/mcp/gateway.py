@@ -8,13 +8,14 @@ from threading import Lock
 
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
-from toolscout.gateway.mcp.connection import Connection, ended
+from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.listing import Listing, missing_pins, refused_pins
 from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.requests import Requests
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.view import View
+from toolscout.serving.connections import ended
 
 FOLLOW_S = 1.0
 """Seconds between two looks at the file of the configuration."""

@@ -6,11 +6,12 @@ from contextlib import AsyncExitStack
 from toolscout.common.spelling import matching
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
-from toolscout.gateway.mcp.connection import Connection, ended
+from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.listing import Listing, missing_pins, named, refused_pins
 from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.servers import Config
 from toolscout.registering import register
+from toolscout.serving.connections import ended
 
 
 def run(config: Config, catalog: str, url: str) -> str:
