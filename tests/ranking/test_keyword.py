@@ -1,8 +1,10 @@
 """Which ranker fits into the time that is left, and what the last one does."""
 
 import pytest
+from msgspec.structs import replace
 
-from tests.support import TOOLS, crowd
+from tests.support import ENGINE, TOOLS, compiled, crowd
+from toolscout.contract.fields import RankerName
 from toolscout.contract.requests import Filters, Session, Use
 from toolscout.contract.tools import Tool
 from toolscout.index.cold import ColdCatalog, keyword_scores
@@ -155,3 +157,13 @@ def test_a_ranker_that_was_too_dear_is_tried_again():
     rungs = [affordable("hybrid", 20.0, costs, 300) for _ in range(200)]
     assert rungs[0] == "bm25"
     assert rungs[-1] is None
+
+
+@pytest.mark.parametrize("ranker", ["semantic", "hybrid", "rrf"])
+@pytest.mark.parametrize("pattern", ["reed a fiel", "shoot a mail", "read a file"])
+def test_without_vectors_a_list_answers_as_by_bm25(ranker: RankerName, pattern: str):
+    bare = replace(compiled(TOOLS), vectors=None)
+    degraded = decide(bare, Ask(pattern=pattern, ranker=ranker), ENGINE.embedder)
+    by_words = decide(bare, Ask(pattern=pattern, ranker="bm25"), ENGINE.embedder)
+    assert degraded.names == by_words.names
+    assert degraded.degraded == "bm25"

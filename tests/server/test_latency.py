@@ -8,7 +8,7 @@ import pytest
 
 from tests.in_process import serving
 from tests.support import TOOLS, Process, Server, crowd, problem_of, running, until
-from toolscout.server.deciding import RANKED_AT_ONCE
+from toolscout.server.deciding import MAX_INLINE_TOOLS
 
 MANY = 3_000
 
@@ -191,7 +191,7 @@ def test_a_list_that_cannot_be_kept_has_no_digest_to_search_by(tight: Server):
 
 @pytest.mark.integration
 def test_a_list_beyond_the_event_loop_is_ranked_like_any_other(tmp_path: Path):
-    tools = crowd(RANKED_AT_ONCE + 1, "joist")
+    tools = crowd(MAX_INLINE_TOOLS + 1, "joist")
     with running(tmp_path, "--max-tools", "30000") as large:
         digest = large.search("spin", tools).headers["x-catalog-digest"]
         until(lambda: large.search("spin", catalog=digest).status_code == 200)

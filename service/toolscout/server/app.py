@@ -29,7 +29,7 @@ from toolscout.server.observe.record import Trace
 from toolscout.server.openapi import pages
 from toolscout.server.routes.table import METHODS, RAW, Operation, near_paths, patterns, typed
 from toolscout.server.service import Service
-from toolscout.serving.connections import Steps, ended
+from toolscout.serving.connections import Steps, cancel_until_done
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
 from toolscout.state.store import StoreUnavailable, key
@@ -211,7 +211,7 @@ async def in_background(service: Service) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        await asyncio.gather(*map(ended, tasks))
+        await asyncio.gather(*map(cancel_until_done, tasks))
         with suppress(StoreUnavailable):
             await service.guard.store.close()
         service.admission.stop()

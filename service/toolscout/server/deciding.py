@@ -5,68 +5,89 @@ of the processor's caches: one by one, decisions take half as long again as in a
 """
 
 import asyncio
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from toolscout.engine import Engine
 from toolscout.ranking.ask import Decision, Question
+from toolscout.ranking.ladder import Costs, bucket
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.serving.connections import Connections
 
-AT_ONCE = 16
+MAX_TOGETHER = 16
 """Maximum number of questions that are decided before the first of them is answered."""
 
-RANKED_AT_ONCE = 20_000
+MAX_INLINE_TOOLS = 20_000
 """Maximum number of tools that are ranked on the event loop (some 2 ms); more are in a thread."""
 
-Decided = tuple[Decision, float]
-"""A decision, and its share of the seconds that it took."""
+TimedDecision = tuple[Decision, float]
+"""A decision, and the seconds that it took: of several, its share by what each usually takes."""
+
+ReadQuestion = Callable[[], Question]
+"""Returns a question when its turn has come, for what it may cost depends on the time left."""
+
+Waiting = tuple[ReadQuestion, asyncio.Future[TimedDecision]]
 
 
 class Together:
     """Decides what is asked within one turn of the event loop."""
 
-    def __init__(self, engine: Engine, connections: Connections) -> None:
+    def __init__(self, engine: Engine, connections: Connections, costs: Costs) -> None:
         self._engine = engine
         self._connections = connections
-        self._waiting: list[tuple[Question, asyncio.Future[Decided]]] = []
+        self._costs = costs
+        self._waiting: list[Waiting] = []
 
-    async def decide(self, question: Question) -> Decided:
-        """Decide a question with those of other requests, if there are any.
+    async def decide(self, tools: int, read_question: ReadQuestion) -> TimedDecision:
+        """Decide a question to so many tools, with those of other requests if there are any.
 
         Raises:
             TooMuchWork: as for `run_in_thread`.
         """
-        began = perf_counter()
-        if len(question[0]) > RANKED_AT_ONCE:
-            (decision,) = await run_in_thread(self._engine.decide_together, [question])
-            return decision, perf_counter() - began
+        if tools > MAX_INLINE_TOOLS:
+            (decision,) = await run_in_thread(self._decide, [read_question()])
+            return decision
         if len(self._connections.answering) <= 1:
-            (decision,) = self._engine.decide_together([question])
-            return decision, perf_counter() - began
+            (decision,) = self._decide([read_question()])
+            return decision
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._decide_waiting)
-        answered: asyncio.Future[Decided] = loop.create_future()
-        self._waiting.append((question, answered))
-        return await answered
+        result: asyncio.Future[TimedDecision] = loop.create_future()
+        self._waiting.append((read_question, result))
+        return await result
 
     def _decide_waiting(self) -> None:
-        asked, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
+        """Decide the first that wait; the others follow when these are answered."""
+        first, self._waiting = self._waiting[:MAX_TOGETHER], self._waiting[MAX_TOGETHER:]
+        self._settle([waiting for waiting in first if not waiting[1].done()])
         if self._waiting:
             asyncio.get_running_loop().call_soon(self._decide_waiting)
-        self._decide([one for one in asked if not one[1].done()])
 
-    def _decide(self, asked: list[tuple[Question, "asyncio.Future[Decided]"]]) -> None:
-        """Decide questions; one that fails fails alone."""
-        began = perf_counter()
+    def _settle(self, waiting: list[Waiting]) -> None:
+        """Give each its decision; one that fails fails alone."""
         try:
-            decisions = self._engine.decide_together([question for question, _ in asked])
+            decisions = self._decide([read_question() for read_question, _ in waiting])
         except Exception as error:  # whatever it is, its request is told
-            if len(asked) == 1:
-                asked[0][1].set_exception(error)
+            if len(waiting) == 1:
+                waiting[0][1].set_exception(error)
             else:
-                for one in asked:
-                    self._decide([one])
+                for single in waiting:
+                    self._settle([single])
             return
-        for (_, answered), decision in zip(asked, decisions, strict=True):
-            answered.set_result((decision, (perf_counter() - began) / len(asked)))
+        for (_, result), decision in zip(waiting, decisions, strict=True):
+            result.set_result(decision)
+
+    def _decide(self, questions: Sequence[Question]) -> list[TimedDecision]:
+        began = perf_counter()
+        decisions = self._engine.decide_together(questions)
+        spent_ms = (perf_counter() - began) * 1_000
+        rankers = [
+            f"{decision.degraded or ask.ranker}:{bucket(len(catalog))}"
+            for (catalog, ask, _), decision in zip(questions, decisions, strict=True)
+        ]
+        usual = [*map(self._costs.expected, rankers)]
+        shares = [spent_ms * each / sum(usual) for each in usual]
+        for ranker, share in zip(rankers, shares, strict=True):
+            self._costs.learn(ranker, share)
+        return [(each, share / 1_000) for each, share in zip(decisions, shares, strict=True)]

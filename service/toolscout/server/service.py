@@ -83,7 +83,7 @@ class Service:
         self.cache = CatalogCache(settings.cache_bytes)
         self.engine = engine_of(settings, _SELF_TEST)
         self.engine.embedder.prepare()
-        self.together = Together(self.engine, self.connections)
+        self.together = Together(self.engine, self.connections, self.costs)
         self.is_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)

@@ -68,7 +68,7 @@ class Steps:
                 self._log.exception("step_failed", step=step.__qualname__)
 
 
-async def ended(task: asyncio.Task[None]) -> None:
+async def cancel_until_done(task: asyncio.Task[None]) -> None:
     """Cancel a task until it ends, for a library may lose a cancellation while it closes."""
     while not task.done():
         task.cancel()

@@ -18,7 +18,7 @@ from toolscout.gateway.mcp import connection, transports
 from toolscout.gateway.mcp.config import read_config
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.servers import StdioServer
-from toolscout.serving.connections import ended
+from toolscout.serving.connections import cancel_until_done
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ async def sizes_until(
     running = asyncio.create_task(odd.run())
     async with asyncio.timeout(PATIENCE_S):
         await seen.wait()
-    await ended(running)
+    await cancel_until_done(running)
     return sizes
 
 
@@ -132,7 +132,7 @@ async def test_nothing_is_left_of_a_server_that_does_not_end_when_told_to(
     async with asyncio.timeout(PATIENCE_S):
         while not (deaf.exists() if is_started else set(children(os.getpid())) - before):
             await asyncio.sleep(0.001)
-    await ended(running)
+    await cancel_until_done(running)
     assert not set(children(os.getpid())) - before
 
 
@@ -170,7 +170,7 @@ async def test_a_server_has_time_to_end_by_itself_however_often_it_is_cancelled(
             await asyncio.sleep(0)
         go = os.open(tmp_path / "go", os.O_RDWR)
         os.write(go, b"!")
-        await ended(running)
+        await cancel_until_done(running)
         os.close(go)
     assert (tmp_path / "farewell").read_text() == "written"
 

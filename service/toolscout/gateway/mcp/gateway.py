@@ -15,7 +15,7 @@ from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.requests import Requests
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.view import View
-from toolscout.serving.connections import ended
+from toolscout.serving.connections import cancel_until_done
 
 FOLLOW_S = 1.0
 """Seconds between two looks at the file of the configuration."""
@@ -66,8 +66,8 @@ class Gateway:
         try:
             yield
         finally:
-            await asyncio.gather(*map(ended, tasks))
-            await asyncio.gather(*map(ended, self._tasks.values()))
+            await asyncio.gather(*map(cancel_until_done, tasks))
+            await asyncio.gather(*map(cancel_until_done, self._tasks.values()))
             await self.view.finder.close()
 
     async def _start(self) -> None:
@@ -103,7 +103,7 @@ class Gateway:
         gone = [name for name in before if name not in kept]
         for name in gone:
             before[name].reason = "it has been taken out of the configuration"
-        await asyncio.gather(*(ended(self._tasks.pop(name)) for name in gone))
+        await asyncio.gather(*(cancel_until_done(self._tasks.pop(name)) for name in gone))
         new = {name: self._connection(name) for name in config.servers if name not in kept}
         self.view.connections = [(kept | new)[name] for name in config.servers]
         self._run(new.values())

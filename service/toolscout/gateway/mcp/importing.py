@@ -11,7 +11,7 @@ from toolscout.gateway.mcp.listing import Listing, missing_pins, named, refused_
 from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.servers import Config
 from toolscout.registering import register
-from toolscout.serving.connections import ended
+from toolscout.serving.connections import cancel_until_done
 
 
 def run(config: Config, catalog: str, url: str) -> str:
@@ -74,7 +74,7 @@ async def _listed(
     ]
     async with AsyncExitStack() as stack:
         for connection in connections:
-            stack.push_async_callback(ended, asyncio.create_task(connection.run()))
+            stack.push_async_callback(cancel_until_done, asyncio.create_task(connection.run()))
         await asyncio.gather(*(connection.tried.wait() for connection in connections))
         for connection in connections:
             if connection.reason is not None:

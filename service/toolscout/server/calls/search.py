@@ -18,7 +18,7 @@ from toolscout.index.cold import ColdCatalog
 from toolscout.index.embedder import Embedder
 from toolscout.index.source import Source
 from toolscout.ranking import ladder
-from toolscout.ranking.ask import Ask, DecideOptions, Decision, Prior
+from toolscout.ranking.ask import Ask, DecideOptions, Decision, Prior, Question
 from toolscout.ranking.choose import Chain
 from toolscout.ranking.pipeline import regex_of
 from toolscout.server.calls import envelope
@@ -186,32 +186,41 @@ async def decide(
     needs_traits = ask.filters is not None or ask.context is not None
     if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
         await run_in_thread(catalog.facets.prepare)
-    embedder, size = service.engine.embedder, len(catalog)
+    size = len(catalog)
     if ask.ranker == "okapi" and not catalog.texts.ready and INDEXED_AT_ONCE < size <= OKAPI_TOOLS:
         await run_in_thread(catalog.texts.prepare)
-    left_ms = (deadline - perf_counter()) * 1_000
-    step = ladder.affordable(ask.ranker, left_ms, service.costs, size)
-    if step is None and ask.ranker == "okapi" and size > OKAPI_TOOLS:
-        step = "bm25"
-    if step is not None and _is_lost_by_words(catalog, ask, embedder):
-        step = None  # a late answer, but words would find nothing
-    matches = None
-    if step is None:
-        pattern = regex_of(ask)
-        if pattern is not None:
-            matches = await scan(service, trace.tenant, catalog, pattern, deadline)
+    pattern, matches = regex_of(ask), None
+    step = None if pattern is None else _substitute(service, catalog, ask, deadline)
+    if pattern is not None and step is None:
+        matches = await scan(service, trace.tenant, catalog, pattern, deadline)
     prior, chain = _experience(service, trace, catalog, chained=chained)
     options: DecideOptions = {"degraded": step, "prior": prior, "chain": chain, "scan": matches}
-    decision = service.engine.recall(catalog, ask, **options)
+    decision, spent = service.engine.recall(catalog, ask, **options), perf_counter() - began
     if decision is None:
-        decision, spent = await service.together.decide((catalog, ask, options))
-        ran = "keyword" if matches is not None and matches.too_costly else step or ask.ranker
-        service.costs.learn(f"{ran}:{ladder.bucket(size)}", spent * 1_000)
+
+        def read_question() -> Question:
+            if pattern is None:
+                options["degraded"] = _substitute(service, catalog, ask, deadline)
+            return catalog, ask, options
+
+        decision, ranking = await service.together.decide(size, read_question)
+        spent += ranking
     trace.decision = decision
     if trace.cache != EXTERNAL:  # else the tokens of all tools are not known
         trace.source = catalog
-    trace.phases["rank"] = perf_counter() - began
+    trace.phases["rank"] = spent
     return decision
+
+
+def _substitute(service: Service, catalog: Catalog, ask: Ask, deadline: float) -> str | None:
+    """Return the ranker to run in place of that of a question; None if that one fits."""
+    size, left_ms = len(catalog), (deadline - perf_counter()) * 1_000
+    step = ladder.affordable(ask.ranker, left_ms, service.costs, size)
+    if step is None:
+        return "bm25" if ask.ranker == "okapi" and size > OKAPI_TOOLS else None
+    if _is_lost_by_words(catalog, ask, service.engine.embedder):
+        return None  # a late answer, but words would find nothing
+    return step
 
 
 def _experience(
