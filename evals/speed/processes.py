@@ -1,16 +1,16 @@
 """The processes of a service, its worker included, and their memory."""
 
+from contextlib import suppress
 from pathlib import Path
 
 
 def below(process: int) -> list[int]:
     """Return the processes below one, its own children first."""
-    found = []
-    for path in Path(f"/proc/{process}/task").glob("*/children"):
-        try:
-            found += list(map(int, path.read_text().split()))
-        except OSError:
-            continue  # it has ended
+    found: list[int] = []
+    with suppress(OSError):  # it has ended, as a thread of it may have
+        for path in Path(f"/proc/{process}/task").glob("*/children"):
+            with suppress(OSError):
+                found += map(int, path.read_text().split())
     return found + [each for child in found for each in below(child)]
 
 
