@@ -87,7 +87,8 @@ class Together:
             for (catalog, ask, _), decision in zip(questions, decisions, strict=True)
         ]
         usual = [*map(self._costs.expected, rankers)]
-        shares = [spent_ms * each / sum(usual) for each in usual]
+        scale = spent_ms / sum(usual)
+        shares = [scale * each for each in usual]
         for ranker, share in zip(rankers, shares, strict=True):
             self._costs.learn(ranker, share)
         return [(each, share / 1_000) for each, share in zip(decisions, shares, strict=True)]
