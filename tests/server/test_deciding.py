@@ -167,13 +167,18 @@ def test_one_that_nobody_waits_for_is_not_decided():
 
     async def ask() -> None:
         deciding = together(engine, 3)
-        calls = [
-            asyncio.create_task(deciding.decide(len(CATALOG), lambda: question("read")))
-            for _ in range(3)
-        ]
+
+        def begun() -> "asyncio.Task[TimedDecision]":
+            return asyncio.create_task(deciding.decide(len(CATALOG), lambda: question("read")))
+
+        calls = [begun() for _ in range(3)]
         await asyncio.sleep(0)
         calls[1].cancel()
         await asyncio.gather(*calls, return_exceptions=True)
+        alone = begun()
+        await asyncio.sleep(0)
+        alone.cancel()
+        await asyncio.gather(alone, return_exceptions=True)
 
     asyncio.run(ask())
     assert engine.asked == [2]

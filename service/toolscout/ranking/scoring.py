@@ -60,7 +60,7 @@ def read(ranking: Ranking) -> Ranking:
 
 
 def expand(ranking: Ranking) -> Ranking:
-    """Add terms that stand for those of the query, where the ranker uses such."""
+    """Add synonyms, completions and corrections, if the ranker uses them."""
     scorer, embedder = SCORERS[ranking.ranker], ranking.embedder
     if not scorer.words or scorer.is_literal:
         return ranking
@@ -99,8 +99,8 @@ def by_experience(ranking: Ranking) -> Ranking:
 
 
 EVIDENCE = (read, expand, by_words, by_meaning, by_experience)
-"""The stages that find what speaks for each tool; short ones, so that each stays in the processor's
-caches where several questions are decided together."""
+"""The stages that compute the evidence for each tool; short ones, so that the code of each stays in
+the processor's caches while several questions are decided together."""
 
 
 def exclude(ranking: Ranking) -> Ranking:

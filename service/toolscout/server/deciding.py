@@ -45,11 +45,11 @@ class Together:
             TooMuchWork: as for `run_in_thread`.
         """
         if tools > MAX_INLINE_TOOLS:
-            (decision,) = await run_in_thread(self._decide, [read_question()])
-            return decision
+            (timed,) = await run_in_thread(self._decide, [read_question()])
+            return timed
         if len(self._connections.answering) <= 1:
-            (decision,) = self._decide([read_question()])
-            return decision
+            (timed,) = self._decide([read_question()])
+            return timed
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._decide_waiting)
@@ -60,7 +60,8 @@ class Together:
     def _decide_waiting(self) -> None:
         """Decide the first that wait; the others follow when these are answered."""
         first, self._waiting = self._waiting[:MAX_TOGETHER], self._waiting[MAX_TOGETHER:]
-        self._settle([waiting for waiting in first if not waiting[1].done()])
+        if waited_for := [waiting for waiting in first if not waiting[1].done()]:
+            self._settle(waited_for)
         if self._waiting:
             asyncio.get_running_loop().call_soon(self._decide_waiting)
 

@@ -203,8 +203,8 @@ async def decide(
                 options["degraded"] = _substitute(service, catalog, ask, deadline)
             return catalog, ask, options
 
-        decision, ranking = await service.together.decide(size, read_question)
-        spent += ranking
+        decision, seconds = await service.together.decide(size, read_question)
+        spent += seconds
     trace.decision = decision
     if trace.cache != EXTERNAL:  # else the tokens of all tools are not known
         trace.source = catalog
