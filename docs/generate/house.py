@@ -106,7 +106,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_316,
+        8_315,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_670),
     "turns": Product(

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from tests.support import (
     ENGINE,
     PATIENCE_S,
-    SEARCH,
     TOOLS,
     Process,
     compiled,
     crowd,
+    raw_request,
     read_response,
 )
 from toolscout import Engine
@@ -53,7 +53,7 @@ class Counting(Engine):
 
 
 def together(engine: Engine, answering: int, costs: Costs | None = None) -> Together:
-    """Return one in a process that answers so many requests."""
+    """Return a `Together` whose process is answering a number of requests."""
     connections = Connections(Settings(), lambda *_: b"", LineWriter(1))
     connections.answering = range(answering)
     return Together(engine, connections, costs or Costs())
@@ -191,8 +191,7 @@ def test_callers_at_the_same_moment_get_their_own_answers(server: Process):
     ]
     for connection, pattern in zip(connections, patterns, strict=True):
         body = json.dumps({"pattern": pattern, "tools": TOOLS}).encode()
-        head = f"POST {SEARCH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        connection.sendall(head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        connection.sendall(raw_request(body))
     for connection, pattern in zip(connections, patterns, strict=True):
         status, _, body = read_response(connection)
         connection.close()

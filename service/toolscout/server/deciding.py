@@ -39,7 +39,7 @@ class Together:
         self._waiting: list[Waiting] = []
 
     async def decide(self, tools: int, read_question: ReadQuestion) -> TimedDecision:
-        """Decide a question to so many tools, with those of other requests if there are any.
+        """Decide a question about a number of tools, together with the questions that wait.
 
         Raises:
             TooMuchWork: as for `run_in_thread`.

@@ -19,7 +19,7 @@ from typing import Any
 import uvicorn
 
 from toolscout.serving import tls
-from toolscout.serving.connections import Connections, LoggedEvents
+from toolscout.serving.connections import Connections, LoggedEvents, cancel_until_done
 from toolscout.serving.protocol import LimitedProtocol
 from toolscout.settings import Settings
 
@@ -92,6 +92,7 @@ class LimitedServer(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         limited: Any = partial(LimitedProtocol, limits=self.connections)
         self.config.http_protocol_class = limited
+        self.connections.answering = self.server_state.tasks
         await super().startup(sockets)
         if not self.started:
             return
@@ -118,8 +119,7 @@ class LimitedServer(uvicorn.Server):
             listening.close()
         await asyncio.sleep(LAST_S)
         await super().shutdown(sockets)
-        for task in self._watching:
-            task.cancel()
+        await asyncio.gather(*map(cancel_until_done, self._watching))
         self.connections.report()
 
     def _resume(self, listening: socket.socket) -> None:

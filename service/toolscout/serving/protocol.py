@@ -61,7 +61,6 @@ class LimitedProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, limits: Connections, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.limits = limits
-        limits.answering = self.tasks
         self.url = b""
         self._unfed = b""
         """Bytes that wait until the request before them is answered."""
