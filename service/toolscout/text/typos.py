@@ -4,8 +4,6 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from itertools import chain
 
-import numpy as np
-
 MIN_WORD = 3
 """Minimum characters of a correction."""
 
@@ -69,21 +67,17 @@ class Vocabulary:
 
     def _nearest(self, written: str, stem: str) -> list[tuple[str, int]]:
         from rapidfuzz.distance import OSA
-        from rapidfuzz.process import cdist
+        from rapidfuzz.process import extract
 
         limit = 1 if len(written) <= 4 else 2 if len(written) <= 12 else 3
-        sizes = range(max(MIN_WORD, len(stem) - limit), len(written) + limit + 1)
-        candidates = [
-            word
-            for first in dict.fromkeys(written[:2])
-            for word in self._by_letter.get(first, ())
-            if len(word) in sizes
-        ]
-        if not candidates:
-            return []
-        distances = cdist(
-            [written, stem], candidates, scorer=OSA.distance, score_cutoff=limit, dtype=np.uint8
-        ).min(axis=0)
-        near = [(int(distances[i]), candidates[i]) for i in np.flatnonzero(distances <= limit)]
-        best = min(near, default=(0, ""))[0]
-        return [(word, edits) for edits, word in sorted(near) if edits == best][:MAX_ALTERNATIVES]
+        near: dict[str, int] = {}
+        for first in dict.fromkeys(written[:2]):
+            for spelling in dict.fromkeys((written, stem)):
+                words = self._by_letter.get(first, ())
+                hits = extract(spelling, words, scorer=OSA.distance, score_cutoff=limit, limit=None)
+                for word, edits, _ in hits:
+                    near[word] = min(edits, near.get(word, limit))
+        near = {word: edits for word, edits in near.items() if len(word) >= MIN_WORD}
+        fewest = min(near.values(), default=0)
+        nearest = sorted(word for word, edits in near.items() if edits == fewest)
+        return [(word, fewest) for word in nearest[:MAX_ALTERNATIVES]]
