@@ -15,6 +15,7 @@ from toolscout.index.changed import (
     ENTRY_BYTES,
     MOST_CHANGED,
     MOST_CHANGED_BYTES,
+    MOST_COMMAS,
     Change,
     LatestLists,
     catalog_of,
@@ -132,6 +133,18 @@ def test_a_few_changes_in_any_place_are_recognised(edit: Any):
 def test_all_else_is_left_to_who_reads_the_whole_list(edit: Any):
     before = crowd(100)
     assert changed(before, edit(before)) is None
+
+
+def test_a_list_of_many_more_entries_is_not_even_split(monkeypatch: pytest.MonkeyPatch):
+    base, latest = latest_of(TOOLS)
+    monkeypatch.setattr("toolscout.index.changed.split_entries", pytest.fail)
+    dense = raw_of([0] * (2 * MOST_CHANGED_BYTES))
+    assert latest.compare("acme", dense, {base.digest: base}.get, MAX_TOOLS) is None
+
+
+def test_a_list_full_of_commas_is_compared_with_none():
+    tools = [{"name": "commas", "description": "," * MOST_COMMAS}, *crowd(3)]
+    assert entries_of(raw_of(tools), ToolList.decode(raw_of(tools))) is None
 
 
 def test_only_lists_that_are_still_compiled_are_compared():

@@ -29,6 +29,11 @@ MOST_CHANGED = 20
 MOST_CHANGED_BYTES = 16 * 1024
 """Bytes of new tools up to which it does; beyond, the worker has them as soon."""
 
+MOST_COMMAS = 500_000
+"""Commas of a list up to which it is compared with others: one has about 50 for each tool. As many
+entries may stand in a list that is compared with it, before any of them is looked at.
+"""
+
 COMPARED = 4
 """Latest lists of a caller that are compared with a new one."""
 
@@ -46,6 +51,7 @@ class Entries(msgspec.Struct, frozen=True):
 
     keys: bytes
     digests: bytes
+    commas: int
 
 
 class Change(NamedTuple):
@@ -64,6 +70,7 @@ class _Known(NamedTuple):
     rows: dict[bytes, int]
     """By the hash of an entry."""
     digests: bytes
+    commas: int
 
 
 def entries_of(raw: bytes, tools: ToolList) -> Entries | None:
@@ -71,13 +78,16 @@ def entries_of(raw: bytes, tools: ToolList) -> Entries | None:
 
     None for a list that is not plainly an array of distinct tools, and for a very long one.
     """
+    commas = raw.count(b",")
     if tools.offered != len(tools.tools) or len(tools.tools) > QUANTISED_ABOVE:
+        return None
+    if commas > MOST_COMMAS:
         return None
     entries = _entries(raw)
     if entries is None:
         return None
     keys = b"".join([_key(entries[place]) for place in tools.places])
-    return Entries(keys, b"".join(tools.digests))
+    return Entries(keys, b"".join(tools.digests), commas)
 
 
 class LatestLists:
@@ -99,7 +109,8 @@ class LatestLists:
         keys = [entries.keys[at : at + KEY_BYTES] for at in range(0, len(entries.keys), KEY_BYTES)]
         if len(keys) > len(catalog) or catalog.examples or catalog.vectors is None:
             return
-        listed = _Known(catalog.digest, {key: n for n, key in enumerate(keys)}, entries.digests)
+        rows = {key: row for row, key in enumerate(keys)}
+        listed = _Known(catalog.digest, rows, entries.digests, entries.commas)
         others = [each for each in self._lists.get(space) or () if each.digest != catalog.digest]
         latest = [listed, *others[: COMPARED - 1]]
         while len(latest) > 1 and _size_of(latest) > self._limit:
@@ -113,9 +124,11 @@ class LatestLists:
 
         None if it equals none of those that are still compiled, or has a fault.
         """
-        latest = self._lists.get(space)
+        # More commas than a few tools add are more entries, which would take long to split.
+        commas = raw.count(b",") - MOST_CHANGED_BYTES
+        latest = [each for each in self._lists.get(space) or () if each.commas >= commas]
         entries = _entries(raw) if latest else None
-        if not latest or entries is None:
+        if entries is None:
             return None
         sample = [*map(_key, entries[:: max(1, len(entries) // SAMPLED)])]
         keys: list[bytes] = []
