@@ -110,6 +110,15 @@ def test_without_any_time_words_must_do(ranker: str):
     assert affordable(ranker, -1.0, Costs(), 300) == "keyword"
 
 
+def test_a_deadline_that_has_passed_says_nothing_of_costs():
+    costs = Costs()
+    costs.learn(f"hybrid:{bucket(300)}", 1.0)
+    before = costs.expected(f"hybrid:{bucket(300)}")
+    for _ in range(1_000):
+        affordable("hybrid", -1.0, costs, 300)
+    assert costs.expected(f"hybrid:{bucket(300)}") == before
+
+
 def test_every_ranker_has_its_way_down():
     assert set(RUNGS) == {"auto", "hybrid", "rrf", "okapi", "semantic", "bm25", "regex"}
     assert all(rungs[0] == ranker and rungs[-1] == "keyword" for ranker, rungs in RUNGS.items())

@@ -85,7 +85,8 @@ def affordable(ranker: str, remaining_ms: float, costs: Costs, size: int) -> str
         what = f"{rung}:{bucket(size)}"
         if costs.estimate(what) <= remaining_ms:
             return None if rung == ranker else rung
-        costs.forget(what)
+        if remaining_ms > 0:  # else no estimate is why nothing fits
+            costs.forget(what)
     return rungs[-1]
 
 
