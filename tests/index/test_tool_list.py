@@ -54,6 +54,13 @@ def test_the_first_text_of_a_name_wins():
     assert found.digest == decode([{"name": "a", "description": "one"}]).digest
 
 
+def test_the_digest_of_a_tool_does_not_depend_on_those_beside_it():
+    plain = {"name": "a", "definition": {"type": "object", "properties": {}}}
+    foreign = {"type": "function", "function": {"name": "b", "parameters": {}}}
+    alone, beside = (json.dumps(tools).encode() for tools in ([plain], [plain, foreign]))
+    assert ToolList.decode(alone).digests[0] == ToolList.decode(beside).digests[0]
+
+
 def test_fields_do_not_run_into_each_other():
     one = tool_digest(Tool("ab", "c"))
     assert one != tool_digest(Tool("a", "bc"))

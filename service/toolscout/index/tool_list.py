@@ -108,8 +108,12 @@ def decode_list(raw: bytes | msgspec.Raw, limit: int, path: str) -> Posted:
         if plain is not None:
             posted.add(plain, range(first, number + 1))
         else:
-            for at in range(first, number + 1):
-                _read(posted, at, entries[at], f"{path}[{at}]")
+            for at, single in enumerate(group, first):
+                # One by one, so that the digest of a tool does not depend on those beside it.
+                if (alone := _decode_plain([single])) is not None:
+                    posted.add(alone, [at])
+                else:
+                    _read(posted, at, entries[at], f"{path}[{at}]")
         _check_offered(len(posted), most, path)
         group, size = [], 0
     return posted
