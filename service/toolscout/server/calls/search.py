@@ -64,6 +64,10 @@ SOONEST = 0.5
 """Share of its expected time in which a compile may be done, since estimates are that rough: words
 answer at once only if it cannot be."""
 
+_NOTHING_LEARNED = Prior(lambda query, vectors: None)
+"""Of candidates in PostgreSQL, which differ from question to question: experience is looked up by
+whole catalogs, and a decision about them is of no use to another question."""
+
 OKAPI_TOOLS = 3_000
 """Maximum number of tools for `okapi`, which visits each of them for each word: some 2 ms."""
 
@@ -228,7 +232,7 @@ def _experience(
 ) -> tuple[Prior | None, Chain | None]:
     """Return what was learned of a catalog's tools, and the chain for a question if asked for."""
     if trace.cache == EXTERNAL:
-        return None, None  # it is looked up by whole catalogs
+        return _NOTHING_LEARNED, None
     learner = service.learner
     if learner is None:
         return service.engine.examples.of(catalog, trace.tenant), None
