@@ -91,6 +91,10 @@ def test_anchors_stand_at_the_ends_of_a_text():
     assert matching("^get_", *tools) == [1]
     assert matching("get_c$", *tools) == [2]
     assert matching("get_a$", *tools) == [1]
+    assert matching(r"\Aget_\w\z", *tools) == [1]
+    assert matching(r"\Aget_.*|.*_x\Z", *tools) == [0, 1]
+    assert matching(r"\\A", *tools) == []
+    assert matching("^$", *tools) == matching(r"^\s*$", *tools) == []
 
 
 @pytest.mark.parametrize("pattern", ["alpha.*beta", r"alpha\s+beta", r"(?s)alpha.*beta"])

@@ -85,7 +85,8 @@ class TextLines:
         line, count = 0, len(starts)
         while line < count:
             beyond = max(bisect_right(starts, starts[line] + room, line) - 1, line + 1)
-            end = starts[beyond] if beyond < count else len(buffer)
+            # Without the last newline, behind which an empty line would begin.
+            end = (starts[beyond] if beyond < count else len(buffer)) - 1
             while line < beyond:
                 match = expression.search(buffer, starts[line], end)
                 if match is None:

@@ -41,6 +41,10 @@ _LOOKS_LIKE_REGEX = re.compile(
     r")"
     r"|^\^"  # anchored at the start
 )
+_ESCAPES = re.compile(r"(?s)\\.")
+_ANCHORS = {r"\A": "^", r"\z": "$", r"\Z": "$"}
+"""Anchors of a whole text, by those of a line: each tool is a line of one text."""
+
 _COUNTERS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _SYNTAX = re.compile(r"\\[a-zA-Z](?:\{\w+\})?|\\.|\[[^\[\]]*\]|\(\?[a-zA-Z:<]*")
 
@@ -62,6 +66,7 @@ def compile_pattern(pattern: str) -> "re2._Regexp | None":
             raise TooCostly
         if max(int(least), int(most or 0)) > MAX_REPETITIONS:
             raise TooCostly
+    pattern = _ESCAPES.sub(lambda escape: _ANCHORS.get(escape[0], escape[0]), pattern)
     try:
         expression = re2.compile(b"(?m)" + pattern.encode(), _OPTIONS)
     except UnicodeEncodeError:
