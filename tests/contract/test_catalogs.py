@@ -181,6 +181,11 @@ def test_conditions_are_honoured(server: Server):
     assert put(server, "fresh", [TOOL], **{"if-none-match": "*"}).status_code == 201
 
 
+def test_null_is_as_absent(server: Server):
+    body = {"tools": TOOLS, "ttl_s": None, "keep": None}
+    assert server.client.put(url("nulls"), json=body).status_code in (200, 201)
+
+
 def test_a_catalog_expires(server: Server):
     body = {"tools": TOOLS, "ttl_s": 600}
     made = server.client.put(url("brief"), json=body)

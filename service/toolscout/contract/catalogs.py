@@ -17,7 +17,7 @@ class CatalogPut(msgspec.Struct, frozen=True, kw_only=True):
     """The list to register."""
     ttl_s: Ttl | None = None
     """Seconds until it expires; it never expires if absent."""
-    keep: Literal["whole", "postgres"] = "whole"
+    keep: Literal["whole", "postgres"] | None = "whole"
     """`postgres` keeps the tools one by one in PostgreSQL, for more than a process can hold: at
     most 1,000 with each request, further ones by PATCH or `toolscout import --tools`; other calls
     than searches, batches, `hot` and tools by name are refused (`catalog_too_large_for`)."""
