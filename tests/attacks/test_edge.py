@@ -65,6 +65,7 @@ FLOODS = {
     ),
     "small chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n" * 8_192, 20 * MIB),
     "pipeline": (b"", b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n" * 4_096, 40 * MIB),
+    "pipeline with bodies": (b"", (HEAD + b"Content-Length: 2\r\n\r\n{}") * 2_048, 40 * MIB),
 }
 
 
