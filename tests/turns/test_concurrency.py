@@ -3,7 +3,10 @@
 import asyncio
 import gc
 import tracemalloc
-from threading import Event, Lock
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier, Event, Lock
 from typing import Any
 
 import pytest
@@ -15,8 +18,9 @@ from tests.turns.shapes import BY_NAME
 from toolscout.client import AsyncSelector, Reason, Selector
 from toolscout.client.breaker import BreakerPolicy
 from toolscout.client.selector import LONG
-from toolscout.discovery import AsyncToolDiscovery
+from toolscout.discovery import AsyncToolDiscovery, pieces
 from toolscout.discovery.flow import SEARCHED_AT_ONCE
+from toolscout.discovery.pieces import Places
 
 SESSIONS = 200
 
@@ -52,8 +56,11 @@ def test_two_hundred_tasks_get_their_own_answers_over_few_connections():
         assert fake.connections <= 20
 
 
-def test_of_many_requests_at_once_some_are_searched_for_at_a_time():
+def test_of_many_requests_at_once_some_are_searched_for_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+):
     """Else the time of most searches would be over before there is a connection for them."""
+    monkeypatch.setattr(pieces, "HELD_S", PATIENCE_S)
     shape = BY_NAME["openai"]
     tools = [shape.tool(f"tool_{number}", "Does it") for number in range(30)]
     lock, full, go_on, searching, peaks = Lock(), Event(), Event(), [0], [0]
@@ -93,6 +100,71 @@ def test_of_many_requests_at_once_some_are_searched_for_at_a_time():
             assert asyncio.run(all_of_them(fake.url)) == [[PHANTOM, "call_tool", "tool_7"]] * 50
         assert len(fake.requests) == 100
     assert peaks == [SEARCHED_AT_ONCE]
+
+
+def in_blocking_code(places: Places, enter: Callable[[], None], count: int) -> None:
+    async def one() -> None:
+        async with places.here():
+            enter()
+
+    with ThreadPoolExecutor(count) as threads:
+        for ended in [threads.submit(pieces.run, one()) for _ in range(count)]:
+            ended.result(PATIENCE_S)
+
+
+def in_code_that_waits(places: Places, enter: Callable[[], None], count: int) -> None:
+    async def one() -> None:
+        async with places.here():
+            await asyncio.to_thread(enter)
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(one() for _ in range(count)))
+
+    asyncio.run(all_of_them())
+
+
+BOTH = pytest.mark.parametrize(
+    ("together", "waits"), [(in_blocking_code, False), (in_code_that_waits, True)]
+)
+
+
+@BOTH
+def test_behind_a_slow_service_the_next_searches_begin_all_the_same(
+    together: Any, waits: bool, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("HELD_S", "HELD_BY_THREAD_S"):
+        monkeypatch.setattr(pieces, name, 0.001)
+    all_are_searching = Barrier(4)
+    together(Places(1, waits=waits), partial(all_are_searching.wait, PATIENCE_S), 4)
+
+
+@BOTH
+def test_until_a_search_has_ended_or_waits_long_the_next_one_does_not_begin(
+    together: Any, waits: bool, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("HELD_S", "HELD_BY_THREAD_S"):
+        monkeypatch.setattr(pieces, name, 10 * PATIENCE_S)
+    alone = Lock()
+
+    def enter() -> None:
+        assert alone.acquire(blocking=False)
+        alone.release()
+
+    together(Places(1, waits=waits), enter, 20)
+
+
+def test_a_task_that_is_cancelled_gives_its_place_back():
+    async def cancelled() -> None:
+        places = Places(1, waits=True)
+        for _ in range(3):
+            async with places.here():
+                waiting = asyncio.create_task(places.here().__aenter__())
+                await asyncio.sleep(0)
+                waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+
+    asyncio.run(cancelled())
 
 
 def test_memory_is_bounded_over_ever_new_catalogs():

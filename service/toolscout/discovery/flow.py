@@ -43,8 +43,8 @@ ASKING = ("api", "hybrid-first")
 """Strategies that ask the service."""
 
 SEARCHED_AT_ONCE = 8
-"""Requests of one event loop that are prepared, or searched for, at a time. The time of a search
-begins with it: of 200 at once most had no connection before it was over."""
+"""Requests of one event loop, or of all threads, that are prepared, or begin a search, at a time.
+The time of a search begins with it: of 200 at once most had no connection before it was over."""
 
 NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
 """The result of a search that says not for what."""
@@ -149,7 +149,7 @@ class Flow:
         settings = TurnSettings(config, self.store, max_rounds, native, remember_tools, on_end)
         everyone = Rollout("on") if self._only_asks else parsed
         self._preparation = Preparation(settings, everyone, self._observers)
-        self._places = Places(SEARCHED_AT_ONCE)
+        self._places = Places(SEARCHED_AT_ONCE, waits=self.waits)
 
     selector: AsyncSelector | Selector
     _selector: type[AsyncSelector] | type[Selector]
@@ -195,9 +195,9 @@ class Flow:
                 return call, NO_QUERY
             return call, await self._find(turn, call.query, turn.rounds + 1)
 
-        if not self.waits:
-            return [await answered(call) for call in calls]
         async with self._places.here():
+            if not self.waits:
+                return [await answered(call) for call in calls]
             return await asyncio.gather(*map(answered, calls))
 
     async def _find(self, turn: Turn, query: str, loop: int) -> Selection[Any]:

@@ -5,10 +5,12 @@ without an event loop.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, Iterator
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import aclosing, asynccontextmanager
 from inspect import isawaitable
-from typing import Any, TypeVar
+from time import monotonic
+from typing import TypeVar
 
 import httpx2
 
@@ -17,24 +19,69 @@ T = TypeVar("T")
 MAX_PIECE_BYTES = 1 << 16
 """Bytes of a compressed answer that are read in one turn of the event loop."""
 
+HELD_S, HELD_BY_THREAD_S = 0.1, 0.5
+"""Seconds after which a search takes no place any more: what it waits for is the service. Threads
+take turns at the interpreter, so each needs longer."""
+
 
 class Places:
-    """Lets so many tasks of an event loop work at a time; the others wait for their turn."""
+    """Lets so many begin a search at a time; the others wait for their turn.
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    A place is taken for the time that the caller's own work may take. Behind a slow service the
+    next ones begin all the same.
+    """
+
+    def __init__(self, count: int, *, waits: bool) -> None:
+        """Share so many places among the tasks of each event loop, or among all threads."""
+        self._count, self._waits = count, waits
         self._loop: asyncio.AbstractEventLoop | None = None
         self._free: asyncio.Semaphore
+        self._begun: dict[object, float] = {}
+        self._changed = threading.Condition()
 
-    def here(self) -> AbstractAsyncContextManager[Any]:
-        """Return what to enter; a second event loop has places of its own, blocking code any."""
+    @asynccontextmanager
+    async def here(self) -> AsyncIterator[None]:
+        """Take a place, as soon as there is one."""
+        give_back = await self._wait() if self._waits else self._block()
         try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return nullcontext()
+            if self._waits:  # what else is ready goes first: it would take of the search's time
+                await asyncio.sleep(0)
+            yield
+        finally:
+            give_back()
+
+    async def _wait(self) -> Callable[[], None]:
+        loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._loop, self._free = loop, asyncio.Semaphore(self._count)
-        return self._free
+        await self._free.acquire()
+        release = [self._free.release]
+
+        def give_back() -> None:
+            if release:
+                release.pop()()
+
+        loop.call_later(HELD_S, give_back)
+        return give_back
+
+    def _block(self) -> Callable[[], None]:
+        place = object()
+        with self._changed:
+            while not self._has_room():
+                self._changed.wait(HELD_BY_THREAD_S)
+            self._begun[place] = monotonic()
+
+        def give_back() -> None:
+            with self._changed:
+                del self._begun[place]
+                self._changed.notify()
+
+        return give_back
+
+    def _has_room(self) -> bool:
+        now = monotonic()
+        held = [begun for begun in self._begun.values() if now - begun < HELD_BY_THREAD_S]
+        return len(held) < self._count
 
 
 class Blocking(AsyncIterator[bytes]):
