@@ -114,6 +114,20 @@ def test_a_server_that_stops_understanding_digests_is_sent_none_for_a_while(make
     assert kinds(fake) == ["tools", "digest", "tools", "tools", "tools"]
 
 
+def test_a_wrong_field_of_one_call_is_no_reason_to_send_others_the_tools(make):
+    def script(exchange: Exchange) -> None:
+        if "ranker" in exchange.json:
+            exchange.answer(b'{"detail":"ranker: there is no such"}', status=422)
+        else:
+            exchange.select("read_file", headers=[("X-Catalog-Digest", DIGEST)])
+
+    with peer(script) as fake:
+        selector = make(fake.url)
+        for fields in ({}, {"ranker": "no such"}, {}):
+            selector.select("x", TOOLS, fields=fields)
+    assert kinds(fake) == ["tools", "digest", "tools", "digest"]
+
+
 def test_a_digest_no_header_can_carry_is_not_learned(make):
     def hostile(exchange: Exchange) -> None:
         exchange.select("read_file", headers=[("X-Catalog-Digest", 'a","x":"b')])

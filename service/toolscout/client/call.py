@@ -196,9 +196,12 @@ class Channel:
             if digests and catalog is not full and _is_refused(reply, digest):
                 # The tools follow in the remaining time; this is not counted as a retry.
                 catalog = full
-                is_unknown = reply.status == 404 and b"catalog_unknown" in reply.body
-                digests.pause(call.key if is_unknown else None, monotonic())
+                if reply.status == 404 and b"catalog_unknown" in reply.body:
+                    digests.pause(call.key, monotonic())
+                    digest = None
                 continue
+            if digests and digest is not None and catalog is full and reply.is_success:
+                digests.pause(None, monotonic())  # it was the digest, and no other field
             pause = None if retried else _pause_before_retry(reply, call.deadline)
             if pause is None or not self.retries.withdraw():
                 return reply
