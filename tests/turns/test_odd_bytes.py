@@ -134,9 +134,12 @@ def test_an_answer_of_odd_values_is_passed_on_and_paid_once(post, shape, streams
 @in_any_way
 def test_an_unreadable_request_goes_out_as_it_came(post, shape, streams):
     with peer(lambda exchange: exchange.answer(b"{}")) as upstream:
-        for body in UNREADABLE:
+        numbers = [b"NaN", b"-Infinity", b"1e400"]
+        of_no_json = [b'{"x":%s,' % each + asked(shape, streams)[1:] for each in numbers]
+        bodies = [*UNREADABLE, *of_no_json]
+        for body in bodies:
             post(f"{upstream.url}{PATHS[shape.name][streams]}", body)
-        assert [request.body for request in upstream.requests] == UNREADABLE
+        assert [request.body for request in upstream.requests] == bodies
 
 
 @in_any_way

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -189,7 +190,14 @@ def decode(content: bytes | str) -> Any:
     try:
         return msgspec.json.decode(content)
     except ValueError:
-        return json.loads(content)
+        return json.loads(content, parse_float=_finite, parse_constant=_finite)
+
+
+def _finite(written: str) -> float:
+    """Return a number, but none that could not be written again: `NaN`, `Infinity`, `1e400`."""
+    if not isfinite(number := float(written)):
+        raise ValueError(f"{written} is no number of JSON")
+    return number
 
 
 def object_of(content: bytes | str) -> Json | None:
