@@ -76,6 +76,17 @@ def test_a_part_of_a_changed_list_is_no_more_than_a_part(parted: Server):
     assert {*names} == {*SEEN, "read_invoice_of_finance"}
 
 
+def test_a_tool_that_a_key_may_see_no_more_is_not_in_its_next_answer(parted: Server):
+    asked = {"pattern": "read an invoice", "catalog": "till", "latency_budget_ms": 60_000}
+    for tag, seen in (("finance", True), ("legal", False)):
+        tools = [{**TOOLS[0], "tags": [tag]}, *TOOLS[3:]]
+        body = json.dumps({"tools": tools}).encode()
+        assert parted.send("PUT", "/v1/catalogs/till", body, WHOLE_).is_success
+        for _ in range(2):
+            names = parted.post(asked, headers=PART_).json()["selected_names"]
+            assert ("get_invoice" in names) == seen
+
+
 def test_the_digest_of_all_tools_is_unknown_to_a_part(parted: Server):
     body = {"pattern": "invoice", "tools": TOOLS, "latency_budget_ms": 60_000}
     digest = parted.post(body, headers=WHOLE_).headers["x-catalog-digest"]

@@ -274,6 +274,36 @@ def test_a_change_by_the_other_process_is_answered_by_what_was_there_until_it_is
     until(lambda: "hoist_barge" in two.post(hasty, headers=newer).json()["selected_names"])
 
 
+def test_a_catalog_that_was_deleted_by_the_other_process_never_answers_for_its_successor(
+    pair: tuple[Server, Server],
+):
+    one, two = pair
+    older, newer = {"x-api-key": ACME_OLD}, {"x-api-key": ACME_NEW}
+    large = crowd(3_000, "capstan")
+    for tools in (crowd(10, "davit"), large):
+        one.client.delete("/v1/catalogs/deck", headers=older)
+        assert one.client.put("/v1/catalogs/deck", json={"tools": tools}, headers=older).is_success
+        if tools is not large:
+            until(lambda: known(two, "deck", ACME_NEW, pattern="spin davit 7"))
+    hasty = {"pattern": "spin davit 7", "catalog": "deck", "latency_budget_ms": 1}
+    assert "davit" not in str(two.post(hasty, headers=newer).json()["selected_names"])
+
+
+def test_a_small_change_by_the_other_process_is_answered_with_the_first_search(
+    pair: tuple[Server, Server],
+):
+    one, two = pair
+    tools = crowd(10, "fairlead")
+    for changed in (tools, tools[1:]):
+        put = one.client.put(
+            "/v1/catalogs/bow", json={"tools": changed}, headers={"x-api-key": ACME_OLD}
+        )
+        assert put.is_success
+        asked = {"pattern": tools[0]["name"], "catalog": "bow", "latency_budget_ms": 60_000}
+        answer = two.post(asked, headers={"x-api-key": ACME_NEW}).json()
+        assert (tools[0]["name"] in answer["selected_names"]) == (changed is tools)
+
+
 @pytest.mark.integration
 def test_a_name_that_the_store_does_not_answer_for_is_no_unknown_one(
     replica: Server, store_server: RedisServer | PostgresServer

@@ -4,7 +4,7 @@ import asyncio
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 from toolscout.common.lru import Lru
 from toolscout.common.optional import needed
@@ -47,6 +47,18 @@ NAMES_KEPT = 16_384
 
 SLOW_PATTERNS = 4_096
 """Patterns whose cost is remembered because they took too long."""
+
+
+class Named(NamedTuple):
+    """What a registered name stands for."""
+
+    of_all: str
+    """The digest of its tools; empty where nothing is registered."""
+    seen: str
+    """That of the tools that the key sees of it."""
+    created: float
+    """When it was registered, in seconds since 1970: after a deletion, it is another catalog."""
+
 
 STDOUT = 1
 """The descriptor that the log is written to."""
@@ -93,9 +105,8 @@ class Service:
         )
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
-        self.named: Lru[tuple[str, str], tuple[str, str]] = Lru(NAMES_KEPT)
-        """The digest that a registered name was last seen to stand for, for when the store is away,
-        and that of the tools that the key sees of it; empty where there was none."""
+        self.named: Lru[tuple[str, str], Named] = Lru(NAMES_KEPT)
+        """What registered names were last seen to stand for, for when the store is away."""
         self.slow_patterns: Lru[tuple[str, bytes], float] = Lru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         tables = Tables(store, self.engine.embedder.dimension, build(model, settings.domains))

@@ -34,7 +34,7 @@ from toolscout.server.calls.typed import (
 from toolscout.server.compiling.worker import Worker
 from toolscout.server.http.answer import names_tag
 from toolscout.server.http.problems import Refused, invalid
-from toolscout.server.service import Service
+from toolscout.server.service import Named, Service
 from toolscout.state.registry import Place, Record, patched
 from toolscout.state.store import Changed
 from toolscout.tools.conversion import check_whole
@@ -201,7 +201,7 @@ async def _write(
     digest, tools = catalog.digest, list(catalog.wires)
     record = await service.registry.put(place, current, digest, tools, expires)
     # A search of this name does without the store, should that be slow.
-    service.named.put(place, (digest, digest), 1)
+    service.named.put(place, Named(digest, digest, record.created), 1)
     return record
 
 

@@ -11,17 +11,17 @@ import msgspec
 
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import is_absent
-from toolscout.errors import CatalogUnknown, Overloaded, TooLargeToKeep
+from toolscout.errors import CatalogUnknown, Overloaded
 from toolscout.external.catalogs import ExternalCatalog, NeedsAllTools
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Ask
 from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
-from toolscout.server.compiling.queue import CompileJob
+from toolscout.server.compiling.queue import CompileJob, best_by, stage_for
 from toolscout.server.compiling.work_threads import DEADLINE_S, in_time
 from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.observe.record import Trace
-from toolscout.server.service import Service
+from toolscout.server.service import Named, Service
 from toolscout.state.registry import Place
 from toolscout.state.store import StoreUnavailable
 from toolscout.tools.filters import tenant_of
@@ -34,8 +34,11 @@ WAIT_S = 0.005
 COMPILED_WITHIN_S = TRIES * HUNG_S
 """How long a caller who needs a compiled catalog waits for it: no longer than two workers hang."""
 
-NOWHERE = "", ""
-"""The digests of a name that nothing is registered under."""
+CHANGED_SHARE = 0.5
+"""Share of its budget for which a search that first meets changed tools waits for them."""
+
+NOWHERE = Named("", "", 0.0)
+"""What a name stands for that nothing is registered under."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -144,12 +147,16 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     if loading.done() and isinstance(external := loading.exception(), NeedsAllTools):
         return Read(read.request, None, b"", external=external.catalog)
     # What takes longer goes on; the next request may find what this one could not wait for.
+    compiled_here = _compiled_here(service, space, named)  # not if it was registered anew
     must_know = is_name and compiled_here is None  # of a digest, callers send the tools instead
     if must_know and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")
-    # Tools that another process has changed answer as they were until the new ones are complete.
-    is_answer = loading.done() and (compiled_here is None or loading.result()[1] is None)
-    digest, raw = loading.result() if is_answer else (compiled_here, None)
+    digest, raw = loading.result() if loading.done() else (compiled_here, None)
+    # Tools that another process has changed answer as they were until the new ones are complete;
+    # not those of a key with filters, which may be shown some of them no more.
+    if raw is not None and compiled_here is not None and space == tenant_of(space):
+        within_s = CHANGED_SHARE * (budget_ms or settings.latency_budget_ms) / 1_000
+        digest, raw = await _changed(service, space, raw, within_s) or compiled_here, None
     if raw is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
         raw_hash = sha256(raw).digest()
@@ -157,6 +164,18 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     if digest is not None:
         return Read(msgspec.structs.replace(read.request, catalog=digest), None, b"")
     return read
+
+
+async def _changed(service: Service, space: str, raw: bytes, within_s: float) -> str | None:
+    """Return the digest of changed tools if they are compiled in time.
+
+    Who meets them later does not wait: for these few moments it has the former ones.
+    """
+    job = service.compiles.start(space, sha256(raw).digest(), raw)
+    if not job.listing.done():
+        await asyncio.wait([job.complete], timeout=within_s)
+    is_complete = job.complete.done() and job.complete.exception() is None
+    return job.complete.result().digest if is_complete else None
 
 
 async def find(
@@ -232,30 +251,6 @@ async def completed(service: Service, trace: Trace, raw: bytes) -> Catalog:
     return await compiled(service, trace, raw, complete_by=perf_counter() + COMPILED_WITHIN_S)
 
 
-def stage_for(job: CompileJob, ranker: str) -> "asyncio.Future[Catalog]":
-    """Return the first stage of a compile that has all that a ranker needs."""
-    return job.lexical if ranker in ("bm25", "regex") else job.complete
-
-
-async def best_by(
-    job: CompileJob, stage: "asyncio.Future[Catalog]", deadline: float
-) -> Catalog | None:
-    """Wait for a stage until a time of `perf_counter`; return it, else the words if they are done.
-
-    Raises:
-        Exception: that of the stage, unless it is not queued or cannot be kept.
-    """
-    await asyncio.wait([stage], timeout=max(deadline - perf_counter(), 0.0))
-    return finished(stage) or finished(job.lexical)
-
-
-def finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
-    """Return the result of a stage; None if it is not done, not queued, or cannot be kept."""
-    if not stage.done() or isinstance(stage.exception(), Overloaded | TooLargeToKeep):
-        return None
-    return stage.result()
-
-
 async def soon(stage: "asyncio.Future[T]", seconds: float = DEADLINE_S) -> T:
     """Wait for what takes long only where the worker is away or overloaded.
 
@@ -287,10 +282,14 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
         service.named.pop((space, name))
         raise NeedsAllTools("this", ExternalCatalog(space, name, record))
     if space == tenant and service.cache.by_digest(space, record.digest) is not None:
-        service.named.put((space, name), (record.digest, record.digest), 1)
-    of_all, seen = service.named.get((space, name)) or NOWHERE
-    if of_all == record.digest and service.cache.by_digest(space, seen) is not None:
-        return seen, None
+        service.named.put((space, name), Named(record.digest, record.digest, record.created), 1)
+    last_seen = service.named.get((space, name)) or NOWHERE
+    if last_seen.created != record.created:  # what was deleted meanwhile answers no more
+        last_seen = NOWHERE._replace(created=record.created)
+        service.named.put((space, name), last_seen, 1)
+    is_same = last_seen.of_all == record.digest
+    if is_same and service.cache.by_digest(space, last_seen.seen) is not None:
+        return last_seen.seen, None
     stored = await service.registry.find(place, record)
     return (None, None) if stored is None else (stored[0].digest, stored[1])
 
@@ -300,15 +299,16 @@ def _remember(service: Service, space: str, name: str, of_all: str, job: Compile
 
     What was there before answers until then, and no longer if it can never be complete.
     """
-    before = service.named.get((space, name))
+    before = service.named.get((space, name)) or NOWHERE
 
     def ended(complete: "asyncio.Future[Catalog]") -> None:
-        if service.named.get((space, name)) != before:
+        if (service.named.get((space, name)) or NOWHERE) != before:
             return  # it was changed here meanwhile
         if complete.cancelled() or isinstance(complete.exception(), Overloaded):
             return  # the next search starts it again
         if complete.exception() is None:
-            service.named.put((space, name), (of_all, job.listing.result().digest), 1)
+            seen = Named(of_all, job.listing.result().digest, before.created)
+            service.named.put((space, name), seen, 1)
         else:
             service.named.pop((space, name))
 
@@ -339,5 +339,5 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, by
 
 def _compiled_here(service: Service, space: str, name: str) -> str | None:
     """Return the digest that a name stood for when it was last looked up, if it is compiled."""
-    digest = (service.named.get((space, name)) or NOWHERE)[1]
+    digest = (service.named.get((space, name)) or NOWHERE).seen
     return digest if service.cache.by_digest(space, digest) is not None else None

@@ -27,16 +27,13 @@ from toolscout.server.calls.envelope import R, Read
 from toolscout.server.calls.expressions import scan
 from toolscout.server.calls.lookup import (
     EXTERNAL,
-    best_by,
     compiled,
-    finished,
     recognised,
     soon,
-    stage_for,
     with_shared,
 )
 from toolscout.server.calls.unknown_fields import check_spelling, shown
-from toolscout.server.compiling.queue import CompileJob
+from toolscout.server.compiling.queue import CompileJob, best_by, finished, stage_for
 from toolscout.server.compiling.scanning import scan as scan_words
 from toolscout.server.compiling.scanning import with_source
 from toolscout.server.compiling.work_threads import DEADLINE_S, run_in_thread

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from time import perf_counter
 from typing import Any, TypeVar, cast
 
 from toolscout.common.fairness import Shares, ahead
@@ -65,6 +66,30 @@ class CompileJob:
             if not stage.done():
                 stage.set_exception(error)
                 stage.exception()  # where nobody waits any more, it is no unhandled error
+
+
+def stage_for(job: CompileJob, ranker: str) -> "asyncio.Future[Catalog]":
+    """Return the first stage of a compile that has all that a ranker needs."""
+    return job.lexical if ranker in ("bm25", "regex") else job.complete
+
+
+async def best_by(
+    job: CompileJob, stage: "asyncio.Future[Catalog]", deadline: float
+) -> Catalog | None:
+    """Wait for a stage until a time of `perf_counter`; return it, else the words if they are done.
+
+    Raises:
+        Exception: that of the stage, unless it is not queued or cannot be kept.
+    """
+    await asyncio.wait([stage], timeout=max(deadline - perf_counter(), 0.0))
+    return finished(stage) or finished(job.lexical)
+
+
+def finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
+    """Return the result of a stage; None if it is not done, not queued, or cannot be kept."""
+    if not stage.done() or isinstance(stage.exception(), Overloaded | TooLargeToKeep):
+        return None
+    return stage.result()
 
 
 @dataclass(eq=False, repr=False)
