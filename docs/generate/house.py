@@ -97,7 +97,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_622,
+        7_632,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -106,14 +106,14 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_315,
+        8_333,
     ),
-    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_670),
+    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_673),
     "turns": Product(
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_939,
+        4_976,
     ),
     "gateways": Product(
         "hosts and servers",
