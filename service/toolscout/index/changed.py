@@ -30,9 +30,8 @@ MOST_CHANGED_BYTES = 16 * 1024
 """Bytes of new tools up to which it does; beyond, the worker has them as soon."""
 
 MOST_COMMAS = 500_000
-"""Commas of a list up to which it is compared with others: one has about 50 for each tool. As many
-entries may stand in a list that is compared with it, before any of them is looked at.
-"""
+"""Commas of a list up to which it is compared with others; tools have some fifteen each. A list
+with many more commas than one may be many more entries, which are not even split."""
 
 COMPARED = 4
 """Latest lists of a caller that are compared with a new one."""
