@@ -106,7 +106,7 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_333,
+        8_335,
     ),
     "client": Product("one endpoint that may fail", ("client",), ("core",), 1_673),
     "turns": Product(

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.in_process import serving
-from tests.support import SEARCH, Server, problem_of
+from tests.support import PATIENCE_S, SEARCH, Server, problem_of
 from toolscout.errors import ConfigurationError
+from toolscout.server.calls import lookup
 from toolscout.server.http.auth import Keyring
 from toolscout.state.registry import Registry
 from toolscout.state.store import StoreUnavailable
@@ -76,7 +77,10 @@ def test_a_part_of_a_changed_list_is_no_more_than_a_part(parted: Server):
     assert {*names} == {*SEEN, "read_invoice_of_finance"}
 
 
-def test_a_tool_that_a_key_may_see_no_more_is_not_in_its_next_answer(parted: Server):
+def test_a_tool_that_a_key_may_see_no_more_is_not_in_its_next_answer(
+    parted: Server, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(lookup, "WAIT_S", PATIENCE_S)  # however busy the machine is
     asked = {"pattern": "read an invoice", "catalog": "till", "latency_budget_ms": 60_000}
     for tag, seen in (("finance", True), ("legal", False)):
         tools = [{**TOOLS[0], "tags": [tag]}, *TOOLS[3:]]

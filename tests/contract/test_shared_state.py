@@ -17,6 +17,7 @@ from tests.in_process import serving
 from tests.postgres_server import PostgresServer
 from tests.redis_server import RedisServer
 from tests.support import PATIENCE_S, SEARCH, TOOLS, Server, crowd, problem_of, running, until
+from toolscout.server.calls import lookup
 from toolscout.state.redis import READ_S
 from toolscout.state.sqlite import SqliteStore
 
@@ -274,6 +275,13 @@ def test_a_change_by_the_other_process_is_answered_by_what_was_there_until_it_is
     until(lambda: "hoist_barge" in two.post(hasty, headers=newer).json()["selected_names"])
 
 
+@pytest.fixture
+def prompt_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for the store, however busy the machine is."""
+    monkeypatch.setattr(lookup, "WAIT_S", PATIENCE_S)
+
+
+@pytest.mark.usefixtures("prompt_store")
 def test_a_catalog_that_was_deleted_by_the_other_process_never_answers_for_its_successor(
     pair: tuple[Server, Server],
 ):
@@ -289,6 +297,7 @@ def test_a_catalog_that_was_deleted_by_the_other_process_never_answers_for_its_s
     assert "davit" not in str(two.post(asked, headers=newer).json()["selected_names"])
 
 
+@pytest.mark.usefixtures("prompt_store")
 def test_a_small_change_by_the_other_process_is_answered_with_the_first_search(
     pair: tuple[Server, Server],
 ):

@@ -172,7 +172,8 @@ async def _changed(service: Service, space: str, raw: bytes, within_s: float) ->
     Who meets them later does not wait: for these few moments it has the former ones.
     """
     job = service.compiles.start(space, sha256(raw).digest(), raw)
-    if not job.listing.done():
+    if not job.is_met:
+        job.is_met = True
         await asyncio.wait([job.complete], timeout=within_s)
     is_complete = job.complete.done() and job.complete.exception() is None
     return job.complete.result().digest if is_complete else None

@@ -59,6 +59,8 @@ class CompileJob:
         """The catalog as far as its words go."""
         self.complete: asyncio.Future[Catalog] = loop.create_future()
         self.is_hurried = False
+        self.is_met = False
+        """Whether a search has waited for it that could be answered without."""
 
     def fail(self, error: Exception) -> None:
         """Fail all stages that are not done."""
