@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Barrier, Event, Lock
+from time import sleep
 from typing import Any
 
 import pytest
@@ -148,6 +149,8 @@ def test_until_a_search_has_ended_or_waits_long_the_next_one_does_not_begin(
 
     def enter() -> None:
         assert alone.acquire(blocking=False)
+        for _ in range(1_000):  # time for another, in turns of the threads
+            sleep(0)
         alone.release()
 
     together(Places(1, waits=waits), enter, 20)

@@ -7,7 +7,7 @@ without an event loop.
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import ExitStack, aclosing, asynccontextmanager
 from inspect import isawaitable
 from time import monotonic
 from typing import TypeVar
@@ -20,19 +20,19 @@ MAX_PIECE_BYTES = 1 << 16
 """Bytes of a compressed answer that are read in one turn of the event loop."""
 
 HELD_S, HELD_BY_THREAD_S = 0.1, 0.5
-"""Seconds after which a search takes no place any more: what it waits for is the service. Threads
-take turns at the interpreter, so each needs longer."""
+"""Seconds for which a search holds its place. After that it waits for the service, so that another
+may begin. Threads take turns at the interpreter, so their own work takes longer."""
 
 
 class Places:
-    """Lets so many begin a search at a time; the others wait for their turn.
+    """Limits how many searches begin at the same time.
 
-    A place is taken for the time that the caller's own work may take. Behind a slow service the
-    next ones begin all the same.
+    A search holds a place while the caller's own work goes on. Time spent on waiting for a slow
+    service holds up no other search.
     """
 
     def __init__(self, count: int, *, waits: bool) -> None:
-        """Share so many places among the tasks of each event loop, or among all threads."""
+        """Allow `count` places for each event loop, or for all threads together."""
         self._count, self._waits = count, waits
         self._loop: asyncio.AbstractEventLoop | None = None
         self._free: asyncio.Semaphore
@@ -41,7 +41,7 @@ class Places:
 
     @asynccontextmanager
     async def here(self) -> AsyncIterator[None]:
-        """Take a place, as soon as there is one."""
+        """Hold a place; wait until one is free."""
         give_back = await self._wait() if self._waits else self._block()
         try:
             if self._waits:  # what else is ready goes first: it would take of the search's time
@@ -55,14 +55,10 @@ class Places:
         if self._loop is not loop:
             self._loop, self._free = loop, asyncio.Semaphore(self._count)
         await self._free.acquire()
-        release = [self._free.release]
-
-        def give_back() -> None:
-            if release:
-                release.pop()()
-
-        loop.call_later(HELD_S, give_back)
-        return give_back
+        place = ExitStack()  # gives the place back once, whoever closes it first
+        place.callback(self._free.release)
+        loop.call_later(HELD_S, place.close)
+        return place.close
 
     def _block(self) -> Callable[[], None]:
         place = object()
@@ -80,8 +76,7 @@ class Places:
 
     def _has_room(self) -> bool:
         now = monotonic()
-        held = [begun for begun in self._begun.values() if now - begun < HELD_BY_THREAD_S]
-        return len(held) < self._count
+        return sum(now - begun < HELD_BY_THREAD_S for begun in self._begun.values()) < self._count
 
 
 class Blocking(AsyncIterator[bytes]):

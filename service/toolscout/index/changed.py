@@ -78,9 +78,8 @@ def entries_of(raw: bytes, tools: ToolList) -> Entries | None:
     None for a list that is not plainly an array of distinct tools, and for a very long one.
     """
     commas = raw.count(b",")
-    if tools.offered != len(tools.tools) or len(tools.tools) > QUANTISED_ABOVE:
-        return None
-    if commas > MOST_COMMAS:
+    is_long = len(tools.tools) > QUANTISED_ABOVE or commas > MOST_COMMAS
+    if is_long or tools.offered != len(tools.tools):
         return None
     entries = _entries(raw)
     if entries is None:

@@ -18,7 +18,7 @@ from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.learning.log import DAY_S
 from toolscout.ranking.ladder import Costs
-from toolscout.server.compiling.queue import CompileQueue
+from toolscout.server.compiling.queue import CompileJob, CompileQueue
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.compiling.worker import engine_of
 from toolscout.server.deciding import Together
@@ -50,12 +50,12 @@ SLOW_PATTERNS = 4_096
 
 
 class Named(NamedTuple):
-    """What a registered name stands for."""
+    """The catalog of a registered name, when it was last looked up."""
 
     of_all: str
-    """The digest of its tools; empty where nothing is registered."""
+    """The digest of all its tools; empty if nothing is registered."""
     seen: str
-    """That of the tools that the key sees of it."""
+    """The digest of those tools that the key may see."""
     created: float
     """When it was registered, in seconds since 1970: after a deletion, it is another catalog."""
 
@@ -103,10 +103,10 @@ class Service:
         self.compiles = CompileQueue(
             self.engine, self.cache, settings, self.costs, self.log, self.shared
         )
-        self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, bytes | None]]] = {}
+        self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, CompileJob | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
         self.named: Lru[tuple[str, str], Named] = Lru(NAMES_KEPT)
-        """What registered names were last seen to stand for, for when the store is away."""
+        """The last known catalog of each registered name, for use while the store is away."""
         self.slow_patterns: Lru[tuple[str, bytes], float] = Lru(SLOW_PATTERNS)
         """Milliseconds per byte of patterns that were given up, by tenant and hash."""
         tables = Tables(store, self.engine.embedder.dimension, build(model, settings.domains))

@@ -72,8 +72,8 @@ class Vocabulary:
         limit = 1 if len(written) <= 4 else 2 if len(written) <= 12 else 3
         near: dict[str, int] = {}
         for first in dict.fromkeys(written[:2]):
+            words = self._by_letter.get(first, ())
             for spelling in dict.fromkeys((written, stem)):
-                words = self._by_letter.get(first, ())
                 hits = extract(spelling, words, scorer=OSA.distance, score_cutoff=limit, limit=None)
                 for word, edits, _ in hits:
                     near[word] = min(edits, near.get(word, limit))

@@ -38,7 +38,7 @@ CHANGED_SHARE = 0.5
 """Share of its budget for which a search that first meets changed tools waits for them."""
 
 NOWHERE = Named("", "", 0.0)
-"""What a name stands for that nothing is registered under."""
+"""The entry of a name that nothing is registered under."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -151,29 +151,28 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     must_know = is_name and compiled_here is None  # of a digest, callers send the tools instead
     if must_know and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")
-    digest, raw = loading.result() if loading.done() else (compiled_here, None)
+    digest, job = loading.result() if loading.done() else (compiled_here, None)
     # Tools that another process has changed answer as they were until the new ones are complete;
     # not those of a key with filters, which may be shown some of them no more.
-    if raw is not None and compiled_here is not None and space == tenant_of(space):
+    if job is not None and compiled_here is not None and space == tenant_of(space):
         within_s = CHANGED_SHARE * (budget_ms or settings.latency_budget_ms) / 1_000
-        digest, raw = await _changed(service, space, raw, within_s) or compiled_here, None
-    if raw is not None:
-        request = msgspec.structs.replace(read.request, tools=msgspec.Raw(raw))
-        raw_hash = sha256(raw).digest()
+        digest, job = await _changed(job, within_s) or compiled_here, None
+    if job is not None:
+        request = msgspec.structs.replace(read.request, tools=msgspec.Raw(job.sent.raw))
+        raw_hash = job.sent.raw_hash
         return Read(request, service.cache.by_alias(space, raw_hash), raw_hash)
     if digest is not None:
         return Read(msgspec.structs.replace(read.request, catalog=digest), None, b"")
     return read
 
 
-async def _changed(service: Service, space: str, raw: bytes, within_s: float) -> str | None:
+async def _changed(job: CompileJob, within_s: float) -> str | None:
     """Return the digest of changed tools if they are compiled in time.
 
-    Who meets them later does not wait: for these few moments it has the former ones.
+    Only the first search waits; until they are complete, later ones get the former tools at once.
     """
-    job = service.compiles.start(space, sha256(raw).digest(), raw)
-    if not job.is_met:
-        job.is_met = True
+    if not job.was_awaited:
+        job.was_awaited = True
         await asyncio.wait([job.complete], timeout=within_s)
     is_complete = job.complete.done() and job.complete.exception() is None
     return job.complete.result().digest if is_complete else None
@@ -316,8 +315,10 @@ def _remember(service: Service, space: str, name: str, of_all: str, job: Compile
     job.complete.add_done_callback(ended)
 
 
-async def _load(service: Service, space: str, name: str) -> tuple[str | None, bytes | None]:
+async def _load(service: Service, space: str, name: str) -> tuple[str | None, CompileJob | None]:
     """Look a name up, and have its tools compiled even if nobody waits any more.
+
+    Return its digest, and the job that compiles its tools unless they are compiled here already.
 
     Raises:
         StoreUnavailable: the store could not be read, and no tools of the name are compiled here.
@@ -331,11 +332,12 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, by
         return compiled_here, None
     finally:
         del service.loads[space, name]
-    if raw is not None:
-        job = service.compiles.start(space, sha256(raw).digest(), raw)
-        if digest is not None and not (space == tenant_of(space) and is_digest(name)):
-            _remember(service, space, name, digest, job)
-    return digest, raw
+    if raw is None:
+        return digest, None
+    job = service.compiles.start(space, sha256(raw).digest(), raw)
+    if digest is not None and not (space == tenant_of(space) and is_digest(name)):
+        _remember(service, space, name, digest, job)
+    return digest, job
 
 
 def _compiled_here(service: Service, space: str, name: str) -> str | None:

@@ -59,8 +59,8 @@ class CompileJob:
         """The catalog as far as its words go."""
         self.complete: asyncio.Future[Catalog] = loop.create_future()
         self.is_hurried = False
-        self.is_met = False
-        """Whether a search has waited for it that could be answered without."""
+        self.was_awaited = False
+        """Whether a search that the former tools could answer has waited for these."""
 
     def fail(self, error: Exception) -> None:
         """Fail all stages that are not done."""
