@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,46 +12,15 @@ import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
 from tests.contract.learning import FEEDBACK, WORKED
+from tests.contract.two_processes import SERVERS, known, pair
 from tests.in_process import serving
 from tests.postgres_server import PostgresServer
 from tests.redis_server import RedisServer
-from tests.support import PATIENCE_S, SEARCH, TOOLS, Server, crowd, problem_of, running, until
-from toolscout.server.calls import lookup
+from tests.support import PATIENCE_S, TOOLS, Server, crowd, problem_of, running, until
 from toolscout.state.redis import READ_S
 from toolscout.state.sqlite import SqliteStore
 
-SERVERS = ("redis_server", "postgres_server")
-
-
-@pytest.fixture(
-    scope="module",
-    params=["sqlite", *(pytest.param(kind, marks=pytest.mark.integration) for kind in SERVERS)],
-)
-def pair(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Server, Server]]:
-    """Two services on one store: one with an older key of the tenant acme, one with a newer."""
-    if request.param in SERVERS:
-        store = request.getfixturevalue(request.param).url
-    else:
-        store = f"sqlite:{tmp_path_factory.mktemp('state') / 'state.db'}"
-    with ExitStack() as stack:
-        servers = [
-            stack.enter_context(
-                serving(
-                    tmp_path_factory.mktemp("one_of_two"),
-                    store=store,
-                    api_keys=f"acme={key},zenith={ZENITH}",
-                )
-            )
-            for key in (ACME_OLD, ACME_NEW)
-        ]
-        yield servers[0], servers[1]
-
-
-def known(server: Server, digest: str, key: str, path: str = SEARCH, **fields: Any) -> bool:
-    body = {"catalog": digest, "latency_budget_ms": 60_000, **fields}
-    return server.post(body, path, {"x-api-key": key}).status_code == 200
+__all__ = ["pair"]  # a fixture, found by its name
 
 
 def test_a_digest_is_known_to_the_other_process_after_a_key_was_rotated(
@@ -231,86 +199,6 @@ def test_feedback_that_redis_does_not_take_is_not_acknowledged(
         with redis_server.hanging():
             problem_of(server.post(WORKED, FEEDBACK), 503, "store_unavailable")
         until(lambda: server.post(WORKED, FEEDBACK).status_code == 202)
-
-
-def test_a_registered_name_is_never_unknown_while_its_tools_are_compiled(
-    pair: tuple[Server, Server],
-):
-    one, two = pair
-    body = {"tools": crowd(3_000, "cog")}
-    put = one.client.put("/v1/catalogs/large", json=body, headers={"x-api-key": ACME_OLD})
-    assert put.status_code == 201
-    hasty = {"pattern": "spin cog 7", "catalog": "large", "latency_budget_ms": 20}
-    for _ in range(20):
-        assert two.post(hasty, headers={"x-api-key": ACME_NEW}).status_code in (200, 503)
-    until(lambda: known(two, "large", ACME_NEW, pattern="spin cog 7"))
-
-
-def test_a_registered_name_is_known_to_the_other_process_with_its_first_search(
-    pair: tuple[Server, Server],
-):
-    one, two = pair
-    for number in range(20):
-        body = {"tools": crowd(200, f"gear{number}")}
-        put = one.client.put(f"/v1/catalogs/n{number}", json=body, headers={"x-api-key": ACME_OLD})
-        assert put.status_code == 201
-        assert known(two, f"n{number}", ACME_NEW, pattern=f"spin gear{number} 7")
-
-
-def test_a_change_by_the_other_process_is_answered_by_what_was_there_until_it_is_complete(
-    pair: tuple[Server, Server],
-):
-    one, two = pair
-    tools = crowd(3_000, "winch")
-    older, newer = {"x-api-key": ACME_OLD}, {"x-api-key": ACME_NEW}
-    for changed in (tools, [*tools, {"name": "hoist_barge", "description": "Hoist a barge"}]):
-        assert one.client.put(
-            "/v1/catalogs/dock", json={"tools": changed}, headers=older
-        ).is_success
-        hasty = {"pattern": "hoist a barge", "catalog": "dock", "latency_budget_ms": 1}
-        if changed is tools:
-            until(lambda: known(two, "dock", ACME_NEW, pattern="spin winch 7"))
-    answer = two.post(hasty, headers=newer)
-    assert "cache=hit" in answer.headers["x-tool-selection"]
-    until(lambda: "hoist_barge" in two.post(hasty, headers=newer).json()["selected_names"])
-
-
-@pytest.fixture
-def prompt_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for the store, however busy the machine is."""
-    monkeypatch.setattr(lookup, "WAIT_S", PATIENCE_S)
-
-
-@pytest.mark.usefixtures("prompt_store")
-def test_a_catalog_that_was_deleted_by_the_other_process_never_answers_for_its_successor(
-    pair: tuple[Server, Server],
-):
-    one, two = pair
-    older, newer = {"x-api-key": ACME_OLD}, {"x-api-key": ACME_NEW}
-    large = crowd(3_000, "capstan")
-    for tools in (crowd(10, "davit"), large):
-        one.client.delete("/v1/catalogs/deck", headers=older)
-        assert one.client.put("/v1/catalogs/deck", json={"tools": tools}, headers=older).is_success
-        if tools is not large:
-            until(lambda: known(two, "deck", ACME_NEW, pattern="spin davit 7"))
-    asked = {"pattern": "spin davit 7", "catalog": "deck", "latency_budget_ms": 60_000}
-    assert "davit" not in str(two.post(asked, headers=newer).json()["selected_names"])
-
-
-@pytest.mark.usefixtures("prompt_store")
-def test_a_small_change_by_the_other_process_is_answered_with_the_first_search(
-    pair: tuple[Server, Server],
-):
-    one, two = pair
-    tools = crowd(10, "fairlead")
-    for changed in (tools, tools[1:]):
-        put = one.client.put(
-            "/v1/catalogs/bow", json={"tools": changed}, headers={"x-api-key": ACME_OLD}
-        )
-        assert put.is_success
-        asked = {"pattern": tools[0]["name"], "catalog": "bow", "latency_budget_ms": 60_000}
-        answer = two.post(asked, headers={"x-api-key": ACME_NEW}).json()
-        assert (tools[0]["name"] in answer["selected_names"]) == (changed is tools)
 
 
 @pytest.mark.integration
