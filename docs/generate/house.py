@@ -97,7 +97,7 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_632,
+        7_631,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -113,7 +113,7 @@ PRODUCTS = {
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_976,
+        4_973,
     ),
     "gateways": Product(
         "hosts and servers",
