@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
@@ -74,6 +74,12 @@ def hold_up(service: Service, answer: Callable[[Exchange], None]) -> threading.E
 
     service.answer = slow
     return release
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let closing wait for the posts however slow the machine is."""
+    monkeypatch.setattr(reporter, "CLOSE_S", 30.0)
 
 
 @pytest.fixture
@@ -223,6 +229,28 @@ def test_no_turn_waits_for_feedback(discovery, service):
     until(lambda: len(service.events) == 3)
 
 
+def test_closing_sends_what_came_while_the_last_sender_ended(discovery, service, monkeypatch):
+    ending, senders = threading.Event(), []
+    start = discovery.selector.run_later
+
+    def run_later(work: Coroutine[Any, Any, None]) -> Any:
+        async def run() -> None:
+            await work
+            await asyncio.to_thread(ending.wait, 30)
+
+        senders.append(start(run()))
+        return senders[-1]
+
+    monkeypatch.setattr(discovery.selector, "run_later", run_later)
+    teach(discovery, request(), asking("read it"), Said(calls=(READ,)))
+    until(lambda: len(service.events) == 1)
+    teach(discovery, request("please help 1"), asking("email it"), Said(calls=(MAIL,)))
+    assert len(senders) == 1
+    threading.Timer(0.05, ending.set).start()
+    discovery.close()
+    assert service.pairs == [("read it", "read_file"), ("email it", "send_email")]
+
+
 @pytest.mark.parametrize("status", [404, 405, 401])
 def test_a_service_that_does_not_learn_is_asked_once(discovery, service, status):
     service.answer = _status(status)
@@ -275,8 +303,8 @@ def test_a_forked_process_reports_its_own_turns(discovery, service):
             discovery.close()
         finally:
             os._exit(0)
-    os.waitpid(child, 0)
     release.set()
+    os.waitpid(child, 0)
     until(lambda: len(service.pairs) >= 3)
     discovery.close()
     assert sorted(pattern for pattern, _ in service.pairs) == ["read 0", "read 1", "read 2"]

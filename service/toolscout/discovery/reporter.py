@@ -88,12 +88,15 @@ class Reporter:
 
     async def flush(self) -> None:
         """Wait, or block, until the queued observations are sent, for at most half a second."""
+        deadline = monotonic() + CLOSE_S
         with suppress(Exception):
             self._wake()
-            if isinstance(self._sender, asyncio.Task):
-                await asyncio.wait((self._sender,), timeout=CLOSE_S)
-            elif self._sender is not None:
-                self._sender.result(CLOSE_S)
+            while self._is_sending() and (left := deadline - monotonic()) > 0:
+                if isinstance(self._sender, asyncio.Task):
+                    await asyncio.wait((self._sender,), timeout=left)
+                elif self._sender is not None:
+                    self._sender.result(left)
+                self._wake()  # for what was queued while the last sender came to its end
 
     def _wake(self) -> None:
         """Start sending, unless that is under way or has to wait."""
