@@ -12,10 +12,7 @@ from tests.client.upstream import Peer
 from tests.turns.agents import OPEN
 from tests.turns.flows import Flow, flow, service, shape, tools
 from tests.turns.shapes import Json
-from toolscout.discovery import (
-    AsyncTransport,
-    Transport,
-)
+from toolscout.discovery import AsyncTransport, Transport, reporter
 from toolscout.discovery.providers import ProviderName
 
 __all__ = ["flow", "make", "patient", "service", "shape", "tools"]  # fixtures, found by their names
@@ -29,6 +26,12 @@ def closed() -> Iterator[None]:
     yield
     while OPEN:
         OPEN.pop().close()
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let closing wait for reports however slow the machine is."""
+    monkeypatch.setattr(reporter, "CLOSE_S", 30.0)
 
 
 @pytest.fixture(params=["sync", "async"])

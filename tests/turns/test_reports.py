@@ -76,12 +76,6 @@ def hold_up(service: Service, answer: Callable[[Exchange], None]) -> threading.E
     return release
 
 
-@pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let closing wait for the posts however slow the machine is."""
-    monkeypatch.setattr(reporter, "CLOSE_S", 30.0)
-
-
 @pytest.fixture
 def service() -> Service:
     return Service()

@@ -43,8 +43,6 @@ REFUSED_PAUSE_S = 600.0
 CLOSE_S = 0.5
 """Seconds that closing waits for the queued observations."""
 
-Sender = asyncio.Task[None] | futures.Future[None]
-
 
 def reporter_of(selector: AsyncSelector | Selector) -> "Reporter | None":
     """Return a reporter to the service of a selector; None if it has no place for feedback."""
@@ -70,7 +68,7 @@ class Reporter:
         self._selector = selector
         self._lessons = Lessons(channel.encoder.sends)
         self._waiting: deque[Observation] = deque()
-        self._sender: Sender | None = None
+        self._sender: asyncio.Task[None] | futures.Future[None] | None = None
         self._pid = os.getpid()
         self._last_post = -INTERVAL_S
         self._quiet_until = 0.0
@@ -137,15 +135,13 @@ class Reporter:
 
     async def _post(self, observations: list[Observation]) -> None:
         """Post observations of one catalog; those that fail for now are queued again."""
-        headers = self._channel.headers
-        if observations and (catalog := observations[0].catalog):
-            # By this header a balancer finds the process that searches the catalog.
-            headers = {**headers, "x-catalog-digest": catalog}
+        catalog = observations[0].catalog if observations else ""
+        # By this header a balancer finds the process that searches the catalog.
+        headers = self._channel.headers | ({"x-catalog-digest": catalog} if catalog else {})
         reply: Reply | None = None
         try:
             body = msgspec.json.encode({"events": observations})
-            deadline = monotonic() + self._selector.timeout
-            post = Post(headers, body, deadline, self._path)
+            post = Post(headers, body, monotonic() + self._selector.timeout, self._path)
             reply = await self._channel.connections.post(post)
         except Exception as error:
             logger.warning("observations cannot be sent (%s)", type(error).__name__)
