@@ -1,6 +1,8 @@
 """What a selector sends, and what it makes of an answer."""
 
 import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -48,6 +50,18 @@ def test_the_request_is_the_contract(make):
             {"name": t["name"], "description": t["description"], "definition": t} for t in TOOLS[:4]
         ],
     }
+
+
+def test_a_request_arrives_in_one_packet(make):
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor() as threads:
+        selector = make(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        calling = threads.submit(selector.select, "open a file", TOOLS)
+        connection, _ = listener.accept()
+        head, _, content = connection.recv(1 << 16).partition(b"\r\n\r\n")
+        connection.close()
+        calling.result()
+    assert f"content-length: {len(content)}".encode() in head
+    assert json.loads(content)["pattern"] == "open a file"
 
 
 @pytest.mark.parametrize("timeout", [0.5, 0.8])

@@ -19,7 +19,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContex
     """Return a server context whose certificate only the client context beside it trusts."""
     folder = tmp_path_factory.mktemp("tls")
     made = f"-newkey rsa:2048 -nodes -days 1 -keyout {folder}/key -out {folder}/cert"
-    named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,DNS:tools.example"]
     command = ["openssl", "req", "-x509", *named, *made.split()]
     subprocess.run(command, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -44,6 +44,35 @@ def secured(context: ssl.SSLContext) -> Iterator[str]:
         thread.join(5)
 
 
+@contextmanager
+def tunnelling(port: int, asked: list[bytes]) -> Iterator[str]:
+    """Yield a proxy whose one tunnel leads to a port of this machine, whatever is asked for."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with (
+                suppress(OSError),
+                listener.accept()[0] as near,
+                socket.create_connection(("127.0.0.1", port)) as far,
+            ):
+                asked.append(near.recv(65_536))
+                near.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                threading.Thread(target=pump, args=(near, far), daemon=True).start()
+                pump(far, near)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join(5)
+
+
+def pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while piece := source.recv(65_536):
+            target.sendall(piece)
+        target.shutdown(socket.SHUT_WR)
+
+
 def test_a_certificate_nobody_vouches_for_falls_open_at_once(make, certificate):
     with secured(certificate[0]) as url:
         selection = make(url).select("x", TOOLS)
@@ -57,6 +86,16 @@ def test_a_certificate_of_ones_own_is_trusted(make, certificate):
     with secured(certificate[0]) as url:
         selector = make(url, verify=certificate[1])
         assert selector.select("x", TOOLS).names == ["read_file"]
+
+
+def test_a_service_behind_a_proxy_is_reached_through_a_tunnel(make, certificate, monkeypatch):
+    asked: list[bytes] = []
+    with secured(certificate[0]) as url, tunnelling(int(url.rpartition(":")[2]), asked) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy)
+        selector = make("https://tools.example", verify=certificate[1])
+        assert selector.select("x", TOOLS).names == ["read_file"]
+    (request,) = asked
+    assert request.startswith(b"CONNECT tools.example:443 HTTP/1.1\r\n")
 
 
 def test_a_plain_server_behind_https_falls_open(make):

@@ -222,6 +222,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self._stream = stream
+        self._head = b""
         self.aclose = stream.aclose  # type: ignore[method-assign]
         self.get_extra_info = stream.get_extra_info  # type: ignore[method-assign]
 
@@ -232,8 +233,12 @@ class _Stream(httpcore2.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write a head together with what follows it, in one packet."""
         _POST.get().has_connection()
-        await self._stream.write(buffer, timeout)
+        self._head += buffer
+        if not buffer.endswith(b"\r\n\r\n"):  # without a body, nothing follows: an empty write
+            written, self._head = self._head, b""
+            await self._stream.write(written, timeout)
 
     async def start_tls(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
         return _Stream(await self._stream.start_tls(*args, **options))

@@ -93,10 +93,8 @@ class Encoder:
         assert self._redact is not None
         name = entry["name"]
         written = self._written(entry)
-        if not written:
-            return None
         # Written and read again it shares nothing with the caller's own objects.
-        kept = self._redact(msgspec.json.decode(written))
+        kept = self._redact(msgspec.json.decode(written)) if written else None
         if kept is None:
             return None
         if not isinstance(kept, dict):

@@ -219,12 +219,9 @@ def _names_of(tools: Sequence[Any], wrapper: str) -> list[str]:
     Raises:
         Exception: they are not all functions of that shape.
     """
-    if wrapper:
-        names = list(map(_name_of, map(itemgetter(wrapper), tools)))
-    else:
-        names = list(map(_name_of, tools))
-        if not shapes.ORDINARY_TYPES.issuperset(map(dict.get, tools, repeat("type"))):
-            raise ValueError("a built-in")
+    names = [*map(_name_of, map(itemgetter(wrapper), tools) if wrapper else tools)]
+    if not wrapper and not shapes.ORDINARY_TYPES.issuperset(map(dict.get, tools, repeat("type"))):
+        raise ValueError("a built-in")
     "".join(names)  # fails unless all are texts
     if "" in names:
         raise ValueError("no name")
