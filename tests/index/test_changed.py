@@ -40,6 +40,8 @@ tools = st.builds(
     st.sampled_from(["available", "unavailable"]),
 )
 
+DECLARING = {"functionDeclarations": [{"name": "first"}, {"name": "second"}]}
+
 
 def lists(**sizes: int) -> st.SearchStrategy[list[dict[str, Any]]]:
     return st.lists(tools, unique_by=lambda tool: tool["name"], **sizes)
@@ -125,6 +127,8 @@ def test_a_few_changes_in_any_place_are_recognised(edit: Any):
         lambda tools: [*tools, {"name": "with", "examples": ["a request that it serves"]}],
         lambda tools: [*tools, {"name": 7}],
         lambda tools: [*tools, "no tool"],
+        lambda tools: [*tools, DECLARING],
+        lambda tools: [*tools, DECLARING, "no tool"],
         lambda tools: {"tools": tools},
         lambda tools: [],
         lambda tools: crowd(100, "other"),
@@ -133,6 +137,11 @@ def test_a_few_changes_in_any_place_are_recognised(edit: Any):
 def test_all_else_is_left_to_who_reads_the_whole_list(edit: Any):
     before = crowd(100)
     assert changed(before, edit(before)) is None
+
+
+def test_a_list_of_which_an_entry_declares_several_tools_is_not_compared():
+    raw = raw_of([*TOOLS, DECLARING])
+    assert entries_of(raw, ToolList.decode(raw)) is None
 
 
 def test_a_list_of_many_more_entries_is_not_even_split(monkeypatch: pytest.MonkeyPatch):

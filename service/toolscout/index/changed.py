@@ -79,7 +79,7 @@ def entries_of(raw: bytes, tools: ToolList) -> Entries | None:
     """
     commas = raw.count(b",")
     is_long = len(tools.tools) > QUANTISED_ABOVE or commas > MOST_COMMAS
-    if is_long or tools.offered != len(tools.tools):
+    if is_long or not _is_plain(tools):
         return None
     entries = _entries(raw)
     if entries is None:
@@ -160,14 +160,12 @@ def _change(
         return None
     without = frozenset(base.names[row] for row in gone)
     names = {tool.name for tool in tools.tools}
-    if len(names) < len(new) or not names.isdisjoint(base.rows.keys() - without):
+    if not _is_plain(tools) or not names.isdisjoint(base.rows.keys() - without):
         return None
     if not 0 < offered <= limit:
         return None
-    begins = [
-        at for row, at in enumerate(range(0, len(latest.digests), DIGEST_BYTES)) if row not in gone
-    ]
-    digests = [latest.digests[at : at + DIGEST_BYTES] for at in begins]
+    stay = [DIGEST_BYTES * row for row in range(len(base)) if row not in gone]
+    digests = [latest.digests[at : at + DIGEST_BYTES] for at in stay]
     return Change(base, catalog_digest([*digests, *tools.digests]), offered, without, tools)
 
 
@@ -226,6 +224,11 @@ def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
     vectors = base.vectors.rows[before]
     vectors[[rows[name] for name in compiled]] = embedded.vectors.rows
     return catalog.with_vectors(Embedded(index_vectors(vectors), ()))
+
+
+def _is_plain(tools: ToolList) -> bool:
+    """Whether each entry is one tool: of Gemini's, one may declare several, and some are none."""
+    return tools.offered == len(set(tools.places))
 
 
 def _entries(raw: bytes) -> list[msgspec.Raw] | None:
