@@ -121,6 +121,11 @@ def test_a_tool_of_a_known_name_replaces_it():
     assert len(engine.catalog) == len(TOOLS)
 
 
+def test_of_a_name_that_a_list_has_twice_the_first_counts():
+    again = {"name": "read_file", "description": "Bake a sourdough loaf"}
+    assert Engine([*TOOLS, again]).catalog.digest == Engine(TOOLS).catalog.digest
+
+
 def test_the_ranker_of_an_engine_is_a_default():
     engine = Engine(TOOLS, ranker="bm25")
     assert engine.search("forecast").ranker == "bm25"

@@ -127,7 +127,8 @@ class Engine:
             raise InvalidRequest(f"tools: expected a list, or an object with `tools`, got {kind}")
         posted = read_usable(listed)
         self._skipped = posted.skipped if posted.skipped.entries else self._skipped
-        self._tools.update({tool.name: tool for tool in posted.tools})
+        # Of one name in a list the first counts, as in every request.
+        self._tools.update({tool.name: tool for tool in reversed(posted.tools)})
         self.__dict__.pop("catalog", None)
 
     def remove(self, names: Iterable[str]) -> None:
