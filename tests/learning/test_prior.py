@@ -8,6 +8,7 @@ from toolscout import Engine
 from toolscout.index.embedder import QueryVectors
 from toolscout.index.pattern_vectors import Pattern, pack, pack_text, read_pattern, unpack
 from toolscout.learning.experience import Experience, Observation
+from toolscout.learning.points import NEIGHBOURS
 from toolscout.learning.prior import CAP, HALF_LIFE_S, STALE_S, LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Prior
 from toolscout.ranking.pipeline import rank
@@ -268,6 +269,28 @@ def test_a_tool_is_replaced_by_what_has_worked_since_for_the_very_query(fails: b
     assert prior(experience, query)["send_email"] == 0 < prior(experience, query)["create_issue"]
     learn(experience, query, "send_email", time=3.0)
     assert prior(experience, query)["send_email"] > 0
+
+
+def test_it_stays_replaced_however_long_ago_that_was():
+    experience, query = Experience(), "ship the parcel"
+    learn(experience, query, "send_email", times=20)
+    learn(experience, query, "create_issue", times=3, time=1.0)
+    for now in (1.5, HALF_LIFE_S):
+        assert prior(experience, query, now)["send_email"] == 0
+
+
+def test_an_index_says_the_same_whether_it_grew_or_is_made_anew():
+    keys = [(f"tool_{number}", "content") for number in range(2 * NEIGHBOURS)]
+    experience = Experience()
+    grown = LearnedIndex(keys, experience, 0.0)
+    for seconds, (tool, _) in enumerate(keys[::-1]):
+        learn(experience, "ship the parcel", tool, time=seconds)
+        assert grown.is_current(experience, seconds)
+    made = LearnedIndex(keys, experience, 100.0)
+    first, second = (index.prior(asked("ship a parcel")) for index in (grown, made))
+    assert first is not None
+    assert second is not None
+    assert first.added == second.added
 
 
 def test_failures_lower_no_tool_where_everything_fails():

@@ -98,13 +98,14 @@ class Points:
         rest = pattern.meaning[LEADING:]
         if used <= COMPARED_WHOLE:
             cosines += self._rest[:used].dot(rest)
-            places = best = _largest(cosines, NEIGHBOURS)
+            places = np.arange(used)
         else:
-            near = _largest(cosines, CANDIDATES)
-            cosines = cosines[near] + self._rest.take(near, axis=0).dot(rest)
-            best = _largest(cosines, NEIGHBOURS)
-            places = near[best]
-        return sorted(zip(cosines[best].tolist(), places.tolist(), strict=True), reverse=True)
+            places = _largest(cosines, CANDIDATES)
+            cosines = cosines[places] + self._rest.take(places, axis=0).dot(rest)
+        near = cosines >= cosines[_largest(cosines, NEIGHBOURS)].min()
+        pairs = zip(cosines[near].tolist(), places[near].tolist(), strict=True)
+        # Places depend on the order of the reports, which may not be told from an answer.
+        return sorted(pairs, key=lambda pair: (-pair[0], self.owners[pair[1]]))[:NEIGHBOURS]
 
 
 def _largest(numbers: Floats, count: int) -> NDArray[np.intp]:

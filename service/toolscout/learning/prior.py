@@ -18,6 +18,7 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.pattern_vectors import MEANING_SHARE, Pattern, keep, read_pattern, unpack
 from toolscout.learning.experience import SLOTS, Experience, Key
 from toolscout.learning.gate import Gate
+from toolscout.learning.log import DAY_S
 from toolscout.learning.points import Points, Votes
 from toolscout.learning.turns import REPORTS_PER_SOURCE
 from toolscout.ranking.ask import Learned, Prior
@@ -72,8 +73,9 @@ MAX_ROWS = 8_192
 COMPARED_AT_ONCE = 100
 """Changed tools that are written to the index while a search waits: some 9 ms."""
 
-HALF_LIFE_S = 30 * 86_400.0
-"""Age in seconds at which an observation counts half."""
+HALF_LIFE_S = 30 * DAY_S
+"""Age in seconds at which an observation counts half; it counts less every day, not every moment,
+so that an index says the same whenever it was made."""
 
 STALE_S = 3_600.0
 """Age in seconds after which an index is rebuilt, so that old uses fade."""
@@ -178,11 +180,10 @@ class LearnedIndex:
         often enough, has been replaced.
         """
         nearest, votes = self._points.nearest(pattern), self._points.votes
-        same = [votes[place] for cosine, place in nearest if cosine > 1 - SAME_QUERY]
-        if not same:
+        began = [votes[place].since for cosine, place in nearest if cosine > 1 - SAME_QUERY]
+        if not began:
             return nearest
-        began = [vote.since for vote in same if vote.gains >= PROVEN]
-        renewed = inf if left_out else max(began, default=-inf)
+        renewed = inf if left_out else max(began)
         return [
             (cosine, place)
             for cosine, place in nearest
@@ -193,18 +194,18 @@ class LearnedIndex:
         """Write the patterns of a tool to its places."""
         tool, row = self._experience.of(key), self._row_of[key]
         self.gate.count(key, row, tool)
-        slots = [] if tool is None else sorted(tool.slots, key=lambda slot: -slot.seen)
-        del slots[self._slots :]
+        slots = sorted(tool.slots if tool else (), key=lambda slot: -slot.seen)[: self._slots]
         places = self._places.setdefault(key, [])
         places += [self._points.take(row) for _ in slots[len(places) :]]
         for place in places[len(slots) :]:
             self._points.clear(place)
         for place, slot in zip(places, slots, strict=False):
-            fading = 0.5 ** (max(0.0, now - slot.seen) / HALF_LIFE_S)
+            fading = 0.5 ** (max(0.0, now // DAY_S - slot.seen // DAY_S) * DAY_S / HALF_LIFE_S)
             uses = slot.successes + slot.failures
-            counted = fading * min(1.0, MOST_USES / max(uses, 1.0))
+            counted = min(1.0, MOST_USES / max(uses, 1.0))
             gains = (slot.successes - slot.failures) * counted
-            votes = Votes(gains, uses * counted, slot.since, slot.worked)
+            since = slot.since if gains >= PROVEN else -inf  # whenever it was
+            votes = Votes(gains * fading, uses * counted * fading, since, slot.worked)
             self._points.write(place, slot.point, votes)
 
 
