@@ -1,11 +1,15 @@
 """What one process registers or changes under a name, as the other process answers it."""
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD
 from tests.contract.two_processes import known, pair
 from tests.support import PATIENCE_S, Server, crowd, until
 from toolscout.server.calls import lookup
+from toolscout.state.registry import Registry
 
 __all__ = ["pair"]  # a fixture, found by its name
 
@@ -50,6 +54,30 @@ def test_a_change_by_the_other_process_is_answered_by_what_was_there_until_it_is
     answer = two.post(hasty, headers=newer)
     assert "cache=hit" in answer.headers["x-tool-selection"]
     until(lambda: "hoist_barge" in two.post(hasty, headers=newer).json()["selected_names"])
+
+
+def test_a_search_that_meets_a_catalog_registered_anew_has_its_whole_budget(
+    pair: tuple[Server, Server], monkeypatch: pytest.MonkeyPatch
+):
+    one, two = pair
+    older, newer = {"x-api-key": ACME_OLD}, {"x-api-key": ACME_NEW}
+    find = Registry.find
+
+    async def find_slowly(*args: Any) -> Any:
+        await asyncio.sleep(1.5)
+        return await find(*args)
+
+    for word in ("bollard", "hawser"):
+        one.client.delete("/v1/catalogs/quay", headers=older)
+        tools = {"tools": crowd(10, word)}
+        assert one.client.put("/v1/catalogs/quay", json=tools, headers=older).is_success
+        if word == "bollard":
+            until(lambda: known(two, "quay", ACME_NEW, pattern="spin bollard 7"))
+    monkeypatch.setattr(lookup, "WAIT_S", 1.0)
+    monkeypatch.setattr(Registry, "find", find_slowly)
+    asked = {"pattern": "spin hawser 7", "catalog": "quay", "latency_budget_ms": 60_000}
+    answer = two.post(asked, headers=newer)
+    assert answer.json()["selected_names"][0] == "hawser_7_spin", answer.text
 
 
 @pytest.fixture

@@ -169,8 +169,7 @@ class LearnedIndex:
                 added[row] = max(-CAP, min(CAP, more))
         if not added:
             return None
-        raised = [row for row, more in added.items() if more > 0]
-        unproven = [row for row in raised if not self.gate.is_open(row, closest)]
+        unproven = [row for row in added if not self.gate.is_open(row, closest)]
         return Learned(added, closest, proven, unproven, exemplary)
 
     def _voters(self, pattern: Pattern, *, left_out: bool) -> list[tuple[float, int]]:

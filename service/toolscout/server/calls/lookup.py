@@ -138,16 +138,17 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
         loading = asyncio.create_task(_load(service, space, named))
         service.loads[space, named] = loading
         loading.add_done_callback(lambda task: task.cancelled() or task.exception())
-    compiled_here = _compiled_here(service, space, named)
     is_name, settings = not is_digest(named), service.settings
     budget_ms = getattr(read.request, "latency_budget_ms", None)
     usual_ms = settings.cold_budget_ms if is_name else settings.latency_budget_ms
-    wait_s = (budget_ms or usual_ms) / 1_000 if compiled_here is None else WAIT_S
-    await asyncio.wait([loading], timeout=wait_s)
+    if _compiled_here(service, space, named) is not None:
+        await asyncio.wait([loading], timeout=WAIT_S)
+    if _compiled_here(service, space, named) is None:  # or no more: it was registered anew
+        await asyncio.wait([loading], timeout=(budget_ms or usual_ms) / 1_000)
     if loading.done() and isinstance(external := loading.exception(), NeedsAllTools):
         return Read(read.request, None, b"", external=external.catalog)
     # What takes longer goes on; the next request may find what this one could not wait for.
-    compiled_here = _compiled_here(service, space, named)  # not if it was registered anew
+    compiled_here = _compiled_here(service, space, named)
     must_know = is_name and compiled_here is None  # of a digest, callers send the tools instead
     if must_know and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")
