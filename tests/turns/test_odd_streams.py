@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.turns.flows import DONE, PHANTOM
+from tests.turns.flows import DONE, PHANTOM, search
 from tests.turns.shapes import BY_NAME, Json, tools_of
 from tests.turns.streaming import EVENTS, events_of, read
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
@@ -199,3 +199,35 @@ def test_a_name_that_begins_like_the_search_is_only_held_back_for_a_while(run, n
     late = b"".join(run(request, Odd(events([piece(name, "", "c1")])), "openai"))
     assert json.dumps(name).encode() in late
     assert b"tool_calls" in late.split(b"finish_reason")[-1]
+
+
+AZURE: list[Json] = [
+    {"id": "", "choices": [], "prompt_filter_results": [{"content_filter_results": {}}]},
+    {"id": "r", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
+    {"id": "r", "choices": [{"index": 0, "delta": {"content": ""}}]},
+    {"id": "r", "choices": [{"index": 0, "content_filter_results": {}, "finish_reason": None}]},
+    {"id": "r", "choices": [{"index": 0, "delta": {"content": "Hello"}}]},
+    {"id": "r", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+]
+"""What filters say, and words that keep a connection alive."""
+
+
+def test_events_without_words_pass_as_they_came(run):
+    said = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in AZURE)
+    model = Odd(said + b"data: [DONE]\n\n")
+    assert b"".join(run(REQUEST, model, "openai")) == model.answers[0]
+
+
+@pytest.mark.parametrize("name", ["openai-responses", "anthropic", "gemini"])
+def test_the_end_that_some_servers_write_is_the_last_event(run, name):
+    shape = BY_NAME[name]
+    model = Odd(b"")
+    model.answers = [
+        b"".join(EVENTS[name](said, number)) + b"data: [DONE]\n\n"
+        for number, said in enumerate([search("read", text="Let me look. "), DONE])
+    ]
+    request = shape.request("please help", tools_of(shape), stream=True)
+    out = b"".join(run(request, model, name))
+    assert len(model.requests) == 2
+    assert out.count(b"[DONE]") == 1
+    assert out.endswith(b"data: [DONE]\n\n")

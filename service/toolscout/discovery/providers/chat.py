@@ -6,7 +6,7 @@ from typing import Any
 from toolscout.discovery.providers.calls import Call, Remover, call_in
 from toolscout.discovery.providers.fields import Json, encode, mapping, mappings
 from toolscout.discovery.providers.provider import Provider, ProviderName, SearchResult
-from toolscout.discovery.providers.stream import DONE, Event, Stream, write
+from toolscout.discovery.providers.stream import Event, Stream, write
 
 UNCOUNTED = 1 << 20
 """First position of calls without an index."""
@@ -100,9 +100,6 @@ class OpenAIStream(Stream):
 
     def _handle(self, event: Event) -> bytes:
         data = event.data
-        if event.kind == DONE:
-            self._held.append(event)
-            return b""
         if data is None or "choices" not in data:
             return event.raw
         usage = mapping(data.get("usage"))
@@ -120,7 +117,9 @@ class OpenAIStream(Stream):
             self._held.append(end)
             data = {key: value for key, value in data.items() if key != "usage"}
         going = [spoken for choice in kept if (spoken := _spoken_part(choice))]
-        return self._with_data(event, self._as_one({**data, "choices": going})) if going else b""
+        if choices and not going:
+            return b""
+        return self._with_data(event, self._as_one({**data, "choices": going}))
 
     def _is_text(self, raw: bytes) -> bool:
         """Whether it says something under the client's id, with nothing of a call or an end."""
@@ -136,7 +135,6 @@ class OpenAIStream(Stream):
     def _choice(self, choice: Json) -> Json | None:
         """Remove pieces of searches from a choice; None if nothing is left."""
         delta = dict(mapping(choice.get("delta")))
-        was_bare = not delta
         self._collect(delta)
         if delta.get("role") and self._has_role:
             del delta["role"]
@@ -145,10 +143,10 @@ class OpenAIStream(Stream):
             delta["tool_calls"] = [kept for p in pieces if (kept := self._call_piece(p))]
             if not delta["tool_calls"]:
                 del delta["tool_calls"]
-        is_empty = all(value in (None, "") for value in delta.values())
-        if is_empty and not was_bare and not choice.get("finish_reason"):
-            return None
-        return {**choice, "delta": delta}
+        if delta == mapping(choice.get("delta")):  # an empty one keeps a connection alive
+            return choice
+        is_left = choice.get("finish_reason") or any(v not in (None, "") for v in delta.values())
+        return {**choice, "delta": delta} if is_left else None
 
     def _collect(self, delta: Json) -> None:
         """Record what the model says and thinks."""

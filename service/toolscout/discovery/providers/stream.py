@@ -20,7 +20,7 @@ MOST_TEXTS = 256
 """Events that are passed on before they are decoded together: a millisecond's work."""
 
 DONE = "[DONE]"
-"""The last event of OpenAI's chat completions, which is no JSON."""
+"""The last event of OpenAI's chat completions, and of some servers' other streams; no JSON."""
 
 _THINKING = ("thinking", "redacted_thinking", "reasoning")
 """Values of `type` of parts that belong to what follows them; Bedrock's have none."""
@@ -143,6 +143,9 @@ class Stream:
                 continue
             self._collect_passed()
             event = self._splitter.read(raw)
+            if event.kind == DONE:
+                self._held.append(event)
+                continue
             try:
                 out += self._handle(event)
             except Exception:
@@ -218,8 +221,7 @@ class Stream:
 
     def _as_one(self, data: Json) -> Json:
         """Give an event the first one's id and the whole usage: the client sees one response."""
-        if self._id is None:
-            self._id = data.get(self.id_key)
+        self._id = self._id or data.get(self.id_key)  # Azure's first event has an empty one
         return self._with_usage({**data, self.id_key: self._id} if self.id_key in data else data)
 
     def _with_usage(self, data: Json) -> Json:
