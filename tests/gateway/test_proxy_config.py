@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.client.upstream import peer
+from tests.client.upstream import Exchange, peer
 from tests.gateway.proxies import proxy
 from tests.support import Process, free_port, toolscout, until
 from tests.turns.model import PHANTOM, ScriptedModel
@@ -156,6 +156,17 @@ def test_it_starts_without_the_service_and_says_what_that_means():
     with proxy("http://127.0.0.1:9/v1", selector="http://127.0.0.1:9") as running:
         until(lambda: "does not answer (ConnectError)" in running.stderr)
         assert "requests go out with every tool" in running.stderr
+
+
+def test_a_service_that_never_ends_its_answer_does_not_keep_it_from_starting():
+    def drip(exchange: Exchange) -> None:
+        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        while not exchange.stopping.wait(0.05):
+            exchange.send(b" ")
+
+    with peer(drip) as service, proxy("http://127.0.0.1:9/v1", selector=service.url) as running:
+        assert httpx2.get(f"{running.url}/healthz", timeout=30).status_code == 200
+        assert "does not answer (TimeoutError)" in running.stderr
 
 
 def _captures(data: Path) -> list[dict[str, Any]]:

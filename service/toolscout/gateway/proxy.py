@@ -260,13 +260,13 @@ class Proxy:
             logger.info("started %s; no service is asked", about)
             return
         try:
-            async with httpx2.AsyncClient(timeout=START_TIMEOUT_S) as client:
+            async with asyncio.timeout(START_TIMEOUT_S), httpx2.AsyncClient() as client:
                 status = (await client.get(ready_address(selector))).status_code
             if status == 200:
                 logger.info("started %s; the service at %s is ready", about, selector)
                 return
             problem = f"answers /readyz with status {status}"
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
             problem = f"does not answer ({type(error).__name__})"
         problem += ": until it does, requests go out with every tool"
         logger.warning("started %s; the service at %s %s", about, selector, problem)
