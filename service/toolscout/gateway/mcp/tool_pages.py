@@ -87,9 +87,8 @@ async def read_pages(client: Client) -> ToolPages:
         ttl_ms = client.lists.ttl_ms
         if isinstance(ttl_ms, int | float) and ttl_ms > 0:
             ttls.append(min(ttl_ms / 1_000, MAX_AGE_S))
-        is_cut = page.next_cursor is not None
+        is_cut = len(tools) > MAX_TOOLS or bool(page.next_cursor)
         if len(tools) > MAX_TOOLS:
-            is_cut = True
             break
     kept = tuple(tools[:MAX_TOOLS])
     return ToolPages(kept, is_cut, tuple(unreadable), ttl_s=min(ttls, default=None))
@@ -135,5 +134,4 @@ async def _pages(ask: Callable[..., Awaitable[Any]]) -> AsyncIterator[Any]:
         page = await ask(params=mcp_types.PaginatedRequestParams(cursor=cursor))
         yield page
         size += len(await asyncio.to_thread(page.model_dump_json))
-        if (cursor := page.next_cursor) is None:
-            return
+        cursor = page.next_cursor or None  # which ends it, as the "" of some servers

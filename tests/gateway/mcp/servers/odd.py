@@ -31,9 +31,8 @@ async def list_tools(_: Any, params: Any) -> mcp_types.ListToolsResult:
         lists += 1
         return mcp_types.ListToolsResult(tools=[*map(tool, NAMES)], next_cursor="rest")
     rest = [tool("only_as_task", "required"), tool("also_as_task", "optional")]
-    return mcp_types.ListToolsResult(
-        tools=rest + [tool(f"of_list_{number}") for number in range(lists)]
-    )
+    rest += [tool(f"of_list_{number}") for number in range(lists)]
+    return mcp_types.ListToolsResult(tools=rest, next_cursor="")
 
 
 async def call_tool(_: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
