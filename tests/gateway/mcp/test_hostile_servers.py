@@ -73,7 +73,8 @@ def test_half_of_an_emoji_and_a_number_without_bounds_cost_no_answer_and_no_list
             office.ask("tool_info", name="odd__work", detail="full")["description"] == "Work \ufffd"
         )
         said = office.call("odd__work", how="cut").structured_content
-        assert said == {"more": ["half \ufffd", "whole \U0001f600", None, None, None]}
+        more = ["half \ufffd", "whole \U0001f600", None, None, None, "none \ufffd"]
+        assert said == {"more": more}
 
 
 def test_a_server_with_too_many_tools_is_cut_and_the_others_change_as_ever(

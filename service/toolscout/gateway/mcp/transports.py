@@ -207,7 +207,7 @@ def _id_in(line: bytes) -> int | None:
 
 
 def _decoded(line: bytes) -> Any:
-    """Decode JSON; halves of pairs become U+FFFD, and numbers without a value or bounds null.
+    """Decode JSON; what is no character becomes U+FFFD, a number without value or bounds null.
 
     Raises:
         ValueError: it is no JSON, or too long to be mended.
@@ -218,7 +218,7 @@ def _decoded(line: bytes) -> Any:
     except ValueError:
         if len(line) > MAX_MENDED_BYTES:
             raise
-        text = json.dumps(json.loads(line.decode()), ensure_ascii=False)
+        text = json.dumps(json.loads(line.decode(errors="replace")), ensure_ascii=False)
         return json.loads(_LONE.sub("\ufffd", text), parse_constant=lambda _: None)
 
 

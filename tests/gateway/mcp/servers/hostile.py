@@ -19,7 +19,7 @@ WORK = "Work \ud83d" if HARM == "cut" else "Work"
 VALUES = {
     "deep": "[" * 3_000 + "]" * 3_000,
     "dense": "[" + "[]," * 300_000 + "1]",
-    "cut": r'["half \ud83d", "whole \ud83d\ude00", 1e400, -Infinity, NaN]',
+    "cut": r'["half \ud83d", "whole \ud83d\ude00", 1e400, -Infinity, NaN, ' + '"none \udcff"]',
 }
 CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 pulled = False
@@ -62,7 +62,7 @@ UNREADABLE = {
 
 
 def write(text: str) -> None:
-    sys.stdout.write(text + "\n")
+    sys.stdout.buffer.write(text.encode(errors="surrogateescape") + b"\n")
     sys.stdout.flush()
 
 
