@@ -188,3 +188,4 @@ def test_what_a_server_logs_reaches_its_host_without_secrets(tmp_path: Path):
         office.call("library__find_book", title="Emma")
         office.call("library__buy_book")
         assert len(office.logged) == 1
+        assert "requests.py" not in office.stderr  # as in a warning of the SDK
