@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.discovery import AsyncTransport, Transport
+from toolscout.discovery import AsyncTransport, Transport, exchange
 from toolscout.discovery.exchange import (
     MAX_ANSWER_OBJECTS,
     MAX_SEARCHED_BYTES,
@@ -61,6 +61,17 @@ def test_compressed_answers_are_read(post: Post, encoding: str):
 
     answer = ask(post, script)
     assert answer.json()["choices"][0]["message"]["content"] == "done"
+
+
+TAKEN = {"gzip, deflate, br, zstd": "gzip, deflate", "br": "identity", "": "identity"}
+
+
+@pytest.mark.parametrize(("taken", "asked"), TAKEN.items(), ids=list(TAKEN))
+def test_what_may_be_passed_on_is_encoded_as_the_caller_takes_it(taken: str, asked: str):
+    url = "http://model.example/v1/chat/completions"
+    request = httpx2.Request("POST", url, headers={"Accept-Encoding": taken})
+    sent = exchange.Exchange(request, "openai", {}).forward({})
+    assert sent.headers["accept-encoding"] == asked
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "bomb"])

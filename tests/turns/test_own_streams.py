@@ -185,14 +185,15 @@ NUMBERED = b"\0\0\0-\0\0\0\x10A\xc4$\xb8\nevent-type\4\0\0\xa0\x0c{'foo':'bar'}6
 
 
 def test_events_of_aws_are_read():
-    empty, numbered = FrameSplitter().feed(EMPTY + NUMBERED)
+    splitter = FrameSplitter()
+    empty, numbered = map(splitter.read, splitter.cut(EMPTY + NUMBERED))
     assert (empty.raw, empty.headers) == (EMPTY, b"")
     assert numbered.raw == NUMBERED
     assert numbered.headers == b"\nevent-type\4\0\0\xa0\x0c"
 
 
 def test_what_is_written_is_what_came():
-    (event,) = FrameSplitter().feed(frame("messageStart", {"role": "assistant"}))
+    event = FrameSplitter().read(frame("messageStart", {"role": "assistant"}))
     assert event.kind == "message_start"
     assert unframed(write_frame(event.headers, {"role": "x"}))[0][1] == {"role": "x"}
 

@@ -238,7 +238,7 @@ def test_events_are_whole_however_their_bytes_come(piece: int, end: bytes):
     splitter = Splitter()
     events = []
     for start in range(0, len(whole), piece):
-        events += splitter.feed(whole[start : start + piece])
+        events += map(splitter.read, splitter.cut(whole[start : start + piece]))
     assert [event.raw for event in events] == raw
     assert [event.data for event in events] == [{"n": n} for n in range(20)]
 

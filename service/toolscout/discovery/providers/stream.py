@@ -70,10 +70,6 @@ class Splitter:
         data = object_of(body)
         return Event(raw) if data is None else Event(raw, data, str(data.get("type")))
 
-    def feed(self, chunk: bytes) -> list[Event]:
-        """Return the events that are complete now, decoded."""
-        return [*map(self.read, self.cut(chunk))]
-
     def end(self) -> bytes:
         """Return what no event has ended yet."""
         rest = bytes(self._rest)
