@@ -4,11 +4,21 @@ import signal
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.gateway.mcp.hosts import SERVERS, cache_in, host, listening, stdio_server, text_of, write
+from tests.gateway.mcp.hosts import (
+    SERVERS,
+    cache_in,
+    connected,
+    host,
+    listening,
+    stdio_server,
+    text_of,
+    write,
+)
 from tests.support import PATIENCE_S, answers, environment, free_port, until
 
 pytestmark = pytest.mark.integration
@@ -102,6 +112,22 @@ def test_a_signal_ends_the_gateway_and_its_servers(tmp_path: Path, over: str):
         assert process.wait(PATIENCE_S) == 0
         until(lambda: not any(server.exists() for server in servers))
     assert b"Traceback" not in (tmp_path / "stderr").read_bytes()
+
+
+def test_a_call_that_is_open_at_a_signal_is_answered(tmp_path: Path):
+    config = str(write(tmp_path, {"notes": stdio_server()}))
+    command = ["-m", "toolscout", "mcp", "--config", config, "--http", "127.0.0.1:PORT"]
+    with (
+        listening(tmp_path, *command) as (url, process),
+        connected(url, tmp_path) as office,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        until(lambda: not office.call("notes__list_notes").is_error)
+        call = pool.submit(office.call, "notes__count_words", seconds=2.0)
+        until(lambda: office.progress != [])
+        process.send_signal(signal.SIGTERM)
+        assert not call.result().is_error
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_an_address_that_is_taken_is_said_in_a_line(tmp_path: Path):

@@ -12,6 +12,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
 from mcp.server.lowlevel import Server
+from sse_starlette.sse import AppStatus
 
 from tests.gateway.mcp.hosts import Host, connected, listening, stdio_server, text_of, write
 from tests.support import until
@@ -182,7 +183,11 @@ async def test_sessions_are_bounded_and_the_one_used_longest_ago_ends_first(
         assert [await ping(one) for one in (third, fourth, fifth)] == [200, 200, 200]
 
 
-def test_a_signal_that_comes_before_anything_is_served_ends_it():
+def test_a_signal_that_comes_before_anything_is_served_ends_it(monkeypatch: pytest.MonkeyPatch):
+    # The library's own, which holds for the whole process.
+    monkeypatch.setattr(AppStatus, "should_exit", False)
+    monkeypatch.setattr(AppStatus, "enable_automatic_graceful_drain", True)
+
     async def stopped() -> None:
         stop = asyncio.Event()
         stop.set()

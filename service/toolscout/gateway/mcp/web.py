@@ -8,6 +8,7 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
+from sse_starlette.sse import AppStatus
 from starlette.responses import JSONResponse
 
 from toolscout.errors import ConfigurationError
@@ -21,9 +22,8 @@ PATH = "/mcp"
 
 WHOSE_KEY = "gateway, as Authorization: Bearer or X-API-Key"
 
-GRACE_S = 5
-"""Seconds that open calls may take to finish after a signal."""
-
+GRACE_S, WATCH_S = 5, 0.1
+"""Seconds that open calls may take to finish after a signal, and between two looks at them."""
 
 SESSION_IDLE_S = 600
 MAX_SESSIONS = 1_000
@@ -42,14 +42,15 @@ class Callers:
     """Knows the names and the key of this server."""
     bodies: Bodies
     """Reads what callers send."""
+    open: int = 0
+    """Requests that are being answered, but for streams of notifications, which never end."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle one request of ASGI; a body is read within its limits first."""
-        body, headers = b"", {}
+        body, headers, is_call = b"", {"Connection": "close"}, scope["method"] == "POST"
         try:
             self.callers.check(scope["headers"], _key(scope["headers"]))
-            if scope["method"] == "POST":
-                headers = {"Connection": "close"}
+            if is_call:
                 body = await self.bodies.read(receive)
                 receive = replay(body, receive)
         except BodyRefused as refused:
@@ -58,9 +59,11 @@ class Callers:
             answer = JSONResponse({"error": refused.detail}, refused.status, headers)
             await answer(scope, receive, send)
             return
+        self.open += is_call
         try:
             await self.application(scope, receive, send)
         finally:
+            self.open -= is_call
             self.bodies.release(body)
 
 
@@ -152,11 +155,15 @@ async def serve_http(
     callers = Callers(Sessions(served), check, Bodies(settings.caller_timeout_s))
     async with served.router.lifespan_context(served):
         limited = limited_server(callers, settings, logger, GRACE_S, lifespan="off")
-        ending = asyncio.ensure_future(_end(limited, stop))
+        ending = asyncio.ensure_future(_end(limited, callers, stop))
         await limited.serve([listener])
         ending.cancel()
 
 
-async def _end(server: LimitedServer, stop: asyncio.Event) -> None:
-    await stop.wait()
-    server.should_exit = True
+async def _end(server: LimitedServer, callers: Callers, stop: asyncio.Event) -> None:
+    """End all streams of notifications once no call is open, which would break calls off too."""
+    AppStatus.disable_automatic_graceful_drain()
+    while callers.open or not server.should_exit:
+        await asyncio.sleep(WATCH_S)
+        server.should_exit = server.should_exit or stop.is_set()
+    AppStatus.should_exit = True
