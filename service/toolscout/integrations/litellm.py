@@ -158,7 +158,7 @@ class ToolscoutHook(CustomLogger):
         chunk = litellm.ModelResponseStream if chat else GenericEvent
         events = Splitter()
         async for piece in pieces:
-            for event in events.feed(piece):
+            for event in map(events.read, events.cut(piece)):
                 if event.data is not None:
                     yield chunk(**event.data)
 

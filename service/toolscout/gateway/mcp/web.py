@@ -162,7 +162,7 @@ async def serve_http(
 
 async def _end(server: LimitedServer, callers: Callers, stop: asyncio.Event) -> None:
     """End all streams of notifications once no call is open, which would break calls off too."""
-    AppStatus.disable_automatic_graceful_drain()
+    AppStatus.enable_automatic_graceful_drain = AppStatus.should_exit = False
     while callers.open or not server.should_exit:
         await asyncio.sleep(WATCH_S)
         server.should_exit = server.should_exit or stop.is_set()
