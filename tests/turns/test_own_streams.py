@@ -242,6 +242,23 @@ SEARCH = {"functionCall": {"name": PHANTOM, "args": {"query": "read"}}, "thought
 CALL = {"functionCall": {"name": "read_file", "args": {}}}
 
 
+@pytest.mark.parametrize(
+    ("config", "calling", "key", "value"),
+    [
+        ("toolConfig", "functionCallingConfig", "streamFunctionCallArguments", True),
+        ("tool_config", "function_calling_config", "stream_function_call_arguments", True),
+        ("toolConfig", "functionCallingConfig", "streamFunctionCallArguments", False),
+    ],
+)
+def test_a_request_for_calls_in_pieces_is_passed_on_as_it_came(
+    run, gemini_request, config: str, calling: str, key: str, value: bool
+):
+    body = gemini_request | {config: {calling: {key: value}}}
+    model = StreamingModel(GEMINI, MIXED)
+    run(body, model, GEMINI.name)
+    assert (model.requests == [body]) is value
+
+
 def test_the_signature_of_a_removed_search_moves_to_the_call_after_it(run, gemini_request):
     """Only the first of parallel calls is signed, and Gemini 3 refuses one without a signature."""
     model = StreamingModel(GEMINI, MIXED)

@@ -61,10 +61,7 @@ class _Exchanges:
             response = await self._answer(exchange)
         except UnsentError as error:
             raise error.__cause__ or error from None
-        if not response.is_stream_consumed:
-            return response
-        read = response_with(response, response.content)
-        return response_with(read, httpx2.ByteStream(read.content), is_raw=True)
+        return _unread(response)
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request; the response is open and not read."""
@@ -73,7 +70,7 @@ class _Exchanges:
         transport: Any = self._client._transport_for_url(request.url)
         waits = self.discovery.waits
         send = transport.handle_async_request if waits else transport.handle_request
-        return await result_of(send(request))
+        return _unread(await result_of(send(request)))
 
     async def _exchange(self, request: httpx2.Request) -> Exchange | None:
         """Read a request; None if it cannot be searched. An event loop reads none that is large."""
@@ -94,10 +91,9 @@ class _Exchanges:
     def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
         """Yield the body of a response as it comes, decoded unless it is to be raw; close it."""
         is_plain = "content-encoding" not in response.headers and not response.is_stream_consumed
-        is_raw = is_raw or is_plain
         if not self.discovery.waits:
-            return Blocking(response.iter_raw() if is_raw else response.iter_bytes())
-        return response.aiter_raw() if is_raw else in_turns(response.aiter_bytes())
+            return Blocking(response.iter_raw() if is_raw or is_plain else response.iter_bytes())
+        return response.aiter_raw() if is_raw or is_plain else in_turns(response.aiter_bytes())
 
     async def _forward(
         self, exchange: Exchange, body: Json, *, streams: bool = False
@@ -122,11 +118,6 @@ class _Exchanges:
         Raises:
             UnreadError: it cannot be decoded, or is too large to be looked into.
         """
-        if response.is_stream_consumed:  # `inner` has read it
-            read = response_with(response, response.content)
-            if len(read.content) > MAX_SEARCHED_BYTES:
-                raise UnreadError(read, self._pieces(read))
-            return read
         raw = self._pieces(response, is_raw=True)
         if not can_decode(response):
             raise UnreadError(response, raw)
@@ -211,6 +202,14 @@ class _Exchanges:
         finally:
             if pieces is None:
                 turn.end()
+
+
+def _unread(response: httpx2.Response) -> httpx2.Response:
+    """Return a response whose body can be iterated, also if it was read, as `inner` may do."""
+    if not response.is_stream_consumed:
+        return response
+    read = response_with(response, response.content)
+    return response_with(read, httpx2.ByteStream(read.content), is_raw=True)
 
 
 class Transport(_Exchanges, httpx2.BaseTransport):

@@ -121,11 +121,15 @@ class Gemini(Provider):
         contents = request.get("contents")
         return [contents] if isinstance(contents, dict) else super().history(request)
 
+    def passes(self, request: Json) -> bool:
+        """Return whether calls are to come in pieces, which nothing here joins."""
+        settings = _calling(request)
+        keys = "streamFunctionCallArguments", "stream_function_call_arguments"
+        return any(settings.get(key) for key in keys)
+
     def choice(self, request: Json) -> Choice:
         """Return what the configuration of function calling says."""
-        config = mapping(request.get("toolConfig") or request.get("tool_config"))
-        calling = config.get("functionCallingConfig") or config.get("function_calling_config")
-        settings = mapping(calling)
+        settings = _calling(request)
         listed = settings.get("allowedFunctionNames") or settings.get("allowed_function_names")
         names = names_once(listed) if isinstance(listed, list) else []
         return Choice(str(settings.get("mode")).upper() == "ANY", names)
@@ -155,6 +159,12 @@ class Gemini(Provider):
     def turn_with(self, request: Json, response: Json, parts: list[Json]) -> list[Json]:
         """Return the content: thought signatures must come back unchanged."""
         return [{**self.turn_of(response), "parts": parts}]
+
+
+def _calling(request: Json) -> Json:
+    """Return the configuration of function calling."""
+    config = mapping(request.get("toolConfig") or request.get("tool_config"))
+    return mapping(config.get("functionCallingConfig") or config.get("function_calling_config"))
 
 
 def _capitals(schema: Json) -> Json:

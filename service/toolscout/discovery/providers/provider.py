@@ -200,7 +200,7 @@ class Provider:
         return names_once(call.name for part in parts if (call := call_in(part)) and call.name)
 
     def passes(self, request: Json) -> bool:
-        """Return whether no search may be in it: the provider keeps it, or answers elsewhere."""
+        """Return whether no search may be in it, because nobody could take it out again."""
         return False
 
     def choices(self, request: Json) -> int:
