@@ -152,13 +152,13 @@ def test_paths_cannot_forge_lines_of_the_log():
 def test_a_body_that_is_too_large_to_search_is_passed_on_as_it_is():
     tools = [{"type": "function", "function": {"name": f"t{n}"}} for n in range(50)]
     with peer(echo) as model, proxy(model.url) as started:
-        for size in (100, 9_000_000):
+        for size in (100, 4_500_000):
             asked = {"model": "m", "messages": [{"role": "user", "content": "é" * size}]}
             body = json.dumps(asked | {"tools": tools}, ensure_ascii=False).encode()
             for content in (body, iter([body])):  # of a known length, and in chunks
                 headers = {"content-type": "application/json"}
                 url = started.url + CHAT
-                answer = httpx2.post(url, content=content, headers=headers, timeout=30)
+                answer = httpx2.post(url, content=content, headers=headers, timeout=120)
                 assert answer.json() == {}
                 assert (model.requests[-1].body == body) is (size > 100)
 
