@@ -186,12 +186,10 @@ def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
     timeout = httpx2.Timeout(None, connect=wait, pool=wait, read=parsed.read_timeout or None)
     limits = httpx2.Limits(max_connections=parsed.max_connections, max_keepalive_connections=100)
     config = _config(parsed)
-    registry = shown = CollectorRegistry()
-    if parsed.workers > 1:  # each shows the sums of all
-        shown = CollectorRegistry()
-        MultiProcessCollector(shown)  # type: ignore[no-untyped-call]
-    else:
-        ProcessCollector(registry=registry)
+    registry, is_one = CollectorRegistry(), parsed.workers == 1
+    shown = registry if is_one else CollectorRegistry()  # of several, each shows the sums of all
+    collect: Any = ProcessCollector if is_one else MultiProcessCollector
+    collect(registry=shown)
     figures = PrometheusMetrics(registry)
     try:
         transport = AsyncTransport(

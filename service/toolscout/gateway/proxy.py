@@ -150,9 +150,6 @@ class Proxy:
                 head = {"status": status, "headers": headers}
                 started = True
                 await send({"type": "http.response.start", **head})
-                if response.is_stream_consumed:  # the flow has read it
-                    await send({"type": "http.response.body", "body": response.content})
-                    return
                 paused = monotonic()
                 async for piece in cast("httpx2.AsyncByteStream", response.stream):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})

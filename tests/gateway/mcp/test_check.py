@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from tests.client.upstream import peer
 from tests.gateway.mcp.hosts import cache_in, host, inside, raw_server, write
 from tests.support import until
 from toolscout.cli import main
 
 pytestmark = pytest.mark.integration
 
+KEY = {"Authorization": "Bearer wrong"}
 OBJECT = {"type": "object"}
 LONG = "x" * 62 + "_long"
 ODD = [
@@ -62,6 +64,12 @@ def test_a_pinned_tool_that_all_providers_refuse_is_not_listed_but_found(tmp_pat
         until(lambda: "WARNING pinned: odd__lookup: " in office.stderr)
         assert "odd__fine:" not in office.stderr
         assert office.found("read one user")[0] == "odd__GET /users/{id}"
+
+
+def test_a_check_says_that_a_key_is_refused(check: Any):
+    with peer(lambda exchange: exchange.answer(b'{"error": "invalid_token"}', status=401)) as fake:
+        status, lines = check({"issues": {"url": f"{fake.url}/mcp", "headers": KEY}})
+    assert (status, lines) == (2, ["toolscout: issues is unavailable: it answers with status 401"])
 
 
 def test_a_check_says_what_is_left_out_of_each_server(check: Any):

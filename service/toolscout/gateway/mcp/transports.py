@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
@@ -80,9 +80,18 @@ async def streams_to(name: str, server: Server) -> AsyncIterator[Streams]:
             yield streams
 
 
-def _auth(name: str, server: HttpServer) -> httpx2.Auth | None:
+class _Key(httpx2.Auth):
+    """Ends a connection whose key is refused, of which the SDK says only that something failed."""
+
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
+        response = yield request
+        if response.status_code == 401:
+            response.raise_for_status()
+
+
+def _auth(name: str, server: HttpServer) -> httpx2.Auth:
     if server.auth is None:
-        return None
+        return _Key()
     from toolscout.gateway.mcp.oauth import Tokens  # whose library takes .3 s to import
 
     return Tokens(name, server.url)
