@@ -119,6 +119,7 @@ def test_a_long_query_in_another_script_fits(server: Process):
     [
         raw_request(BODY, headers=[f"X-{n}: b" for n in range(200)]),
         b"POST http://a HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"CONNECT /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
     ],
 )
 def test_requests_before_a_refused_head_are_answered(server: Process, wrong: bytes):
@@ -146,6 +147,19 @@ def test_many_requests_at_once_are_answered_in_order(server: Process):
             counts.append(len(json.loads(received.read(length))["selected_names"]))
     assert counts[0] == 1
     assert counts[:3] * 20 == counts
+
+
+@pytest.mark.parametrize("closing", ["Upgrade, HTTP2-Settings", "Upgrade, close"])
+def test_an_offer_of_http_2_is_ignored(server: Process, closing: str):
+    headers = [f"Connection: {closing}", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"]
+    in_chunks = raw_request(chunk(), headers=[*headers, *CHUNKED])
+    for request in (raw_request(BODY, headers=headers), in_chunks):
+        with server.connect() as connection:
+            connection.sendall(request[:-9])  # its end arrives later
+            connection.sendall(request[-9:] + raw_request(BODY))
+            assert read_response(connection)[::2] == (200, b'{"selected_names":["read_file"]}')
+            if "close" not in closing:
+                assert read_response(connection)[0] == 200
 
 
 @pytest.mark.parametrize("host", ["", "Host: localhost\r\nHost: localhost\r\n"])

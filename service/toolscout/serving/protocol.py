@@ -23,13 +23,16 @@ script in a query string."""
 HEAD_SHARE = 1 / 3
 """The head's share of `caller_timeout_s`."""
 
-_TOO_LONG = f"request line, headers and trailers may have at most {MAX_HEAD_BYTES} bytes"
-
 MAX_HEADERS = 128
 """Headers and trailers of one request."""
 
 MAX_HEADER_BYTES = 16_384
 """Bytes of one header or trailer, name and value."""
+
+_TOO_LARGE = (
+    f"request line, headers and trailers may have at most {MAX_HEAD_BYTES} bytes, "
+    f"one header {MAX_HEADER_BYTES}, and there may be {MAX_HEADERS} of them"
+)
 
 SLICE = 4_096
 """Bytes per call of the parser where a head may begin: the most by which a head can exceed its
@@ -70,7 +73,6 @@ class LimitedProtocol(HttpToolsProtocol):
         self._is_refused = False
         self._head_bytes = 0
         self._header_count = 0
-        self._hosts = 0
         self._chunks = 0
         self._body_bytes = 0
         self._pending = 0
@@ -152,9 +154,10 @@ class LimitedProtocol(HttpToolsProtocol):
             self._has_progressed = False
             try:
                 self.parser.feed_data(part)
-            except httptools.HttpParserUpgrade:
-                self._unsupported_upgrade_warning()
-                at = len(view)
+            except httptools.HttpParserUpgrade as upgrade:
+                rest = at - len(part) + upgrade.args[0]
+                view, at = memoryview(self._without_upgrade() + view[rest:]), 0
+                self.parser = httptools.HttpRequestParser(self)  # this one may have ended
             except httptools.HttpParserError as error:
                 at = len(view)
                 cause = error.__context__
@@ -165,7 +168,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 break
             self._pending = 0 if self._has_progressed else self._pending + len(part)
             if self._head_bytes + self._pending > MAX_HEAD_BYTES:
-                self._refuse("headers_too_large", _TOO_LONG)
+                self._refuse("headers_too_large", _TOO_LARGE)
         self._unfed = bytes(view[at:]) if self._is_open() else b""
         if self.cycle is None or len(self.cycle.body) <= HIGH_WATER_LIMIT:
             self.flow.resume_reading()
@@ -190,20 +193,13 @@ class LimitedProtocol(HttpToolsProtocol):
         """Begin to count a head."""
         super().on_message_begin()
         self._has_progressed = self._in_head = self._has_begun = True
-        self._head_bytes = self._header_count = self._hosts = 0
-        self._chunks = self._body_bytes = 0
+        self._head_bytes = self._header_count = self._chunks = self._body_bytes = 0
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the request line.
-
-        Raises:
-            HeadRefused: there are too many bytes.
-        """
+        """Take a part of the request line."""
         super().on_url(url)
         self._has_progressed = True
         self._head_bytes += len(url)
-        if self._head_bytes > MAX_HEAD_BYTES:
-            raise HeadRefused("headers_too_large", _TOO_LONG)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header; only count a trailer.
@@ -217,24 +213,27 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_bytes = total = self._head_bytes + size + 4
         self._has_progressed = True
         if count > MAX_HEADERS or size > MAX_HEADER_BYTES or total > MAX_HEAD_BYTES:
-            raise HeadRefused("headers_too_large", self._header_detail(count, size))
+            raise HeadRefused("headers_too_large", _TOO_LARGE)
         if self._in_head:
             name = name.lower()
             if name == b"expect" and value.lower() == b"100-continue":
                 self.expect_100_continue = True
-            elif name == b"host":
-                self._hosts += 1
             self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Start to answer.
 
         Raises:
-            HeadRefused: HTTP/1.1 without the one Host that it requires.
+            HeadRefused: HTTP/1.1 without the one Host that it requires, or CONNECT.
         """
         self._has_progressed = True
-        if self._hosts != 1 and self.parser.get_http_version() == "1.1":
+        hosts = [name for name, _ in self.headers].count(b"host")
+        if hosts != 1 and self.parser.get_http_version() == "1.1":
             raise HeadRefused("bad_request", "HTTP/1.1 needs one Host header")
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                raise HeadRefused("bad_request", "this is no tunnel")
+            return  # the parser skips its body: it is read again
         super().on_headers_complete()  # fails where the target has no path
         self._in_head, self._has_begun, self._in_message = False, False, True
         if self.limits.is_service:
@@ -259,12 +258,10 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._chunks > FEW_CHUNKS and self._chunks * MIN_CHUNK > self._body_bytes:
             raise HeadRefused("bad_request", f"chunks have fewer than {MIN_CHUNK} bytes")
 
-    def on_chunk_complete(self) -> None:
-        """Note that a chunk ended."""
-        self._has_progressed = True
-
     def on_message_complete(self) -> None:
         """End a request; what follows is the head of the next."""
+        if self._in_head:
+            return
         self._has_progressed, self._in_head, self._in_message = True, True, False
         self._head_bytes = 0
         self.limits.unwatch(self, "body")
@@ -289,22 +286,21 @@ class LimitedProtocol(HttpToolsProtocol):
         super().resume_writing()
         self.limits.unwatch(self, "unread")
 
-    def _unsupported_upgrade_warning(self) -> None:
-        """Log nothing, because a caller could fill the log."""
+    def _without_upgrade(self) -> bytes:
+        """Return the head without the protocol that it offers to change to.
 
-    def _header_detail(self, count: int, size: int) -> str:
-        if count > MAX_HEADERS:
-            return f"at most {MAX_HEADERS} headers are accepted"
-        if size > MAX_HEADER_BYTES:
-            return f"one header may have at most {MAX_HEADER_BYTES} bytes"
-        return _TOO_LONG
+        Java's HttpClient offers HTTP/2 with its requests, and the parser skips the body then.
+        """
+        version = self.parser.get_http_version().encode()
+        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%s: %s" % header for header in self.headers if header[0] != b"upgrade"]
+        return b"\r\n".join([*lines, b"", b""])
 
     def _refuse(self, code: str, detail: str, reason: str = "") -> None:
         """Answer with a problem, unless another answer has begun, and close."""
         self.limits.refused(reason or code)
         self.limits.unwatch(self, "body")
         self._is_refused = True
-        self._unset_keepalive_if_required()
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             if self._in_head:  # of a later request: those before it are answered
