@@ -1,7 +1,11 @@
 """The first minute: what there is to do, examples that work, and files to fill in."""
 
 import argparse
+import os
 import shlex
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +25,26 @@ def test_the_program_alone_says_what_there_is_to_do(capsys: pytest.CaptureFixtur
     for line in FIRST.splitlines():
         if line.startswith("  toolscout "):
             assert line.split()[1] in commands()
+
+
+@pytest.mark.parametrize("arguments", [[], ["version"]])
+def test_a_full_disk_is_told_in_a_line(arguments: list[str]):
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "toolscout", *arguments]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr == "toolscout: No space left on device\n"
+
+
+def test_an_interrupt_ends_a_command_without_a_traceback(tmp_path: Path):
+    pipe = tmp_path / "tools.json"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "toolscout", "lint", "--tools", str(pipe)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    with pipe.open("wb"):  # opens once it is being read
+        process.send_signal(signal.SIGINT)
+        assert process.communicate()[1] == b""
+    assert process.returncode == -signal.SIGINT
 
 
 def test_every_command_has_an_example():

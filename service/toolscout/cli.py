@@ -32,11 +32,7 @@ EXITS = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command, by default that of this process; returns the exit status."""
-    words = sys.argv[1:] if arguments is None else arguments
-    if not words and "_ARGCOMPLETE" not in os.environ:
-        print(FIRST, end="")
-        return OK
-    is_search = words[:1] == ["search"]
+    is_search = (sys.argv[1:] if arguments is None else arguments)[:1] == ["search"]
     if is_search and arguments is None:
         # Collecting what is loaded and soon ends with the process would take a sixth of its time.
         gc.disable()
@@ -58,11 +54,20 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        message = _in_words(error)
+        where = f"{error.filename}: " if error.filename else ""
+        message = f"{where}{error.strerror or error}"
+    except KeyboardInterrupt:
+        sys.excepthook = lambda *_: None  # the interpreter ends by the signal, without a traceback
+        raise
     except ModuleNotFoundError as error:
         message = f"{error.name} is not installed: pip install 'toolscout[{parsed.extra}]'"
     complain(message)
     return USAGE
+
+
+def _begin(_: argparse.Namespace) -> int:
+    print(FIRST, end="")
+    return OK
 
 
 def _serve(parsed: argparse.Namespace) -> int:
@@ -94,9 +99,8 @@ def _check_config(parsed: argparse.Namespace) -> int:
     for name, value in shown.items():
         print(f"{name:{width}}  {_shown(value):20}  {settings.origins[name]}")
     for key in keys:
-        until = (
-            f", {'expired' if key.has_expired else 'until'} {key.expires}" if key.expires else ""
-        )
+        ends = "expired" if key.has_expired else "until"
+        until = f", {ends} {key.expires}" if key.expires else ""
         print(f"key {key.name} of {key.tenant}: {', '.join(sorted(key.scopes))}{until}")
     return OK
 
@@ -143,11 +147,6 @@ def _completion(parsed: argparse.Namespace) -> int:
     return OK
 
 
-def _in_words(error: OSError) -> str:
-    """`nope.json: No such file or directory`, without the error's number."""
-    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
-
-
 def _shown(value: object) -> str:
     """Return a value as written in a flag."""
     if isinstance(value, bool):
@@ -167,7 +166,8 @@ def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
     statuses = "; ".join(f"{status}: {text}" for status, text in EXITS.items())
     top = Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
     top.add_argument("-v", "--version", action="version", version=__version__)
-    commands = top.add_subparsers(required=True, metavar="COMMAND", prog=top.prog)
+    top.set_defaults(run=_begin, flags=top._option_string_actions, command=top)
+    commands = top.add_subparsers(metavar="COMMAND", prog=top.prog)
 
     def command(name: str, run: Run, about: str, extra: str = "server") -> Any:
         shown = f"{about[0].upper()}{about[1:]}."

@@ -50,9 +50,8 @@ class Parser(argparse.ArgumentParser):
         """Parse arguments, as the base class does; an unknown one is an error with a hint."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            flags = parsed.flags
             wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
-            hint = did_you_mean(wrong.partition("=")[0], flags)
+            hint = did_you_mean(wrong.partition("=")[0], parsed.flags)
             parsed.command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return parsed
 
