@@ -19,6 +19,9 @@ from toolscout.index.pattern_vectors import Floats, Kept, keep, restore
 Key = tuple[str, str]
 """A tool's name, and the digest of its content, or "" if unknown."""
 
+DAY_S = 86_400.0
+"""Here and not beside the log, for the engine knows no log."""
+
 SLOTS = 8
 """Typical patterns that one tool keeps."""
 

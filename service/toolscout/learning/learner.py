@@ -20,10 +20,10 @@ from toolscout.index.embedder import Embedder
 from toolscout.index.pattern_vectors import LAYOUT, pack_text, read_pattern, unpack
 from toolscout.learning.chains import Insight
 from toolscout.learning.examples import ExamplePriors
-from toolscout.learning.experience import Experience, Observation, Use
+from toolscout.learning.experience import DAY_S, Experience, Observation, Use
 from toolscout.learning.gate import Gate
 from toolscout.learning.indexes import content_digest
-from toolscout.learning.log import DAY_S, KEPT_S, Erasure, Report, Seen, Slices, unfinished
+from toolscout.learning.log import KEPT_S, Erasure, Report, Seen, Slices, unfinished
 from toolscout.learning.prior import HALF_LIFE_S, prior_of
 from toolscout.learning.retention import AgingLog
 from toolscout.learning.tenants import Tenant, Tenants

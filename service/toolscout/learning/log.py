@@ -13,7 +13,7 @@ from time import perf_counter
 import msgspec
 
 from toolscout.index.pattern_vectors import Floats, unpack
-from toolscout.learning.experience import Observation
+from toolscout.learning.experience import DAY_S, Observation
 from toolscout.learning.turns import TURNS as TURNS_KEPT
 from toolscout.learning.turns import Turn
 from toolscout.settings import LEARNING_DAYS
@@ -23,7 +23,6 @@ from toolscout.state.store import EPOCH, START, Entry, key, last_name
 OBSERVATIONS, TURNS = "learning", "learning-turns"
 """Kinds of keys."""
 
-DAY_S = 86_400.0
 KEPT_S = LEARNING_DAYS * DAY_S
 """How long observations are kept unless told otherwise."""
 

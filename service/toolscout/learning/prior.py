@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from toolscout.index.catalog import Catalog
 from toolscout.index.pattern_vectors import MEANING_SHARE, Pattern, keep, read_pattern, unpack
-from toolscout.learning.experience import SLOTS, Experience, Key
+from toolscout.learning.experience import DAY_S, SLOTS, Experience, Key
 from toolscout.learning.gate import Gate
-from toolscout.learning.log import DAY_S
 from toolscout.learning.points import Points, Votes
 from toolscout.learning.turns import REPORTS_PER_SOURCE
 from toolscout.ranking.ask import Learned, Prior

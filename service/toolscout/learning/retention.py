@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from math import inf
 
-from toolscout.learning.log import DAY_S, Erasure, Log, Report, unfinished
+from toolscout.learning.experience import DAY_S
+from toolscout.learning.log import Erasure, Log, Report, unfinished
 from toolscout.learning.turns import TURN_S
 from toolscout.state.store import StoreUnavailable
 

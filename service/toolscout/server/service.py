@@ -15,8 +15,8 @@ from toolscout.external.packed_tools import build
 from toolscout.external.tables import Tables
 from toolscout.index.cache import CatalogCache
 from toolscout.index.static_model import BUNDLED_MODEL
+from toolscout.learning.experience import DAY_S
 from toolscout.learning.learner import Learner
-from toolscout.learning.log import DAY_S
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.queue import CompileJob, CompileQueue
 from toolscout.server.compiling.work_threads import run_in_thread
