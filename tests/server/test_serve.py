@@ -74,3 +74,9 @@ def test_settings_of_a_file_reach_the_server(tmp_path: Path):
     with running(tmp_path, "--config", str(file)) as server:
         assert server.search(tools=TOOLS[:3]).status_code == 200
         assert server.search(tools=TOOLS[:4]).status_code == 422
+
+
+def test_a_full_disk_under_standard_error_keeps_nobody_from_serving(tmp_path: Path):
+    before = ["sh", "-c", 'exec "$@" 2> /dev/full', "sh"]
+    with running(tmp_path, before=before) as server:
+        assert server.get("/healthz").status_code == 200

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from math import nan
@@ -82,8 +83,8 @@ class Server(LimitedServer):
                 ends.set_function(lambda: _seconds(certificate.expires))
             if self.service.is_tested:
                 self.service.log.info("ready", host=self._settings.host, port=self._settings.port)
-            sys.stderr.write(banner(self._settings))
-            sys.stderr.flush()
+            with suppress(OSError):  # its reader may be gone, or its disk full
+                os.write(sys.stderr.fileno(), banner(self._settings).encode())
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop, or drain first; on Ctrl-C wait no longer than it takes to notice."""
@@ -131,8 +132,8 @@ def serve(settings: Settings) -> int:
     """
     check(settings)
     os.environ.setdefault("RES_OPTIONS", LOOKUP)
-    another = "set another by TOOLSCOUT_PORT or --port"
-    listen(settings.host, settings.port, another).close()  # uvicorn would say it in its own words
+    # uvicorn would say it in its own words
+    listen(settings.host, settings.port, "set another by TOOLSCOUT_PORT or --port").close()
     if not settings.model:
         load_embedder(str(BUNDLED_MODEL))
     server = Server(settings)
