@@ -94,9 +94,10 @@ class Request:
     async def drain(self, limit: int, timeout: float) -> None:
         """Read and drop the rest of the body, so that the caller gets the answer.
 
-        Closing a socket with unread bytes resets the connection, and the answer is lost.
+        Closing a socket with unread bytes resets the connection, and the answer is lost. A caller
+        that waits for `100 Continue` sends nothing, and reading would ask for it.
         """
-        size = 0
+        size = limit + 1 if self.header(b"expect") else 0
         try:
             async with asyncio.timeout(timeout):
                 while not self._drained and size <= limit:
