@@ -76,6 +76,15 @@ def test_two_keys_of_one_tenant_are_a_rotation():
     assert third not in (None, "acme")
 
 
+@pytest.mark.parametrize("again", [f"zen={KEY}1", f"{KEY}1", f"acme={KEY}1;scopes=search"])
+def test_a_key_stands_for_one_caller(again: str):
+    with pytest.raises(ConfigurationError) as refused:
+        Keyring(f"acme={KEY}1,acme={KEY}2,{again}")
+    expected = "api_keys: key 3 came before, with another tenant or other options"
+    assert str(refused.value) == expected
+    assert len(Keyring(f"acme={KEY}1,acme={KEY}1")) == 2  # twice the same says the same
+
+
 def test_bare_keys_are_tenants_of_their_own():
     ring = Keyring(f"{KEY}1,{KEY}2")
     tenants = {tenant(ring, f"{KEY}{n}") for n in (1, 2)}

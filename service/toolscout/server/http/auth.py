@@ -73,14 +73,17 @@ class Keyring:
         as `;tags=finance;max_risk=read_only`, may follow a key.
 
         Raises:
-            ConfigurationError: a key is too short, or an option of it is wrong; names its
-                position, never its value.
+            ConfigurationError: a key is too short, an option of it is wrong, or it stands for two
+                callers; names its position, never its value.
         """
         self.keys: list[Key] = []
         """What is known of each key, in their order."""
         for number, entry in enumerate(_entries(keys or ""), 1):
             try:
-                self.keys.append(_known(entry))
+                key = _known(entry)
+                if any(other.hashed == key.hashed and other != key for other in self.keys):
+                    raise ConfigurationError(" came before, with another tenant or other options")
+                self.keys.append(key)
             except ConfigurationError as error:
                 raise ConfigurationError(f"api_keys: key {number}{error.detail}") from None
         self.is_shared = len({key.tenant for key in self.keys}) > 1
@@ -112,11 +115,8 @@ class Keyring:
         if len(presented) != 1:
             return None
         hashed = sha256(presented.pop()).digest()
-        match: Key | None = None
-        for key in self.keys:
-            if hmac.compare_digest(key.hashed, hashed):
-                match = key
-        return match
+        matching = [key for key in self.keys if hmac.compare_digest(key.hashed, hashed)]
+        return matching[0] if matching else None
 
 
 def _wider(old: Key, new: Key) -> list[str]:
