@@ -76,7 +76,8 @@ def test_settings_of_a_file_reach_the_server(tmp_path: Path):
         assert server.search(tools=TOOLS[:4]).status_code == 422
 
 
-def test_a_full_disk_under_standard_error_keeps_nobody_from_serving(tmp_path: Path):
-    before = ["sh", "-c", 'exec "$@" 2> /dev/full', "sh"]
+@pytest.mark.parametrize("errors", ["/dev/full", "&-"], ids=["a full disk", "closed"])
+def test_whatever_is_at_standard_error_the_service_serves(tmp_path: Path, errors: str):
+    before = ["sh", "-c", f'exec "$@" 2>{errors}', "sh"]
     with running(tmp_path, before=before) as server:
         assert server.get("/healthz").status_code == 200

@@ -83,7 +83,7 @@ class Server(LimitedServer):
                 ends.set_function(lambda: _seconds(certificate.expires))
             if self.service.is_tested:
                 self.service.log.info("ready", host=self._settings.host, port=self._settings.port)
-            with suppress(OSError):  # its reader may be gone, or its disk full
+            with suppress(OSError, AttributeError):  # closed, without a reader, or its disk full
                 os.write(sys.stderr.fileno(), banner(self._settings).encode())
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
