@@ -89,6 +89,26 @@ def test_oversized_by_its_own_word(small: Process):
     assert (status, json.loads(answer)["code"]) == (413, "payload_too_large")
 
 
+def test_who_waits_to_be_told_to_go_on_is_refused_at_once(server: Process):
+    headers = ["Expect: 100-continue", f"Content-Length: {1 << 40}"]
+    with server.connect() as connection:
+        connection.sendall(raw_request(b"", headers=headers))
+        assert connection.makefile("rb").readline().startswith(b"HTTP/1.1 413")
+
+
+def test_who_was_told_to_go_on_and_sends_too_much_can_ask_again(small: Process):
+    headers = ["Expect: 100-continue", *CHUNKED]
+    with small.connect() as connection:
+        connection.sendall(raw_request(b"", headers=headers))
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 100")
+        content = chunked(b" " * 5_000)
+        for part in (content[:-5], content[-5:]):  # its end arrives later
+            connection.sendall(part)
+        assert read_response(connection)[0] == 413
+        connection.sendall(raw_request(VALID))
+        assert read_response(connection)[0] == 200
+
+
 def test_callers_that_hang_up_are_forgotten(server: Process):
     for cut in (10, 60, 200):
         with server.connect() as connection:

@@ -333,13 +333,6 @@ def test_who_still_sends_a_body_can_read_why_it_is_not_wanted(keyed: Process):
         assert (status, headers["connection"]) == (401, "close")
 
 
-def test_who_waits_to_be_told_to_go_on_is_refused_at_once(server: Process):
-    headers = ["Expect: 100-continue", f"Content-Length: {1 << 40}"]
-    with server.connect() as connection:
-        connection.sendall(raw_request(b"", headers=headers))
-        assert connection.makefile("rb").readline().startswith(b"HTTP/1.1 413")
-
-
 @pytest.mark.parametrize("path", [SEARCH, "/v1/catalogs/office", "/v1/stats"])
 def test_two_different_keys_are_none(keyed: Process, path: str):
     keys = ("acme-old-0123456789abcdef0123456789abcdef", "zenith-0123456789abcdef0123456789abcdef")

@@ -97,10 +97,10 @@ class Request:
         Closing a socket with unread bytes resets the connection, and the answer is lost. A caller
         that waits for `100 Continue` sends nothing, and reading would ask for it.
         """
-        size = limit + 1 if self.header(b"expect") else 0
+        size, is_waiting = 0, self.header(b"expect") and not self.bytes_in
         try:
             async with asyncio.timeout(timeout):
-                while not self._drained and size <= limit:
+                while not (self._drained or is_waiting) and size <= limit:
                     size += len(self._chunk(await self.receive()))
         except (TimeoutError, ClientGone, Refused):
             self.close = True
