@@ -1,8 +1,6 @@
 """What a selector sends, and what it makes of an answer."""
 
 import json
-import socket
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -50,18 +48,6 @@ def test_the_request_is_the_contract(make):
             {"name": t["name"], "description": t["description"], "definition": t} for t in TOOLS[:4]
         ],
     }
-
-
-def test_a_request_arrives_in_one_packet(make):
-    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor() as threads:
-        selector = make(f"http://127.0.0.1:{listener.getsockname()[1]}")
-        calling = threads.submit(selector.select, "open a file", TOOLS)
-        connection, _ = listener.accept()
-        head, _, content = connection.recv(1 << 16).partition(b"\r\n\r\n")
-        connection.close()
-        calling.result()
-    assert f"content-length: {len(content)}".encode() in head
-    assert json.loads(content)["pattern"] == "open a file"
 
 
 @pytest.mark.parametrize("timeout", [0.5, 0.8])
@@ -290,25 +276,6 @@ def test_long_patterns_are_cut_to_what_ranks(make):
     with peer(read_file) as fake:
         make(fake.url).select("x" * 10_000, TOOLS)
     assert len(fake.requests[0].json["pattern"]) == 4_096
-
-
-def test_one_connection_serves_many_calls(make):
-    with peer(read_file) as fake:
-        selector = make(fake.url)
-        for _ in range(10):
-            assert not selector.select("x", TOOLS).fell_open
-        assert fake.connections == 1
-
-
-def test_a_closed_selector_can_be_used_again(make):
-    with peer(read_file) as fake:
-        selector = make(fake.url)
-        assert not selector.select("x", TOOLS).fell_open
-        if hasattr(selector.selector, "close"):
-            selector.close()
-        else:
-            selector.loop.run_until_complete(selector.selector.aclose())
-        assert not selector.select("x", TOOLS).fell_open
 
 
 def test_both_answers_of_the_proxies_are_read(make):

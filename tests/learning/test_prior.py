@@ -8,8 +8,7 @@ from toolscout import Engine
 from toolscout.index.embedder import QueryVectors
 from toolscout.index.pattern_vectors import Pattern, pack, pack_text, read_pattern, unpack
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.points import NEIGHBOURS
-from toolscout.learning.prior import CAP, HALF_LIFE_S, STALE_S, LearnedIndex, prior_of
+from toolscout.learning.prior import CAP, HALF_LIFE_S, LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Prior
 from toolscout.ranking.pipeline import rank
 from toolscout.text.query import Query, analyse
@@ -121,28 +120,6 @@ def test_other_content_of_a_tool_says_nothing_and_no_content_counts_for_the_name
     learn(unknown, "ship the parcel", "send_email", digest="", times=3)
     assert not any(prior(changed, "ship the parcel").values())
     assert prior(unknown, "ship the parcel")["send_email"] > 0
-
-
-def test_an_index_follows_what_is_learned_later():
-    experience = Experience()
-    index = LearnedIndex(KEYS, experience, 0.0)
-    for tool in NAMES:
-        learn(experience, f"use {tool} now", tool, times=2)
-        assert index.is_current(experience, 0.0)
-        found = index.prior(asked(f"use {tool} now"))
-        assert found is not None
-        assert NAMES[max(found.added, key=found.added.__getitem__)] == tool
-        anew = LearnedIndex(KEYS, experience, 0.0).prior(asked(f"use {tool} now"))
-        assert anew is not None
-        assert anew[0] == pytest.approx(found[0], abs=1e-6)
-
-
-def test_an_index_is_made_anew_when_it_is_old_or_of_other_experience():
-    experience = Experience()
-    learn(experience, "ship the parcel", "send_email")
-    index = LearnedIndex(KEYS, experience, 0.0)
-    assert not index.is_current(experience, 2 * STALE_S)
-    assert not index.is_current(Experience(), 0.0)
 
 
 def test_unknown_script_is_learned_by_its_words():
@@ -279,20 +256,6 @@ def test_it_stays_replaced_however_long_ago_that_was():
         assert prior(experience, query, now)["send_email"] == 0
 
 
-def test_an_index_says_the_same_whether_it_grew_or_is_made_anew():
-    keys = [(f"tool_{number}", "content") for number in range(2 * NEIGHBOURS)]
-    experience = Experience()
-    grown = LearnedIndex(keys, experience, 0.0)
-    for seconds, (tool, _) in enumerate(keys[::-1]):
-        learn(experience, "ship the parcel", tool, time=seconds)
-        assert grown.is_current(experience, seconds)
-    made = LearnedIndex(keys, experience, 100.0)
-    first, second = (index.prior(asked("ship a parcel")) for index in (grown, made))
-    assert first is not None
-    assert second is not None
-    assert first.added == second.added
-
-
 def test_failures_lower_no_tool_where_everything_fails():
     experience = Experience()
     for other in NAMES:
@@ -334,20 +297,3 @@ def test_all_tools_of_one_pattern_rise():
 def test_similar_queries_alone_bring_no_tool_without_evidence_before_a_match():
     asked = "read the first lines of a long text file from disk"
     assert "send_email" not in names_after("read a file", "send_email", 3, asked=asked)[:2]
-
-
-def test_reports_about_other_tools_change_nothing_for_these():
-    """Or an index that was made before them would answer otherwise than one made since."""
-    experience = Experience()
-    learn(experience, "ship the parcel", "send_email", success=False, times=4)
-    index = LearnedIndex(KEYS, experience, 0.0)
-    before, version = index.prior(asked("ship a parcel")), index.version
-    for number in range(40):
-        learn(experience, f"number {number}", f"other_{number}", success=False)
-    assert index.is_current(experience, 0.0)
-    for made in (index, LearnedIndex(KEYS, experience, 0.0)):
-        after = made.prior(asked("ship a parcel"))
-        assert before is not None
-        assert after is not None
-        assert after.added == pytest.approx(before.added)
-    assert index.version == version
