@@ -213,8 +213,8 @@ AZURE: list[Json] = [
 
 
 def test_events_without_words_pass_as_they_came(run):
-    said = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in AZURE)
-    model = Odd(said + b"data: [DONE]\n\n")
+    sent = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in AZURE)
+    model = Odd(sent + b"data: [DONE]\n\n")
     assert b"".join(run(REQUEST, model, "openai")) == model.answers[0]
 
 

@@ -55,7 +55,7 @@ class Places:
         if self._loop is not loop:
             self._loop, self._free = loop, asyncio.Semaphore(self._count)
         await self._free.acquire()
-        place = ExitStack()  # gives the place back once, whoever closes it first
+        place = ExitStack()  # its first close gives the place back, later ones do nothing
         place.callback(self._free.release)
         loop.call_later(HELD_S, place.close)
         return place.close

@@ -94,7 +94,7 @@ class Reporter:
                     await asyncio.wait((self._sender,), timeout=left)
                 elif self._sender is not None:
                     self._sender.result(left)
-                self._wake()  # for what was queued while the last sender came to its end
+                self._wake()  # sends what was queued while the last sender was ending
 
     def _wake(self) -> None:
         """Start sending, unless that is under way or has to wait."""

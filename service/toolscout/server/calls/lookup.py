@@ -284,13 +284,12 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
         raise NeedsAllTools("this", ExternalCatalog(space, name, record))
     if space == tenant and service.cache.by_digest(space, record.digest) is not None:
         service.named.put((space, name), Named(record.digest, record.digest, record.created), 1)
-    last_seen = service.named.get((space, name)) or NOWHERE
-    if last_seen.created != record.created:  # what was deleted meanwhile answers no more
-        last_seen = NOWHERE._replace(created=record.created)
-        service.named.put((space, name), last_seen, 1)
-    is_same = last_seen.of_all == record.digest
-    if is_same and service.cache.by_digest(space, last_seen.seen) is not None:
-        return last_seen.seen, None
+    last = _last_seen(service, space, name)
+    if last.created != record.created:  # what was deleted meanwhile answers no more
+        last = NOWHERE._replace(created=record.created)
+        service.named.put((space, name), last, 1)
+    if last.of_all == record.digest and service.cache.by_digest(space, last.seen) is not None:
+        return last.seen, None
     stored = await service.registry.find(place, record)
     return (None, None) if stored is None else (stored[0].digest, stored[1])
 
@@ -300,10 +299,10 @@ def _remember(service: Service, space: str, name: str, of_all: str, job: Compile
 
     What was there before answers until then, and no longer if it can never be complete.
     """
-    before = service.named.get((space, name)) or NOWHERE
+    before = _last_seen(service, space, name)
 
     def ended(complete: "asyncio.Future[Catalog]") -> None:
-        if (service.named.get((space, name)) or NOWHERE) != before:
+        if _last_seen(service, space, name) != before:
             return  # it was changed here meanwhile
         if complete.cancelled() or isinstance(complete.exception(), Overloaded):
             return  # the next search starts it again
@@ -343,5 +342,10 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, Co
 
 def _compiled_here(service: Service, space: str, name: str) -> str | None:
     """Return the digest that a name stood for when it was last looked up, if it is compiled."""
-    digest = (service.named.get((space, name)) or NOWHERE).seen
+    digest = _last_seen(service, space, name).seen
     return digest if service.cache.by_digest(space, digest) is not None else None
+
+
+def _last_seen(service: Service, space: str, name: str) -> Named:
+    """Return what a name stood for when it was last looked up."""
+    return service.named.get((space, name)) or NOWHERE

@@ -73,8 +73,8 @@ class Keyring:
         as `;tags=finance;max_risk=read_only`, may follow a key.
 
         Raises:
-            ConfigurationError: a key is too short, an option of it is wrong, or it stands for two
-                callers; names its position, never its value.
+            ConfigurationError: a key is too short, has a wrong option, or came before with another
+                tenant or other options; names its position, never its value.
         """
         self.keys: list[Key] = []
         """What is known of each key, in their order."""
@@ -215,9 +215,8 @@ def _date(text: str | None) -> datetime | None:
     try:
         date = datetime.fromisoformat(text)
     except ValueError:
-        raise ConfigurationError(
-            ": expires is no date such as 2027-01-31 or 2027-01-31T12:00:00Z"
-        ) from None
+        why = ": expires is no date such as 2027-01-31 or 2027-01-31T12:00:00Z"
+        raise ConfigurationError(why) from None
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
