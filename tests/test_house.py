@@ -12,10 +12,8 @@ from docs.generate.house import (
     ROOMS,
     arrows,
     imports,
-    lines_of_code,
     modules,
     room,
-    size_of,
 )
 
 ARROWS = arrows()
@@ -35,11 +33,6 @@ def test_imports_go_down_only(name: str):
 def test_every_room_belongs_to_one_product():
     rooms = [room for product in PRODUCTS.values() for room in product.rooms]
     assert sorted(rooms) == sorted(FLOOR)
-
-
-@pytest.mark.parametrize("name", PRODUCTS)
-def test_a_product_is_no_larger_than_its_ceiling(name: str):
-    assert size_of(PRODUCTS[name]) <= PRODUCTS[name].ceiling
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -76,10 +69,8 @@ def test_no_modules_import_each_other_in_a_circle():
     assert sorted(below) == []
 
 
-def test_catalogs_in_postgresql_are_a_small_room_that_few_know():
+def test_few_modules_know_of_catalogs_in_postgresql():
     """Hardly anybody has them, so nobody who reads the service has to know how they work."""
-    files = [path for name, path in modules().items() if room(name) == "external"]
-    assert sum(map(lines_of_code, files)) <= 450
     naming = {source for source, target in imports() if room(target) == "external"}
     assert len([name for name in naming if room(name) != "external"]) <= 6
 

@@ -1,10 +1,8 @@
 """The rooms of the package and what imports what, read from the source."""
 
 import ast
-import tokenize
 from collections.abc import Iterator, Mapping
 from functools import cache
-from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,14 +77,12 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
 
 
 class Product(NamedTuple):
-    """What is used by itself, and so has a size of its own."""
+    """What is used by itself."""
 
     knows: str
     rooms: tuple[str, ...]
     below: tuple[str, ...]
     """The products that it may import from, beside itself."""
-    ceiling: int
-    """Lines of code at most."""
 
 
 PRODUCTS = {
@@ -97,7 +93,6 @@ PRODUCTS = {
             *("engine", "errors"),
         ),
         ("service",),  # `learning`, for the examples of tools
-        7_631,
     ),
     "service": Product(
         "tenants, limits, processes",
@@ -106,20 +101,17 @@ PRODUCTS = {
             *("server", "playground"),
         ),
         ("core",),
-        8_335,
     ),
-    "client": Product("one endpoint that may fail", ("client",), ("core",), 1_672),
+    "client": Product("one endpoint that may fail", ("client",), ("core",)),
     "turns": Product(
         "providers' bodies and streams",
         ("discovery", "integrations"),
         ("core", "client"),
-        4_973,
     ),
     "gateways": Product(
         "hosts and servers",
         ("gateway",),
         ("core", "service", "client", "turns", "commands"),
-        3_397,
     ),
     "commands": Product(
         "questions, logs, flags",
@@ -128,7 +120,6 @@ PRODUCTS = {
             "terminal",
         ),
         ("core", "service", "client", "turns", "gateways"),
-        1_597,
     ),
 }
 """Each room belongs to one of them."""
@@ -139,16 +130,6 @@ CLIENT_SIDE = ("client", "discovery")
 CLIENT_MAY_IMPORT = {
     *CLIENT_SIDE,
     *("common", "contract", "data", "errors", "metatools", "text", "tools"),
-}
-
-
-NO_CODE = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
 }
 
 
@@ -202,43 +183,13 @@ def page() -> str:
 
 
 def products() -> str:
-    """Write a table of the products with their sizes."""
-    rows = [
-        "| product | rooms | knows | may import | lines of code | at most |",
-        "|---|---|---|---|--:|--:|",
-    ]
+    """Write a table of the products."""
+    rows = ["| product | rooms | knows | may import |", "|---|---|---|---|"]
     for name, product in PRODUCTS.items():
         rooms = ", ".join(f"`{one}`" for one in product.rooms)
-        size, below = f"{size_of(product) // 100 * 100:,}", ", ".join(product.below)
-        rows.append(
-            f"| **{name}** | {rooms} | {product.knows} | {below} | {size} | {product.ceiling:,} |"
-        )
+        below = ", ".join(product.below)
+        rows.append(f"| **{name}** | {rooms} | {product.knows} | {below} |")
     return "\n".join(rows)
-
-
-def size_of(product: Product) -> int:
-    """Count the lines of code of a product."""
-    return sum(
-        lines_of_code(path) for name, path in modules().items() if room(name) in product.rooms
-    )
-
-
-def _hundreds(count: int) -> str:
-    return f"{round(count, -2):,}" if count >= 50 else "< 50"
-
-
-def lines_of_code(path: Path) -> int:
-    """Count the lines of a file that are neither blank nor comments nor docstrings."""
-    source = path.read_text("utf-8")
-    texts: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str):
-            texts |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    code: set[int] = set()
-    for token in tokenize.generate_tokens(StringIO(source).readline):
-        if token.type not in NO_CODE:
-            code |= set(range(token.start[0], token.end[0] + 1))
-    return len(code - texts)
 
 
 def picture() -> str:

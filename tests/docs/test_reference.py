@@ -27,7 +27,6 @@ def test_every_field_has_a_meaning():
             assert len(described["description"]) > 3, f"{name}.{field}"
 
 
-def test_the_page_of_the_api_is_short_and_begins_with_a_search():
+def test_the_page_of_the_api_begins_with_a_search():
     page = (DOCS / "api.md").read_text("utf-8")
-    assert page.count("\n") <= 600
     assert page.index("## Shapes") < page.index("### SearchRequest") < page.index("### Message")
