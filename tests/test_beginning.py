@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,20 +28,47 @@ def test_the_program_alone_says_what_there_is_to_do(capsys: pytest.CaptureFixtur
             assert line.split()[1] in commands()
 
 
-@pytest.mark.parametrize("arguments", [[], ["version"]])
-def test_a_full_disk_is_told_in_a_line(arguments: list[str]):
-    with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-m", "toolscout", *arguments]
-        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+@pytest.mark.parametrize(
+    ("command", "is_buffered"),
+    [
+        *((command, True) for command in ("", "version", "--version", "serve --help", "openapi")),
+        *((command, False) for command in ("", "version", "openapi")),
+    ],
+)
+def test_a_full_disk_is_told_in_a_line(command: str, is_buffered: bool):
+    ended = ended_with_output(Path("/dev/full"), command, is_buffered=is_buffered)
     assert ended.returncode == 2
     assert ended.stderr == "toolscout: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["", "version", "openapi", "completion bash"])
+def test_a_closed_standard_output_is_no_error(command: str):
+    program = shlex.join([sys.executable, "-m", "toolscout", *command.split()])
+    ended = subprocess.run(["sh", "-c", f"{program} >&-"], stderr=subprocess.PIPE, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def ended_with_output(
+    file: Path, command: str, *, is_buffered: bool
+) -> subprocess.CompletedProcess[str]:
+    """Run a command whose standard output goes to a file, as an interpreter buffers it or not."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    if not is_buffered:
+        variables["PYTHONUNBUFFERED"] = "1"
+    program = [sys.executable, "-m", "toolscout", *command.split()]
+    with file.open("w") as output:
+        return subprocess.run(
+            program, stdout=output, stderr=subprocess.PIPE, text=True, env=variables, check=False
+        )
 
 
 def test_an_interrupt_ends_a_command_without_a_traceback(tmp_path: Path):
     pipe = tmp_path / "tools.json"
     os.mkfifo(pipe)
     command = [sys.executable, "-m", "toolscout", "lint", "--tools", str(pipe)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    # A shell's background job has its child ignore interrupts.
+    heeds_interrupts = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=heeds_interrupts)
     with pipe.open("wb"):  # opens once it is being read
         process.send_signal(signal.SIGINT)
         assert process.communicate()[1] == b""

@@ -1,6 +1,7 @@
 """The command line."""
 
 import json
+import shlex
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -284,7 +285,7 @@ def test_help_lists_every_setting(capsys: pytest.CaptureFixture[str]):
 
 @pytest.mark.parametrize("command", ["openapi", "check-config"])
 def test_a_reader_that_has_enough_is_no_error(command: str):
-    said = ran(["sh", "-c", f"{sys.executable} -m toolscout {command} | head -n 1"])
+    said = ran(["sh", "-c", f"{shlex.quote(sys.executable)} -m toolscout {command} | head -n 1"])
     assert said.stdout
     assert said.stderr == ""
 

@@ -15,7 +15,7 @@ from toolscout.errors import ConfigurationError, ToolscoutError
 from toolscout.searching import add_search_arguments, search
 from toolscout.settings import BY_NAME, SETTINGS, Settings
 from toolscout.settings_sources import load, redacted
-from toolscout.terminal import USAGE, YELLOW, Parser, as_json, complain
+from toolscout.terminal import USAGE, YELLOW, Parser, as_json, complain, flush_output
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -42,27 +42,40 @@ def main(arguments: list[str] | None = None) -> int:
         import argcomplete
 
         argcomplete.autocomplete(commands)
-    parsed = commands.parse_args(arguments)
     try:
-        status: int = parsed.run(parsed)
-        sys.stdout.flush()
-        return status
+        return _run(commands, arguments)
     except ToolscoutError as error:
         message = error.detail
-    except BrokenPipeError:
-        # The reader closed the pipe. Buffered output must not fail when the process exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:  # the reader has had enough
+        return OK
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         message = f"{where}{error.strerror or error}"
     except KeyboardInterrupt:
         sys.excepthook = lambda *_: None  # the interpreter ends by the signal, without a traceback
         raise
-    except ModuleNotFoundError as error:
-        message = f"{error.name} is not installed: pip install 'toolscout[{parsed.extra}]'"
     complain(message)
     return USAGE
+
+
+def _run(commands: argparse.ArgumentParser, arguments: list[str] | None) -> int:
+    """Parse and run one command, and write out all that it printed.
+
+    Raises:
+        OSError: a file could not be read, or standard output not written.
+        SystemExit: argparse has printed help, or what is wrong with the arguments.
+    """
+    try:
+        parsed = commands.parse_args(arguments)
+        status: int = parsed.run(parsed)
+    except ModuleNotFoundError as error:
+        missing = f"{error.name} is not installed: pip install 'toolscout[{parsed.extra}]'"
+        raise ConfigurationError(missing) from None
+    except (SystemExit, OSError):
+        flush_output()
+        raise
+    flush_output()
+    return status
 
 
 def _begin(_: argparse.Namespace) -> int:
@@ -122,7 +135,7 @@ def _copy_store(parsed: argparse.Namespace) -> int:
 def _openapi(parsed: argparse.Namespace) -> int:
     from toolscout.server.openapi.document import as_yaml, document
 
-    sys.stdout.write(f"{as_json(document())}\n" if parsed.json else as_yaml())
+    print(f"{as_json(document())}\n" if parsed.json else as_yaml(), end="")
     return OK
 
 
@@ -143,7 +156,7 @@ def _version(parsed: argparse.Namespace) -> int:
 def _completion(parsed: argparse.Namespace) -> int:
     from argcomplete.shell_integration import shellcode
 
-    sys.stdout.write(shellcode(["toolscout"], shell=parsed.shell))
+    print(shellcode(["toolscout"], shell=parsed.shell), end="")
     return OK
 
 
@@ -166,7 +179,7 @@ def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
     statuses = "; ".join(f"{status}: {text}" for status, text in EXITS.items())
     top = Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
     top.add_argument("-v", "--version", action="version", version=__version__)
-    top.set_defaults(run=_begin, flags=top._option_string_actions, command=top)
+    top.set_defaults(run=_begin, flags=top.flags, command=top)
     commands = top.add_subparsers(metavar="COMMAND", prog=top.prog)
 
     def command(name: str, run: Run, about: str, extra: str = "server") -> Any:
@@ -175,9 +188,7 @@ def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
         added = commands.add_parser(
             name, help=about, description=shown, epilog=example, formatter_class=form
         )
-        # A view, so that it contains flags that are added later.
-        flags = added._option_string_actions.keys()
-        added.set_defaults(run=run, extra=extra, flags=flags, command=added)
+        added.set_defaults(run=run, extra=extra, flags=added.flags, command=added)
         return added
 
     if not only_search:
@@ -185,8 +196,6 @@ def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
     add_search_arguments(command("search", search, "search tools of a file"))
     if not only_search:
         _add_others(command)
-    for one in commands.choices.values():
-        _add_defaults(one)
     return top
 
 
@@ -245,14 +254,6 @@ def _add_others(command: Callable[..., Any]) -> None:
     asked.add_argument("about", nargs="*", metavar="COMMAND", help="which; all of them if none")
     complete = command("completion", _completion, "print completion for a shell")
     complete.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
-
-
-def _add_defaults(command: argparse.ArgumentParser) -> None:
-    """Add to the help of flags what they are if not given; that of settings says so already."""
-    for action in command._actions:
-        is_said = isinstance(action.default, str | int) and not isinstance(action.default, bool)
-        if is_said and action.default != argparse.SUPPRESS:
-            action.help = f"{action.help} (default %(default)s)"
 
 
 def _add_setting(command: argparse.ArgumentParser, setting: Any) -> None:

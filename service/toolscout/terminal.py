@@ -35,6 +35,23 @@ def complain(text: str, colour: str = RED) -> None:
     sys.stderr.write(f"{painted('toolscout:', colour, sys.stderr)} {text}\n")
 
 
+def flush_output() -> None:
+    """Flush standard output; where that fails, drop what is left in it.
+
+    Otherwise the interpreter would try again as it ends, and fail with a status of its own.
+
+    Raises:
+        OSError: nobody reads it any more, or its disk is full.
+    """
+    if sys.stdout is None:  # it was closed before the program began
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
 def as_json(value: object) -> str:
     """Return what a command prints with `--json`."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
@@ -44,7 +61,24 @@ _NO_CHOICE = re.compile(r"(argument .*?): invalid choice: '(.*)' \(choose from (
 
 
 class Parser(argparse.ArgumentParser):
-    """Suggests the nearest flag, command or choice for an unknown one."""
+    """Suggests the nearest flag, command or choice for an unknown one.
+
+    Help says what a flag is if it is not given; the help of a setting says so already.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.flags: list[str] = []
+        """Every flag that was added, such as `--port`."""
+        super().__init__(*args, **options)
+
+    def add_argument(self, *args: Any, **options: Any) -> argparse.Action:
+        """Add an argument, as the base class does, and its default to its help."""
+        action = super().add_argument(*args, **options)
+        self.flags += action.option_strings
+        is_said = isinstance(action.default, str | int) and not isinstance(action.default, bool)
+        if is_said and action.default != argparse.SUPPRESS:
+            action.help = f"{action.help} (default %(default)s)"
+        return action
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments, as the base class does; an unknown one is an error with a hint."""
