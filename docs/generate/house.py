@@ -39,7 +39,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("settings",),
         ("call", "metrics"),
         ("connections", "encoding", "events"),
-        ("known",),
+        ("known", "proxies"),
         ("answer", "breaker", "endpoint", "jsonl", "offer", "rollout", "selection"),
         ("log",),
     ),
@@ -58,7 +58,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("left_out",),
         ("pieces", "refusals"),
         ("providers",),
-        ("config", "local", "session", "tracker"),
+        ("config", "local", "outgoing", "session", "tracker"),
     ),
     "external": (("catalogs",), ("packed_tools", "tables")),
     "server": (

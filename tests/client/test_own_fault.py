@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpcore2
 import pytest
 
 from tests.client.test_chaos import CAP_S, black_hole
@@ -124,3 +125,32 @@ def test_a_proxy_variable_that_cannot_be_used_is_named_once(monkeypatch, caplog,
         assert "proxy variable" in caplog.text
         assert len(caplog.messages) == 1
         assert selector.breaker.failures == 0
+
+
+def test_an_error_of_a_library_is_logged_as_what_it_is_and_not_as_the_users_proxy(
+    monkeypatch, caplog
+):
+    def without_a_backend(*, network_backend: None = None, **_: object) -> None:
+        raise TypeError("unexpected keyword argument 'network_backend'")
+
+    monkeypatch.setattr(httpcore2, "AsyncConnectionPool", without_a_backend)
+    with Selector("http://127.0.0.1:9", observers=()) as selector:
+        selections = [selector.select("x", TOOLS) for _ in range(8)]
+        assert {selection.detail for selection in selections} == {"error of the client (TypeError)"}
+        assert selector.breaker.failures == 0
+    (record,) = caplog.records
+    assert record.levelname == "ERROR"
+    assert "unexpected keyword argument 'network_backend'" in caplog.text
+    assert "proxy" not in caplog.text
+
+
+def test_an_error_of_ones_own_while_connecting_is_not_blamed_on_the_service(monkeypatch, caplog):
+    async def broken(*_: object, **__: object) -> None:
+        raise AttributeError("connect_tcp takes other arguments now")
+
+    monkeypatch.setattr(httpcore2.AnyIOBackend, "connect_tcp", broken)
+    with Selector("http://127.0.0.1:9", observers=()) as selector:
+        selection = selector.select("x", TOOLS)
+        assert selection.detail == "error of the client (AttributeError)"
+        assert selector.breaker.failures == 0
+    assert "connect_tcp takes other arguments now" in caplog.text

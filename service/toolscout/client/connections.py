@@ -19,6 +19,7 @@ import msgspec
 
 from toolscout.client.answer import AnswerError
 from toolscout.client.log import logger
+from toolscout.client.proxies import EnvironmentProxies, UnusableProxyError
 from toolscout.common.addresses import is_loopback
 
 KEEPALIVE_S = 60.0
@@ -83,6 +84,16 @@ class Post(msgspec.Struct):
             self.times.append(monotonic())
 
 
+OF_THE_NETWORK = (
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    httpcore2.ProxyError,
+    httpcore2.TimeoutException,
+    httpcore2.UnsupportedProtocol,
+    OSError,
+)
+"""What sending a request raises for reasons that lie outside this process."""
+
 _POST: ContextVar[Post] = ContextVar("post")
 """The request of the running task."""
 
@@ -99,15 +110,10 @@ class Connections:
         self, url: httpx2.URL, max_connections: int, verify: ssl.SSLContext | bool, trust_env: bool
     ) -> None:
         self.url = url
-        self._limits = httpx2.Limits(
-            max_connections=max_connections,
-            max_keepalive_connections=max_connections,
-            keepalive_expiry=KEEPALIVE_S,
-        )
-        # Reading the system's certificates takes longer than a call; plain http needs none.
-        self._verify = verify if url.scheme == "https" else False
+        self._max_connections = max_connections
+        self._verify = verify
         self._trust_env = trust_env and not is_loopback(url.host)
-        self._warned = False
+        self._warned: set[str] = set()
         self._pool: httpcore2.AsyncConnectionPool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[Reply]] = set()
@@ -148,8 +154,10 @@ class Connections:
         is_answered = False
         try:
             pool = self._connected()
+        except UnusableProxyError as error:
+            return self._report_proxy(error)
         except Exception as error:
-            return self._unusable(error)
+            return self._report_own(error)
         try:
             response = await pool.handle_async_request(self._request(post))
             is_answered = True
@@ -159,8 +167,10 @@ class Connections:
                 await response.aclose()
         except AnswerError as error:
             return Reply(detail=str(error))
-        except Exception as error:
+        except OF_THE_NETWORK as error:
             return _failed(error, is_answered, post.reused)
+        except Exception as error:
+            return self._report_own(error)
 
     def _request(self, post: Post) -> httpcore2.Request:
         """Write a request for the pool, without what a client adds: redirects, cookies, a log."""
@@ -177,30 +187,54 @@ class Connections:
             b"POST", where, headers=headers, content=post.body, extensions={"timeout": timeout}
         )
 
-    def _unusable(self, error: Exception) -> Reply:
-        """Log once that no client can be made, such as with a wrong proxy variable."""
-        if not self._warned:
-            self._warned = True
+    def _report_proxy(self, error: UnusableProxyError) -> Reply:
+        """Log once that the environment names a proxy that cannot be used."""
+        if "proxy" not in self._warned:
+            self._warned.add("proxy")
             logger.warning(
-                "no connection can be made, every search falls open: %s; is a proxy variable of "
-                "the environment (ALL_PROXY, HTTPS_PROXY, HTTP_PROXY) wrong?",
-                type(error).__name__,
+                "every search falls open: a proxy variable of the environment (ALL_PROXY, "
+                "HTTPS_PROXY, HTTP_PROXY) cannot be used: %s",
+                error,
             )
-        return Reply(detail="no connection can be made with the environment's proxy", blame=False)
+        return Reply(detail="the environment's proxy cannot be used", blame=False)
+
+    def _report_own(self, error: Exception) -> Reply:
+        """Log once, with its traceback, an error that is neither the network's nor the service's.
+
+        A defect here, or a release of a library that no longer fits: the breaker does not count it.
+        """
+        kind = type(error).__name__
+        if kind not in self._warned:
+            self._warned.add(kind)
+            logger.error("a search falls open by an error of the client", exc_info=error)
+        return Reply(detail=f"error of the client ({kind})", blame=False)
 
     def _connected(self) -> httpcore2.AsyncConnectionPool:
         """Return the pool of the running event loop; connections cannot move between loops."""
         loop = asyncio.get_running_loop()
         if self._pool is None or self._loop is not loop:
             self._loop = loop
-            client = httpx2.AsyncClient(
-                limits=self._limits, verify=self._verify, trust_env=self._trust_env
-            )
-            # The client knows the proxies of the environment. Its pool is asked directly, which
-            # halves the CPU of a call, and gets a network of ours: there is no argument for either.
-            self._pool = client._transport_for_url(self.url)._pool  # type: ignore[attr-defined]
-            self._pool._network_backend = _Network()
+            self._pool = self._new_pool()
         return self._pool
+
+    def _new_pool(self) -> httpcore2.AsyncConnectionPool:
+        """Make a pool; a client around it would take twice the CPU of a call."""
+        context = None
+        if self.url.scheme == "https":  # reading the system's certificates takes longer than a call
+            context = httpx2.create_ssl_context(self._verify, trust_env=self._trust_env)
+        proxy = EnvironmentProxies().find(self.url) if self._trust_env else None
+        return httpcore2.AsyncConnectionPool(
+            ssl_context=context,
+            proxy=None if proxy is None else _for_pool(proxy),
+            max_connections=self._max_connections,
+            max_keepalive_connections=self._max_connections,
+            keepalive_expiry=KEEPALIVE_S,
+            network_backend=_Network(),
+        )
+
+
+def _for_pool(proxy: httpx2.Proxy) -> httpcore2.Proxy:
+    return httpcore2.Proxy(str(proxy.url), auth=proxy.raw_auth, headers=proxy.headers.raw)
 
 
 class _Network(httpcore2.AnyIOBackend):

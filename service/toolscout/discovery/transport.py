@@ -10,6 +10,7 @@ one that cannot be read.
 import asyncio
 import re
 from collections.abc import AsyncIterator, Collection
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -32,6 +33,7 @@ from toolscout.discovery.exchange import (
     response_with,
 )
 from toolscout.discovery.flow import answer_to
+from toolscout.discovery.outgoing import Outgoing
 from toolscout.discovery.pieces import Blocking, Body, Pieces, in_turns, joined, result_of, run
 from toolscout.discovery.providers import Json
 from toolscout.discovery.providers.fields import encode
@@ -49,7 +51,7 @@ class _Exchanges:
     """What both transports do, as coroutines; those of the blocking one never wait."""
 
     discovery: AsyncToolDiscovery | ToolDiscovery
-    _client: httpx2.AsyncClient | httpx2.Client
+    _outgoing: Outgoing[Any]
     _scope_headers: tuple[str, ...]
 
     async def _respond(self, request: httpx2.Request) -> httpx2.Response:
@@ -65,9 +67,7 @@ class _Exchanges:
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request; the response is open and not read."""
-        if self._client.is_closed:
-            raise RuntimeError("the transport has been closed")
-        transport: Any = self._client._transport_for_url(request.url)
+        transport = self._outgoing.transport_for(request.url)
         waits = self.discovery.waits
         send = transport.handle_async_request if waits else transport.handle_request
         return _unread(await result_of(send(request)))
@@ -225,7 +225,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
     """
 
     discovery: ToolDiscovery
-    _client: httpx2.Client
+    _outgoing: Outgoing[httpx2.BaseTransport]
 
     def __init__(
         self,
@@ -237,7 +237,7 @@ class Transport(_Exchanges, httpx2.BaseTransport):
     ) -> None:
         self._scope_headers = _header_names(scope_headers)
         self.discovery = ToolDiscovery(config, **_for_sdk(config, options))
-        self._client = httpx2.Client(transport=inner, limits=LIMITS, timeout=None)
+        self._outgoing = Outgoing(inner, partial(httpx2.HTTPTransport, limits=LIMITS))
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request, with searches where the model asks for them."""
@@ -245,7 +245,8 @@ class Transport(_Exchanges, httpx2.BaseTransport):
 
     def close(self) -> None:
         """Close the connections to the provider and to the service."""
-        self._client.close()
+        for transport in self._outgoing.end():
+            transport.close()
         self.discovery.close()
 
 
@@ -253,7 +254,7 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
     """For `httpx2.AsyncClient`; as `Transport`, with `limits` of the connections it makes."""
 
     discovery: AsyncToolDiscovery
-    _client: httpx2.AsyncClient
+    _outgoing: Outgoing[httpx2.AsyncBaseTransport]
 
     def __init__(
         self,
@@ -266,7 +267,7 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
     ) -> None:
         self._scope_headers = _header_names(scope_headers)
         self.discovery = AsyncToolDiscovery(config, **_for_sdk(config, options))
-        self._client = httpx2.AsyncClient(transport=inner, limits=limits, timeout=None)
+        self._outgoing = Outgoing(inner, partial(httpx2.AsyncHTTPTransport, limits=limits))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Forward a request, with searches where the model asks for them."""
@@ -278,7 +279,8 @@ class AsyncTransport(_Exchanges, httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close the connections to the provider and to the service."""
-        await self._client.aclose()
+        for transport in self._outgoing.end():
+            await transport.aclose()
         await self.discovery.aclose()
 
 

@@ -19,15 +19,17 @@ class ToolscoutSearchTransform(BM25SearchTransform):
 
     Args:
         selector: asks the service.
-        options: those of `BM25SearchTransform`, such as `max_results` and `always_visible`.
+        max_results: the tools of one search at most.
+        options: those of `BM25SearchTransform`, such as `always_visible`.
     """
 
-    def __init__(self, selector: AsyncSelector, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, selector: AsyncSelector, *, max_results: int = 5, **options: Any) -> None:
+        super().__init__(max_results=max_results, **options)
         self._selector = selector
+        self._top_k = max_results
 
     async def _search(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
-        selection = await self._selector.select(query, tools, self._max_results)
+        selection = await self._selector.select(query, tools, self._top_k)
         if selection.fell_open and selection.reason is Reason.EMPTY_SELECTION:
             return []  # the model can search in other words
         if selection.fell_open or selection.rollout is not None:
