@@ -3,9 +3,11 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Programs run as they do for anybody: what a shell sets for Python, as PYTHONPATH, is not for them.
+$(foreach name,$(filter-out PYTHON,$(filter PYTHON%,$(.VARIABLES))),$(eval unexport $(name)))
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals agent-eval mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
+.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-newest test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals agent-eval mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -56,8 +58,6 @@ types: $(VENV)/.tested ## mypy, strict
 # Each worker imports all tests, which takes it nine seconds.
 WORKERS ?= $(shell cores=$$(nproc 2>/dev/null || echo 2); echo $$((cores < 4 ? cores : 4)))
 
-# Tests start hundreds of interpreters, which need not compile every module again.
-quick unit coverage test-integration test-nightly: export PYTHONDONTWRITEBYTECODE =
 unit: $(VENV)/.tested ## tests
 	$(BIN)/pytest -m 'not integration' --numprocesses $(WORKERS) --dist loadfile
 
@@ -70,17 +70,26 @@ coverage: $(VENV)/.tested ## which lines and branches the unit tests run, proces
 attacks: $(VENV)/.tested ## replay attacks: stalls, memory, a second tenant (TOOLSCOUT_DATA as for bench)
 	$(BIN)/python -m tests.attacks
 
+# Seconds until a test that installs programs or measures for minutes counts as hung.
+PATIENT := --timeout 3600
+
+NEWEST := .venv-newest
+test-newest: ## the unit tests with the newest release of every dependency, whatever pyproject.toml allows
+	$(MAKE) VENV=$(NEWEST) $(NEWEST)/.tested
+	$(NEWEST)/bin/python -m tests.newest
+	$(NEWEST)/bin/pytest -m 'not integration' --numprocesses $(WORKERS) --dist loadfile
+
 $(VENV)/.loaded: $(VENV)/.tested
 	@echo "Installing what the integration tests need into $(VENV); this takes a minute or two, once."
 	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,site,load]'
 	@touch $@
 
 test-integration: $(VENV)/.loaded ## tests that need minutes or real peers, but for those of test-nightly
-	$(BIN)/pytest -m 'integration and not nightly and not alone' --numprocesses 2 --dist loadfile
-	$(BIN)/pytest -m 'integration and not nightly and alone'
+	$(BIN)/pytest $(PATIENT) -m 'integration and not nightly and not alone' --numprocesses 2 --dist loadfile
+	$(BIN)/pytest $(PATIENT) -m 'integration and not nightly and alone'
 
 test-nightly: $(VENV)/.loaded ## the longest tests, more than a minute each
-	$(BIN)/pytest -m nightly
+	$(BIN)/pytest $(PATIENT) -m nightly
 
 callers: $(VENV)/.tested ## every caller through every case; the table in docs/cookbook/README.md
 	$(BIN)/python -m tests.callers --docs docs/cookbook/README.md
@@ -96,13 +105,13 @@ scale-out: $(VENV)/.loaded ## throughput and cache hits of 1, 2 and 4 processes 
 	$(BIN)/python -m loadtests.scaleout
 
 image: $(VENV)/.tested ## lint, build and run the container image without a registry (root on Debian)
-	$(BIN)/pytest -m integration -s tests/integration/test_image.py
+	$(BIN)/pytest $(PATIENT) -m integration -s tests/integration/test_image.py
 
 deploy-check: $(VENV)/.tested ## have what lies in deploy/ checked by the programs it is for (Debian)
-	$(BIN)/pytest -m integration -s tests/integration/test_deploy.py tests/integration/test_helm.py
+	$(BIN)/pytest $(PATIENT) -m integration -s tests/integration/test_deploy.py tests/integration/test_helm.py
 
 drills: $(VENV)/.tested ## replicas die, restart and are held up, behind real balancers (Debian)
-	$(BIN)/pytest -m integration -s tests/integration/test_drills.py
+	$(BIN)/pytest $(PATIENT) -m integration -s tests/integration/test_drills.py
 
 $(VENV)/.locking:
 	$(PYTHON) -m venv $(VENV)/locking
@@ -230,7 +239,7 @@ release-check: dist ## build a release, install it with each extra, serve, ask i
 	$(BIN)/pip install $(PIP_FLAGS) 'twine>=6,<8'
 	$(BIN)/twine check --strict $(DIST)/*.whl $(DIST)/*.tar.gz
 	$(BIN)/python -m tests.release_notes --tag '$(TAG)' > $(DIST)/NOTES.md
-	$(BIN)/pytest -m integration tests/integration/test_package.py tests/integration/test_fresh_install.py
+	$(BIN)/pytest $(PATIENT) -m integration tests/integration/test_package.py tests/integration/test_fresh_install.py
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .venv-litellm .venv-frameworks .venv-mcp .venv-mcp-nine .venv-agents .venv-node .venv-hook .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) $(NEWEST) .venv-litellm .venv-frameworks .venv-mcp .venv-mcp-nine .venv-agents .venv-node .venv-hook .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

@@ -1,12 +1,13 @@
 """Programs that run as long as a block lasts, for measurements and tests."""
 
+import random
 import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -17,6 +18,12 @@ START_LIMIT_S = 120.0
 
 END_LIMIT_S = 30.0
 """How long it may take to end before it is killed."""
+
+PORTS = range(20_000, 32_000)
+"""Ports below those that Linux gives to connections and to listeners that name none."""
+
+RANDOM = random.SystemRandom()
+"""Chooses differently in processes that measure and test side by side."""
 
 _DIRECTLY = build_opener(ProxyHandler({}))
 """Asks programs of this machine, whatever proxy the environment names."""
@@ -78,7 +85,9 @@ def answers(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port that nobody listens on, and that a listener without a port is not given."""
+    while True:
+        port = RANDOM.choice(PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -135,7 +135,7 @@ class Gateway:
         arguments = ["-m", "evals.conformance.server", str(listed)]
         servers = {"cases": {"command": sys.executable, "args": arguments}}
         config.write_text(json.dumps({"mcpServers": servers}), "utf-8")
-        command, *arguments = shlex.split(self._command.format(config=config))
+        command, *arguments = shlex.split(self._command.format(config=shlex.quote(str(config))))
         started = {"mcpServers": {"it": {"command": command, "args": arguments}}}
         client: Client[Any] = Client(started)
         return await self._started.enter_async_context(client)

@@ -1,6 +1,7 @@
 """`python -m evals.conformance`: what users elsewhere have found selectors to get wrong."""
 
 import json
+import shlex
 import sys
 
 import pytest
@@ -94,7 +95,7 @@ def test_a_service_misses_the_same(server: Process, monkeypatch, capsys):
 
 @pytest.mark.integration
 def test_the_gateway_misses_the_same():
-    gateway = Gateway(f"{sys.executable} -m toolscout mcp --config {{config}}")
+    gateway = Gateway(f"{shlex.quote(sys.executable)} -m toolscout mcp --config {{config}}")
     try:
         assert missed(gateway) == KNOWN_MISSES
     finally:
