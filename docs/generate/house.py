@@ -39,7 +39,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("settings",),
         ("call", "metrics"),
         ("connections", "encoding", "events"),
-        ("known", "proxies"),
+        ("known", "proxies", "sent_tools"),
         ("answer", "breaker", "endpoint", "jsonl", "offer", "rollout", "selection"),
         ("log",),
     ),

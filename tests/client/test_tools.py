@@ -73,6 +73,49 @@ def test_minimal_definitions_hold_names_types_and_descriptions_only(make):
     assert none == {"name": "deploy"}
 
 
+LABELS = {
+    "risk": "destructive",
+    "status": "unavailable",
+    "tags": ["finance"],
+    "namespace": "erp",
+    "capabilities": ["delete"],
+}
+
+
+@pytest.mark.parametrize("definition", ["full", "minimal", "none"])
+@pytest.mark.parametrize("schema", ["parameters", "input_schema", "inputSchema"])
+def test_what_rights_go_by_is_sent_in_every_setting(make, definition: str, schema: str):
+    hints = {"destructiveHint": True, "title": "Internal name"}
+    tool = {"name": "wipe", schema: {"properties": {"host": {}}}, "annotations": hints} | LABELS
+    with peer(read_file) as fake:
+        make(fake.url, definition=definition).select("x", [tool, *TOOLS])
+    sent = fake.requests[0].json["tools"][0]
+    assert {key: sent[key] for key in LABELS} == LABELS
+    assert sent["annotations"]["destructiveHint"] is True
+    assert ("Internal name" in str(sent)) is (definition == "full")
+
+
+@pytest.mark.parametrize("risk", ["Destructive", "high", 5, ["read_only"], {"level": "read_only"}])
+def test_a_risk_that_is_not_understood_counts_as_the_highest(make, risk: Any):
+    with peer(read_file) as fake:
+        make(fake.url).select("x", [{"name": "odd", "risk": risk}, *TOOLS])
+    assert fake.requests[0].json["tools"][0]["risk"] == "destructive"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("tags", "finance"), ("status", "gone"), ("namespace", 7), ("source", {}), ("keywords", [1])],
+)
+def test_a_field_that_the_service_would_refuse_costs_no_list(make, field: str, value: Any):
+    tool = {"name": "odd", "description": "Odd", field: value, "input_schema": {}}
+    with peer(read_file) as fake:
+        make(fake.url).select("x", [tool, *TOOLS])
+    sent = fake.requests[0].json["tools"]
+    assert len(sent) == len(TOOLS) + 1
+    assert field not in sent[0]
+    assert sent[0]["description"] == "Odd"
+
+
 def test_a_redaction_decides_what_is_sent(make):
     def redact(tool: dict[str, Any]) -> dict[str, Any] | None:
         if tool["name"] == "deploy_app":

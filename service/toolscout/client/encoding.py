@@ -3,7 +3,7 @@
 Tools that the service knows already are named by a digest, so that they need not be sent again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from math import inf
 from time import monotonic
@@ -14,10 +14,11 @@ import msgspec
 
 from toolscout.client.known import known_as
 from toolscout.client.offer import Offer
+from toolscout.client.sent_tools import read_offered, without_definition
 from toolscout.common.lru import Lru
 from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.errors import InvalidArgument
-from toolscout.tools.shapes import as_mapping, core_of, schema_of
+from toolscout.tools.shapes import as_mapping
 
 Definition = Literal["full", "minimal", "none"]
 """How much of a tool's definition is sent: all of it, only its parameters' names, types and
@@ -26,21 +27,17 @@ descriptions, or nothing."""
 Redact = Callable[[dict[str, Any]], dict[str, Any] | None]
 """Takes what would be sent of one tool, returns what may be; None keeps the tool unsent."""
 
-_NESTING = 8
-"""Levels of a schema that a minimal definition follows."""
-
 
 class Encoder:
     """Turns offered tools into the JSON array of a request.
 
-    What cannot be written as JSON is left out: first the definition, then the tool, which then
-    simply is not offered to the service.
+    A tool that cannot be written as JSON is not offered to the service.
     """
 
     def __init__(self, definition: Definition, redact: Redact | None) -> None:
         self._definition = definition
         self._redact = redact
-        self._encode = msgspec.json.Encoder(enc_hook=_foreign).encode
+        self._encode = msgspec.json.Encoder().encode
         self._of_offers: WeakKeyDictionary[Offer, tuple[bytes, bytes]] = WeakKeyDictionary()
         """What is sent of tools, for as long as they are known."""
 
@@ -66,73 +63,37 @@ class Encoder:
         for name, tool in offer.by_name.items():
             if monotonic() >= deadline:
                 raise TimeoutError
-            if entry := self._entry(name, tool):
-                written.append(self._written(entry))
+            written.append(self._write(name, tool))
         body = b"[" + b",".join(filter(None, written)) + b"]"
         return body, sha256(body).digest()
 
     def sends(self, name: str, tool: Any) -> bool:
         """Whether the service is told of a tool."""
-        return self._entry(name, tool) is not None
+        return self._write(name, tool) != b""
 
-    def _entry(self, name: str, tool: Any) -> dict[str, Any] | None:
+    def _write(self, name: str, tool: Any) -> bytes:
+        """Return a tool as JSON; empty if it is not sent."""
         if len(name) > MAX_NAME_CHARS:
-            return None  # the service would refuse the whole list for it
-        fields = as_mapping(tool)
-        entry: dict[str, Any] = {"name": name}
-        description = core_of(fields).get("description")
-        if isinstance(description, str) and description:
-            entry["description"] = description
-        if self._definition == "full":
-            entry["definition"] = fields
-        elif self._definition == "minimal":
-            entry["definition"] = {"parameters": _minimal(schema_of(fields), 0)}
-        return entry if self._redact is None else self._redacted(entry)
+            return b""  # the service would refuse the whole list for it
+        sent = read_offered(name, as_mapping(tool))
+        if self._definition != "full":
+            sent = without_definition(sent, keeps_parameters=self._definition == "minimal")
+        try:
+            written = self._encode(sent)
+        except UnicodeEncodeError:  # half a character, as in a name
+            return b""
+        return written if self._redact is None else self._redacted(name, written)
 
-    def _redacted(self, entry: dict[str, Any]) -> dict[str, Any] | None:
+    def _redacted(self, name: str, written: bytes) -> bytes:
         assert self._redact is not None
-        name = entry["name"]
-        written = self._written(entry)
-        # Written and read again it shares nothing with the caller's own objects.
-        kept = self._redact(msgspec.json.decode(written)) if written else None
+        # Read anew, it shares nothing with the caller's own objects.
+        kept = self._redact(msgspec.json.decode(written))
         if kept is None:
-            return None
+            return b""
         if not isinstance(kept, dict):
             raise InvalidArgument.of("redact(tool)", "a dict or None", kept)
         # The name is how an answer is matched to its tool; hiding it hides the tool.
-        return kept if kept.get("name") == name else None
-
-    def _written(self, entry: dict[str, Any]) -> bytes:
-        for keys in (("name", "description", "definition"), ("name", "description"), ("name",)):
-            try:
-                return self._encode({key: entry[key] for key in keys if key in entry})
-            except Exception:  # noqa: S112 - the next try sends less
-                continue
-        return b""
-
-
-def _minimal(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    """Property names, types and descriptions; no examples, defaults, enumerations or notes."""
-    kept: dict[str, Any] = {
-        key: node[key] for key in ("type", "description") if isinstance(node.get(key), str)
-    }
-    if depth >= _NESTING:
-        return kept
-    properties = node.get("properties")
-    if isinstance(properties, Mapping):
-        kept["properties"] = {
-            name: _minimal(sub, depth + 1) if isinstance(sub, Mapping) else {}
-            for name, sub in properties.items()
-        }
-    items = node.get("items")
-    if isinstance(items, Mapping):
-        kept["items"] = _minimal(items, depth + 1)
-    return kept
-
-
-def _foreign(value: Any) -> Any:
-    """Objects inside a definition that JSON has no form for."""
-    return dict(value) if isinstance(value, Mapping) else str(value)
+        return self._encode(kept) if kept.get("name") == name else b""
 
 
 NO_DIGESTS_S = 60.0

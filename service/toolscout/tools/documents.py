@@ -190,6 +190,16 @@ def _hints(tool: Tool, layers: list[dict[str, Any]]) -> dict[str, Any] | None:
     return next(within, None) if hints is None else hints
 
 
+def hints_of(tool: Tool) -> dict[str, Any] | None:
+    """Return the hints of MCP, given beside the definition or inside it; None without any.
+
+    Raises:
+        msgspec.DecodeError: the raw definition or parameters are not valid JSON.
+        RecursionError: they are nested too deeply to decode.
+    """
+    return _hints(tool, [layer for body in _bodies(tool)[1] for layer in _layers(body)])
+
+
 def input_schema(tool: Tool) -> dict[str, Any] | None:
     """Return the JSON Schema of a tool's input, whatever shape it was sent in; None without one.
 
