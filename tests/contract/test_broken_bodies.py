@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import GATEWAY, SEARCH, TOOLS, Server, problem_of
+from toolscout.server.openapi.document import document
 
 VALID = json.dumps({"pattern": "read a file", "top_k": 2, "tools": TOOLS[:3]}).encode()
 DEEP = 5_000
@@ -248,3 +250,59 @@ def test_the_field_that_no_parser_takes_is_named(server: Server, tool: bytes, fi
     response = server.post(b'{"pattern":"x","tools":[' + tool + b"]}")
     problem = problem_of(response, 400, "invalid_json")
     assert problem["errors"][0]["path"] == f"tools[0].{field}"
+
+
+def bodies() -> list[Any]:
+    """Return each call that takes a body, with the example of its description."""
+    found = []
+    for path, item in document()["paths"].items():
+        for method, operation in item.items():
+            if "requestBody" in operation:
+                content = operation["requestBody"]["content"]["application/json"]
+                body = json.dumps(content["example"], ensure_ascii=False).encode()
+                where = path.replace("{id}", "broken").replace("{name}", "broken")
+                found.append(pytest.param(method.upper(), where, body, id=f"{method} {path}"))
+    return found
+
+
+NO_UTF8 = (b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\x80")
+"""A stray byte, a cut sequence, half a character, one beyond the last, and one that is too long."""
+
+
+@pytest.mark.parametrize(("method", "path", "body"), bodies())
+@given(data=st.data(), bad=st.sampled_from(NO_UTF8))
+def test_a_byte_that_is_no_utf8_is_no_json_wherever_it_stands(
+    server: Server, method: str, path: str, body: bytes, data: st.DataObject, bad: bytes
+):
+    at = data.draw(st.integers(0, len(body)))
+    response = server.send(method, path, body[:at] + bad + body[at:])
+    problem_of(response, 400, "invalid_json")
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"caf\xe9", b"\xed\xa0\x80"])
+@pytest.mark.parametrize(("method", "path", "body"), bodies())
+def test_a_name_of_an_unknown_field_that_is_no_utf8_is_no_json(
+    server: Server, method: str, path: str, body: bytes, name: bytes
+):
+    extended = b'{"' + name + b'": 1, ' + body[1:]
+    problem_of(server.send(method, path, extended), 400, "invalid_json")
+
+
+@pytest.mark.parametrize(("method", "path", "body"), bodies())
+@given(data=st.data())
+def test_changed_bytes_are_never_an_error_of_the_service(
+    server: Server, method: str, path: str, body: bytes, data: st.DataObject
+):
+    changed = bytearray(body)
+    for at in data.draw(st.lists(st.integers(0, len(body) - 1), min_size=1, max_size=4)):
+        changed[at] = data.draw(st.integers(0, 255))
+    assert server.send(method, path, bytes(changed)).status_code < 500
+
+
+@given(data=st.data(), bad=st.sampled_from(NO_UTF8))
+def test_tools_that_are_known_do_not_hide_a_byte_that_is_no_utf8(
+    server: Server, data: st.DataObject, bad: bytes
+):
+    assert server.post(VALID).is_success
+    at = data.draw(st.integers(0, len(VALID)))
+    problem_of(server.post(VALID[:at] + bad + VALID[at:]), 400, "invalid_json")

@@ -154,10 +154,14 @@ async def _hash(raw: memoryview) -> bytes:
 def decode(body: bytes, decoder: Callable[[bytes], T]) -> T:
     """Decode an envelope.
 
+    What no decoder reads is checked, too: one that skips a field does not see that it is no text.
+
     Raises:
-        Refused: it is not JSON, or a field is of the wrong type or out of bounds.
+        Refused: it is not JSON in UTF-8, or a field is of the wrong type or out of bounds.
     """
     try:
+        if not body.isascii():
+            body.decode()
         return decoder(body)
     except (msgspec.ValidationError, *NOT_JSON) as error:
         raise decode_error(error) from None
