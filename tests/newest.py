@@ -1,5 +1,6 @@
 """Install the newest release of every dependency, also beyond the ranges of pyproject.toml."""
 
+import argparse
 import re
 import subprocess
 import sys
@@ -35,4 +36,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m tests.newest", description=__doc__).parse_args()
     sys.exit(main())

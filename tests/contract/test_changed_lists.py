@@ -1,9 +1,12 @@
 """A list of which a few tools have changed is answered as any other, and at once by all it has."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import ACME_OLD, ZENITH
-from tests.support import Server, crowd, problem_of
+from tests.in_process import serving
+from tests.support import Server, crowd, problem_of, until
 
 NEW = {"name": "ship_parcel", "description": "Ship a parcel, as of today"}
 
@@ -66,3 +69,18 @@ def test_what_one_caller_sent_is_nothing_that_another_changed(keyed: Server):
     problem_of(keyed.search(catalog=digest, headers=zenith), 404, "catalog_unknown")
     other = keyed.search("ship a parcel", [*tools, NEW], headers=zenith)
     assert other.content == changed.content
+
+
+def test_a_compile_in_place_that_fails_is_logged_counted_and_done_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_: object) -> None:
+        raise KeyError("a defect")
+
+    with serving(tmp_path) as server:
+        tools = known(server, "shim")
+        monkeypatch.setattr("toolscout.index.changed.LatestLists.compare", broken)
+        assert server.names("ship a parcel", [*tools, NEW], top_k=1) == ["ship_parcel"]
+        assert server.metric("toolscout_compile_failures_total") == 1
+        until(lambda: "compile_failed" in server.stdout)
+    assert "KeyError: 'a defect'" in server.stdout

@@ -166,6 +166,13 @@ def test_what_json_cannot_write_is_refused():
         read_tools([{"name": "a", "input_schema": {"default": object()}}])
 
 
+@pytest.mark.parametrize("field", ["definition", "parameters", "annotations"])
+@pytest.mark.parametrize("value", [5, "text", [1], True])
+def test_a_definition_that_is_no_object_is_refused(field: str, value: Any):
+    with pytest.raises(InvalidTool, match=rf"tools\[0\]\.{field}: expected an object"):
+        read_tools([{"name": "a", field: value}])
+
+
 def test_titles_and_enumerated_values_are_searched():
     schema = {"properties": {"unit": {"enum": ["kelvin", "celsius", 5]}}}
     tools = [

@@ -80,11 +80,6 @@ class Call(msgspec.Struct):
     result: Selection[Any] = Selection([], [])
     """What the service selected, without tools; all are shown if it is empty."""
 
-    @property
-    def side(self) -> str:
-        """The key of the call in a percentage rollout: its session, else the call itself."""
-        return self.session or self.request_id
-
     def fall_open(self, reason: Reason, detail: str) -> None:
         """End without a selection."""
         self.result = Selection([], [], True, reason, detail)

@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from toolscout.client.log import logger
 from toolscout.client.selection import Reason, Selection
+from toolscout.common.hashing import hash_text
 from toolscout.errors import InvalidArgument
 
 E = TypeVar("E")
@@ -94,7 +94,7 @@ class Telemetry(msgspec.Struct, frozen=True):
         if not self.observers:
             return
         if self.log_query == "hashed":
-            query = sha256(query.encode("utf-8", "replace")).hexdigest()[:16]
+            query = hash_text(query)
         status: Status = "selected"
         if selection.rollout:
             status = "kept"

@@ -51,15 +51,15 @@ class Rollout:
             f"rollout: expected off, dark, shadow, percent:N (0 to 100) or on, got {setting!r}"
         )
 
-    def includes(self, session: str) -> bool:
-        """Whether a session uses the service's choice.
+    def includes(self, session: str | None, call: str = "") -> bool:
+        """Whether a session uses the service's choice; a call without one has its own side.
 
         A session stays on its side as long as the percentage does not change, and a session that
         is in stays in when the percentage grows.
         """
         if self.mode != "percent":
             return self.mode == "on"
-        digest = sha256(session.encode("utf-8", "replace")).digest()
+        digest = sha256((session or call).encode("utf-8", "replace")).digest()
         return int.from_bytes(digest[:8], "big") % _BUCKETS < self.percent * _BUCKETS / 100
 
 

@@ -215,7 +215,8 @@ class SelectorBase:
             until=until,
             request_id=os.urandom(8).hex(),
         )
-        if not self.rollout.includes(call.side) and self.rollout.mode not in ("dark", "shadow"):
+        is_used = self.rollout.includes(call.session, call.request_id)
+        if not is_used and self.rollout.mode not in ("dark", "shadow"):
             return call
         if wrong is not None:
             call.fall_open(*wrong)
@@ -230,7 +231,7 @@ class SelectorBase:
         mode, offer, result = self.rollout.mode, call.offer, call.result
         names = result.names
         changes: dict[str, Any] = {}
-        if not self.rollout.includes(call.side):
+        if not self.rollout.includes(call.session, call.request_id):
             changes = {"rollout": mode, "fell_open": False}
             if mode in ("dark", "shadow"):
                 # Of so few that all of them are shown, all are chosen.

@@ -80,8 +80,7 @@ class Preparation:
         # A result that goes back into a conversation that only the provider has names no session,
         # so nobody knows which tools it has found.
         is_unknown = not session and bool(previous)
-        # Without a session each request has a side of its own.
-        is_used = self._rollout.includes(session or os.urandom(8).hex())
+        is_used = self._rollout.includes(session, call=os.urandom(8).hex())
         written = written_out(provider, request, tools)
         offer = offer_of(written.tools)
         if not is_used or offer.once(MARK, lambda: any(map(is_deferring, written.tools))):

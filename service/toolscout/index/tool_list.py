@@ -23,10 +23,12 @@ from toolscout.errors import (
 from toolscout.index.values import count_values, count_values_outside_texts, is_deeper
 from toolscout.tools.conversion import (
     FOREIGN_KEYS,
+    NO_OBJECT,
     NONE_SKIPPED,
     Posted,
     Skipped,
     check_whole,
+    is_raw_object,
 )
 from toolscout.tools.shapes import LISTS
 
@@ -201,8 +203,6 @@ MAX_TOOLS = 10_000
 RAISE = "max_tools (TOOLSCOUT_MAX_TOOLS) raises it"
 """What is said where that limit is met; of entries there may be `MAX_OFFERED` times as many."""
 
-_OBJECT_OR_NULL = b"{n"
-
 
 @dataclass(frozen=True, slots=True)
 class ToolList:
@@ -314,13 +314,12 @@ def _without_objects(root: str, posted: Posted) -> dict[int, FieldError]:
         for row, raw in enumerate(map(attrgetter(field), posted.tools)):
             if raw is ABSENT:
                 continue
-            view = memoryview(raw)
-            is_object = view[0] in _OBJECT_OR_NULL
-            if is_object and not is_deeper(view, MAX_TOOL_DEPTH):
+            is_object = is_raw_object(raw)
+            if is_object and not is_deeper(memoryview(raw), MAX_TOOL_DEPTH):
                 continue
             path = f"{root}[{posted.numbers[row]}].{field}"
             if is_object:
                 message = f"nested more than {MAX_TOOL_DEPTH} levels deep"
                 raise InvalidJson(f"{path} is {message}", (FieldError(path, message),))
-            odd[row] = FieldError(path, "expected an object")
+            odd[row] = FieldError(path, NO_OBJECT)
     return odd

@@ -101,7 +101,13 @@ class Service:
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
         model = model_digest(settings.model or BUNDLED_MODEL)
         self.compiles = CompileQueue(
-            self.engine, self.cache, settings, self.costs, self.log, self.shared
+            self.engine,
+            self.cache,
+            settings,
+            self.costs,
+            self.log,
+            self.shared,
+            self.metrics.compile_failures.inc,
         )
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, CompileJob | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""

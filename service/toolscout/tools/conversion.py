@@ -63,6 +63,11 @@ def list_in(content: Any) -> Any:
     return content
 
 
+NO_OBJECT = "expected an object"
+"""What is wrong with a definition, parameters or annotations of another kind."""
+
+_OBJECT_OR_NULL = b"{n"
+
 MAX_SHOWN = 8
 """Skipped entries of a list that are named."""
 
@@ -215,6 +220,11 @@ def read_entry(entry: Any, path: str, sent: msgspec.Raw | None = None) -> tuple[
     return tools, unnamed
 
 
+def is_raw_object(raw: msgspec.Raw) -> bool:
+    """Return whether a field of a tool that stays raw may be what it is: an object, or null."""
+    return memoryview(raw)[0] in _OBJECT_OR_NULL
+
+
 def _tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool:
     fields = {key: value for key, value in entry.items() if key in _FIELDS}
     fields["name"] = name_of(entry) or entry.get("name")
@@ -236,7 +246,7 @@ def _tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool
                 fields[key] = ABSENT
             elif not isinstance(value, msgspec.Raw):
                 fields[key] = msgspec.Raw(_encode(value))
-        return msgspec.convert(fields, Tool)
+        tool = msgspec.convert(fields, Tool)
     except msgspec.ValidationError as error:
         wrong = wrong_field(path, error)
         is_its_own = wrong.path.removeprefix(f"{path}.") in _OF_AUTHORS
@@ -245,3 +255,13 @@ def _tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool
     except (TypeError, ValueError, RecursionError) as error:
         message = f"cannot be written as JSON ({type(error).__name__})"
         raise InvalidTool(f"{path}: {message}", (FieldError(path, message),)) from None
+    _check_raw_fields(tool, path)
+    return tool
+
+
+def _check_raw_fields(tool: Tool, path: str) -> None:
+    for key in RAW_FIELDS:
+        raw = getattr(tool, key)
+        if raw is not ABSENT and not is_raw_object(raw):
+            place = f"{path}.{key}"
+            raise InvalidTool(f"{place}: {NO_OBJECT}", (FieldError(place, NO_OBJECT),))

@@ -11,10 +11,12 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar, cast
 
+import msgspec
+
 from toolscout.common.fairness import Shares, ahead
 from toolscout.common.lru import Lru
 from toolscout.engine import Engine
-from toolscout.errors import Overloaded, TooLargeToKeep, TooMuchWork
+from toolscout.errors import NOT_JSON, Overloaded, TooLargeToKeep, ToolscoutError, TooMuchWork
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.changed import LatestLists, catalog_of
@@ -104,6 +106,8 @@ class CompileQueue:
     costs: Costs
     log: Events
     shared: SharedCatalogs | None = None
+    count_failure: Callable[[], object] = lambda: None
+    """Called when a compile in place has failed."""
     _jobs: dict[tuple[str, bytes], CompileJob] = field(default_factory=dict)
     _calls: int = 0
 
@@ -202,8 +206,12 @@ class CompileQueue:
             return None
         try:
             changed = await work_threads.run_in_thread(self._changed_catalog, sent)
-        except Exception:
+        except (ToolscoutError, msgspec.ValidationError, *NOT_JSON):
             return None  # the worker reads the whole list, and says what is wrong with it
+        except Exception:
+            self.log.exception("compile_failed", detail="a changed list is compiled anew")
+            self.count_failure()
+            return None
         if changed is not None:
             self._keep(sent, changed[1])
         return changed

@@ -14,7 +14,6 @@ import select
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from datetime import UTC, datetime
-from hashlib import sha256
 from threading import RLock
 from typing import Any
 
@@ -132,8 +131,3 @@ class LineWriter(Events):
             self._dropped(len(lines))
         with self._changing:
             self._waiting -= sum(map(len, lines)) + len(lines)
-
-
-def hashed(pattern: str) -> str:
-    """Hash a pattern for the log: equal patterns have equal hashes."""
-    return sha256(pattern.encode("utf-8", "replace")).hexdigest()[:16]

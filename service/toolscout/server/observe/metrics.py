@@ -56,6 +56,7 @@ class Metrics:
         self.cache_bytes = gauge("catalog_cache_bytes", "Bytes of compiled catalogs and tools")
         self.cache_entries = gauge("catalog_cache_entries", "Compiled catalogs kept")
         self.compiling = gauge("compiles_in_progress", "Catalogs being compiled")
+        self.compile_failures = counter("compile_failures", "Changed lists that were compiled anew")
 
         self.in_flight = gauge("inflight_requests", "Searches being answered")
         self.shed = counter("shed", "Searches refused for overload", ("reason",))
@@ -63,8 +64,7 @@ class Metrics:
 
         about = "Connections closed for what was sent or not read, by reason"
         self.connections_refused = counter("connections_refused", about, ("reason",))
-        about = "Log lines that nobody read in time, or at all"
-        self.log_dropped = counter("log_lines_dropped", about)
+        self.log_dropped = counter("log_lines_dropped", "Log lines nobody read in time, or at all")
         about = "Actions on the state store that failed or took too long"
         self.store_failures = counter("store_failures", about, ("action",))
         about = "Logs of reports of which most would be too old at once; they are kept for now"

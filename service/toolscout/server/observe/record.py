@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 import prometheus_client
 
+from toolscout.common.hashing import hash_text
 from toolscout.contract import answers
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.contract.learning import FeedbackEvent
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.server.http.request import Request
-from toolscout.server.observe.log import LineWriter, hashed
+from toolscout.server.observe.log import LineWriter
 from toolscout.server.observe.metrics import Metrics
 from toolscout.tools.conversion import NONE_SKIPPED, Skipped
 
@@ -258,7 +259,7 @@ class Recorder:
             "degraded": trace.degraded,
             "cache": trace.cache,
             "catalog": trace.catalog[:16],
-            "pattern_hash": hashed(trace.ask.pattern) if trace.ask.pattern else "",
+            "pattern_hash": hash_text(trace.ask.pattern) if trace.ask.pattern else "",
             "top_k": trace.top_k,
             "offered": trace.offered,
             "unique": trace.unique,
