@@ -1,20 +1,15 @@
 """Failures that users reported of tool search elsewhere, as requests of the shared data."""
 
-import json
 from pathlib import Path
 from typing import Any
 
+from tests.reported import FIRST, SECOND, reported_cases
 from tests.support import Server
 
 RESOLVE = "/v1/tool-discovery/resolve"
 
 DECLINED = {"zh-weekly-noun"}
 """Cases that docs/decisions/reported-failures.md declines."""
-
-
-def cases(data: Path, kind: str) -> list[dict[str, Any]]:
-    found: dict[str, Any] = json.loads((data / "cases" / "field.json").read_bytes())
-    return [case for case in found["cases"] if case["kind"] == kind]
 
 
 def is_right(names: list[str], right: dict[str, Any]) -> bool:
@@ -28,7 +23,7 @@ def is_right(names: list[str], right: dict[str, Any]) -> bool:
 
 
 def test_searches_find_what_was_missed_elsewhere(server: Server, data: Path):
-    searches = cases(data, "search")
+    searches = reported_cases(data, FIRST, "search")
     wrong = {}
     for case in searches:
         answer = server.post(case["input"])
@@ -40,7 +35,21 @@ def test_searches_find_what_was_missed_elsewhere(server: Server, data: Path):
 
 
 def test_names_are_resolved_that_were_unknown_elsewhere(server: Server, data: Path):
-    for case in cases(data, "resolve"):
+    for case in reported_cases(data, FIRST, "resolve"):
         answer = server.post(case["input"], RESOLVE).json()
         (result,) = answer["results"]
         assert case["right"]["suggests"] in result["suggestions"], case["id"]
+
+
+def test_what_writes_is_not_found_under_read_only(server: Server, data: Path):
+    for case in reported_cases(data, SECOND, "risk"):
+        sent, right = case["input"], case["right"]
+        tool = {"name": sent["name"], "description": sent["description"]}
+        asked = {
+            "tools": [tool, {"name": "other", "description": "Read something else"}],
+            "pattern": sent["name"],
+            "filters": {"max_risk": "read_only"},
+        }
+        names = server.post(asked).json()["selected_names"]
+        is_found = sent["name"] in names
+        assert is_found == right.get("found_under_read_only", True), case["id"]

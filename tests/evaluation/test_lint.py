@@ -225,3 +225,13 @@ def test_a_line_is_what_a_forge_counts_as_one(tmp_path, capsys):
     path.write_text(json.dumps([odd, tool("x", "")], ensure_ascii=False, indent=1))
     assert main(["lint", "--annotate", "--tools", str(path)]) == 1
     assert f"file={path},line=7," in capsys.readouterr().out
+
+
+def test_tools_without_annotations_are_counted_by_what_their_words_say(tmp_path: Path, capsys: Any):
+    hinted = tool("drop", "Look a buyer up") | {"annotations": {"readOnlyHint": True}}
+    given = tool("erase", "Look a bill up by its number") | {"risk": "read_only"}
+    lint(tmp_path, [CUSTOMER, tool("view_delete", "Deletes a view of sales"), hinted, given])
+    line = "2 without annotations; by name and description: 1 read_only, 1 destructive"
+    assert line in capsys.readouterr().out.splitlines()
+    lint(tmp_path, [hinted])
+    assert "without annotations" not in capsys.readouterr().out

@@ -1,5 +1,6 @@
 """How much harm a tool can do, the same for the client and the service."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from toolscout.contract.tools import Tool
 from toolscout.text.domains import bundled
 from toolscout.tools.risk import LEVELS, needs_confirmation, needs_schema, risk_of
 from toolscout.tools.traits import read_traits
+
+NAMES = Path(__file__).with_name("risk_names.csv")
 
 DESTRUCTIVE = (
     "delete_user deletes_user deletedUser deleting-user deletion_of_user wipe_disk wipes_disk "
@@ -89,6 +92,15 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"name": "drag", "description": "Perform drag and drop between elements"}, "write_remote"),
     ({"name": "forecast", "description": "Returns the weather"}, "read_only"),
     ({"name": "mcp__drive__create_file"}, "write_local"),
+    ({"name": "view_delete", "description": "Deletes a view"}, "destructive"),
+    ({"name": "view_delete"}, "destructive"),
+    ({"name": "view_delete_history", "description": "Shows who deleted what"}, "read_only"),
+    ({"name": "view_update", "description": "Columns of a view"}, "write_remote"),
+    ({"name": "get_update", "description": "The update of a device"}, "read_only"),
+    ({"name": "list_cleanup", "description": "Delete what is old"}, "destructive"),
+    ({"name": "cleanup_list", "description": "Update of what is old"}, "read_only"),
+    ({"name": "post_delete", "description": "Permanently deletes a post"}, "destructive"),
+    ({"name": "explorer__delete_file"}, "destructive"),  # a server's name is no verb
     ({"name": "删除用户", "description": "delete a user"}, "destructive"),
 ]
 
@@ -101,6 +113,26 @@ def test_client_and_service_judge_alike(tool: dict[str, Any], level: str):
         sent["definition"] = definition
     assert risk_of(tool) == level
     assert service_risk(sent) == level
+
+
+def named(kind: str) -> list[dict[str, str]]:
+    """Return tools of many products, whose names and descriptions were written for this test."""
+    rows = csv.DictReader(NAMES.read_text().splitlines())
+    return [row for row in rows if row.pop("does") == kind]
+
+
+def test_what_deletes_and_changes_is_not_taken_for_a_reader():
+    changing = named("changes")
+    taken = [tool["name"] for tool in changing if risk_of(tool) == "read_only"]
+    assert len(changing) >= 300
+    assert len(taken) <= 0.003 * len(changing), taken
+
+
+def test_readers_of_what_was_changed_stay_readers():
+    reading = named("reads")
+    lost = [tool["name"] for tool in reading if risk_of(tool) != "read_only"]
+    assert len(reading) >= 300
+    assert len(lost) <= 0.01 * len(reading), lost
 
 
 def test_people_are_asked_before_what_cannot_be_undone():

@@ -10,16 +10,20 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from toolscout.contract.fields import Risk
 from toolscout.contract.tools import Tool
 from toolscout.engine import Engine, load_embedder
 from toolscout.evaluation.judging import Ask, judge, telling
 from toolscout.evaluation.questions import Question
 from toolscout.index.prerequisites import needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL
+from toolscout.text.domains import bundled
 from toolscout.text.tokens import spoken_name, words
 from toolscout.tool_files.reading import STDIN
 from toolscout.tools.documents import description_of, quoted_requests, read_tool
 from toolscout.tools.refused import as_line, refused_by, sent_schema
+from toolscout.tools.risk import describe_inferred, is_annotated
+from toolscout.tools.traits import read_traits
 
 Kind = Literal[
     "refused", "near-duplicate", "same-name", "says-nothing", "too-long", "no-provider", "loses"
@@ -191,6 +195,8 @@ def as_text(every: Sequence[Finding], tools: Sequence[Tool]) -> str:
     """Return the findings in words, by kind, each kind with what to do."""
     quoting = [tool.name for tool in tools if quoted_requests(description_of(tool))]
     lines = [f"{len(tools):,} tools, {len(every):,} findings", _about_quotes(quoting)]
+    if levels := inferred_risks(tools):
+        lines.append(describe_inferred(levels))
     for kind, title in KINDS.items():
         of_kind = [each for each in every if each.kind == kind]
         lines += ["", f"{kind}: {title} ({len(of_kind):,})"] if of_kind else []
@@ -200,6 +206,15 @@ def as_text(every: Sequence[Finding], tools: Sequence[Tool]) -> str:
             f"  → {suggestion}" for suggestion in dict.fromkeys(e.suggestion for e in of_kind)
         ]
     return "\n".join(lines)
+
+
+def inferred_risks(tools: Sequence[Tool]) -> list[Risk]:
+    """Return the risks of the tools that declare none, neither by annotations nor by `risk`."""
+    return [
+        read_traits(tool, bundled()).risk
+        for tool in tools
+        if tool.risk is None and not is_annotated(read_tool(tool).annotations)
+    ]
 
 
 def _about_quotes(quoting: Sequence[str]) -> str:

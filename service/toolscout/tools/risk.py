@@ -1,17 +1,20 @@
 """Classify the risk of a tool: one rule for client and service.
 
 The risk follows from MCP annotations, else from the first verb of the name or of the
-description, by the table in `data/risk.toml`. Without a known verb a tool counts as `write_remote`
-unless its server has another default, so that a limit on risk errs on the safe side.
+description, by the table in `data/risk.toml`. Many verbs are nouns as well, so a name such as
+`view_delete` is judged by its description, too, and the worse of the two counts. Without a known
+verb a tool counts as `write_remote` unless its server has another default, so that a limit on
+risk errs on the safe side.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from toolscout import data
-from toolscout.common.spelling import namespace_in
+from toolscout.common.spelling import namespace_in, prefix
 from toolscout.contract.fields import Risk
 from toolscout.tools.shapes import as_mapping, texts
 
@@ -33,7 +36,9 @@ _JOINED = frozenset(("and", "or"))
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
-_ENDINGS = (
+_Endings = tuple[tuple[str, tuple[str, ...]], ...]
+
+_ENDINGS: _Endings = (
     ("", ("",)),
     ("s", ("",)),
     ("es", ("", "e")),
@@ -50,6 +55,12 @@ _ENDINGS = (
     ("ment", ("",)),
 )
 """Endings of a verb's forms, and their replacements in the infinitive."""
+
+_SPEAKING_ENDINGS = tuple(row for row in _ENDINGS if row[0] in ("", "s", "es", "ies", "ing"))
+"""Endings of a verb that says what a tool does: "deletes", but neither "deleted" nor "deletion"."""
+
+_ARTICLES = frozenset(("a", "an", "the"))
+"""Words behind which a verb is a noun: "the update of a price"."""
 
 
 def risk(
@@ -87,6 +98,20 @@ def risk_of(tool: Any) -> Risk:
     return risk(name, description, fields.get("annotations"), is_elsewhere=elsewhere)
 
 
+def is_annotated(annotations: Any) -> bool:
+    """Return whether hints of MCP decide a tool's risk, so that its words don't."""
+    if not isinstance(annotations, Mapping):
+        return False
+    return _annotated(annotations, is_elsewhere=True) is not None
+
+
+def describe_inferred(levels: Collection[Risk]) -> str:
+    """Return in a line how many tools have no annotations, and what their words say."""
+    counts = Counter(levels)
+    listed = ", ".join(f"{counts[level]:,} {level}" for level in LEVELS if counts[level])
+    return f"{len(levels):,} without annotations; by name and description: {listed}"
+
+
 def needs_schema(level: Risk) -> bool:
     """Return whether a model must have read the whole schema before it may call the tool."""
     return level in ("write_remote", "destructive")
@@ -99,7 +124,7 @@ def needs_confirmation(level: Risk) -> bool:
 
 def verb_kind(name: str) -> str | None:
     """Return the kind of a name's first verb: `read_only`, `write`, `write_remote`, …."""
-    kinds, _ = _table()
+    kinds = _table().verbs
     return next((kinds[word] for word in _words(name) if word in kinds), None)
 
 
@@ -118,16 +143,33 @@ def _annotated(hints: Mapping[str, Any], *, is_elsewhere: bool) -> Risk | None:
     return None
 
 
+class _Table(NamedTuple):
+    """The words of `data/risk.toml`."""
+
+    verbs: dict[str, str]
+    """Kinds of the verbs by which a name is judged."""
+    all_verbs: dict[str, str]
+    """These, and those that count only where a description has them as its verb."""
+    nouns: frozenset[str]
+    """Verbs of reading that are nouns as well."""
+    local: frozenset[str]
+    """Things on the user's own machine."""
+
+
 def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk | None:
-    """Return the risk by the worst verb of the name, else the description's first verb."""
-    kinds, local = _table()
+    """Return the risk by the verbs of the name, else by the description's first verb."""
+    kinds, local = _table().verbs, _table().local
     in_name, in_text = list(_words(name)), list(_words(description))
     verb_kinds = [kinds[word] for word in in_name if word in kinds]
-    if not verb_kinds:
-        verb_kinds = [kinds[word] for word in in_text[:_VERB_WITHIN] if word in kinds][:1]
-    if not verb_kinds:
-        return None
-    kind = verb_kinds[0] if _JOINED.isdisjoint(in_name) else max(verb_kinds, key=_KINDS.index)
+    if verb_kinds:
+        first = verb_kinds[0] if _JOINED.isdisjoint(in_name) else _worst(verb_kinds)
+        own = verb_kind(name[len(prefix(name)) :]) or first
+        kind = _worst([first, own, *_kinds_behind(first, name, description)])
+    else:
+        verb_kinds = [kinds[word] for word in in_text[:_VERB_WITHIN] if word in kinds]
+        if not verb_kinds:
+            return None
+        kind = verb_kinds[0]
     if kind != "write":
         return kind  # type: ignore[return-value]
     if not local.isdisjoint(in_name):
@@ -137,6 +179,48 @@ def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk | None:
     return "write_local"
 
 
+def _worst(kinds: Iterable[str]) -> str:
+    return max(kinds, key=_KINDS.index)
+
+
+def _kinds_behind(first: str, name: str, description: str) -> list[str]:
+    """Return the kinds of verbs that count beside a name's first one, which may be a noun.
+
+    The description decides: `list_deleted_files` lists, whatever else its name says. Where it has
+    no verb, the last word of a name decides: `search_index_drop` drops.
+    """
+    table = _table()
+    kinds = [table.all_verbs[word] for word in _words(name) if word in table.all_verbs]
+    told, is_at_start = _told_kind(description)
+    if told is None:
+        last = table.all_verbs.get(_WORD.findall(name)[-1].lower(), first)
+        is_meant = last == "destructive" or not table.nouns.isdisjoint(_words(name))
+        return [last] if is_meant else []
+    if _worst([first, told]) == first:
+        return []
+    if any(_worst([first, kind]) != first for kind in kinds):
+        return [told, *kinds]
+    is_plain = told == "destructive" and is_at_start and first == "read_only"
+    return [told] if is_plain else []
+
+
+def _told_kind(description: str) -> tuple[str | None, bool]:
+    """Return the kind of the verb that says what a tool does, and whether it is the first word."""
+    words = [word.lower() for word in _WORD.findall(description)]
+    before = ["", *words]
+    behind = [*words[1:], ""]
+    for place, word in enumerate(words[:_OBJECT_WITHIN]):
+        kind = _table().all_verbs.get(_verb(word, _SPEAKING_ENDINGS))
+        if kind is None or before[place] in _ARTICLES:
+            continue
+        if kind == "read_only":
+            # Further on it is a noun: "Take somebody off a list".
+            return (kind if place < _VERB_WITHIN else None), place == 0
+        if behind[place] != "of":
+            return kind, place == 0
+    return None, False
+
+
 def _words(text: str) -> Iterator[str]:
     """Return words in lower case, with forms of known verbs as their infinitives."""
     for word in _WORD.findall(text):
@@ -144,23 +228,25 @@ def _words(text: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=8_192)
-def _verb(word: str) -> str:
+def _verb(word: str, endings: _Endings = _ENDINGS) -> str:
     """Return the infinitive of `deletion`, `wiped` or `uninstalling`; else the word."""
-    kinds, _ = _table()
-    for ending, replacements in _ENDINGS:
+    verbs = _table().all_verbs
+    for ending, replacements in endings:
         if not word.endswith(ending):
             continue
         stem = word.removesuffix(ending)
         doubled = len(stem) > 2 and stem[-1] == stem[-2]
         for verb in (*(stem + letters for letters in replacements), stem[:-1] if doubled else ""):
-            if verb in kinds:
+            if verb in verbs:
                 return verb
     return word
 
 
 @cache
-def _table() -> tuple[dict[str, str], frozenset[str]]:
-    """Return each verb's kind, and the nouns of things on the user's own machine."""
+def _table() -> _Table:
+    """Return the table of verbs and nouns."""
     table = data.load("risk")
-    kinds = {verb: kind for kind, verbs in table["verbs"].items() for verb in verbs.split()}
-    return kinds, frozenset(table["local"]["nouns"].split())
+    verbs = {verb: kind for kind, named in table["verbs"].items() for verb in named.split()}
+    described = {verb: kind for kind, told in table["described"].items() for verb in told.split()}
+    nouns, local = table["read_only"]["nouns"], table["local"]["nouns"]
+    return _Table(verbs, verbs | described, frozenset(nouns.split()), frozenset(local.split()))

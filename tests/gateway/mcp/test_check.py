@@ -48,7 +48,7 @@ def test_pinned_tools_that_providers_refuse_are_named_with_who_refuses_them(chec
     status, lines = check({"odd": raw_server(ODD)}, pinned=pinned)
     assert status == 0
     assert lines[0] == "4 tools of odd"
-    assert [line.split(": ")[1] for line in lines[1:]] == pinned[:3]
+    assert [line.split(": ")[1] for line in lines[1:4]] == pinned[:3]
     assert lines[1].endswith("(all); it is found, not listed")
     assert lines[2].endswith(
         "its name has 72 characters, 64 are taken (openai, bedrock, bedrock-anthropic, gemini)"
@@ -76,7 +76,8 @@ def test_a_check_says_what_is_left_out_of_each_server(check: Any):
     ill = [{"name": "bare"}, *ODD[3:]]
     status, lines = check({"odd": raw_server(ill)})
     left_out = "odd: left out: 1 that cannot be read: bare (inputSchema: field required)"
-    assert (status, lines) == (0, ["1 tools of odd", left_out])
+    inferred = "1 without annotations; by name and description: 1 read_only"
+    assert (status, lines) == (0, ["1 tools of odd", left_out, inferred])
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_tools_that_providers_would_refuse_are_named_without_pins_too(check: Any
     refused = "2 that providers refuse where they are listed as themselves"
     assert (status, lines[0]) == (0, "4 tools of odd")
     assert lines[1].startswith("pinned: odd__lookup: ")
-    assert lines[2:] == [f"{refused}: odd__GET /users/{{id}}, odd__{LONG}"]
+    assert lines[2] == f"{refused}: odd__GET /users/{{id}}, odd__{LONG}"
 
 
 def test_an_exact_name_that_was_meant_as_a_pattern_is_named(check: Any):
@@ -109,6 +110,30 @@ def test_an_exact_name_that_was_meant_as_a_pattern_is_named(check: Any):
     assert check(servers)[1] == [
         "1 tools of odd",
         "odd: left out: 1 allowed, but there is no such tool: look* (an exact name)",
+        "1 without annotations; by name and description: 1 read_only",
+    ]
+
+
+UNANNOTATED = [
+    {"name": "view_delete", "description": "Deletes a view", "inputSchema": OBJECT},
+    {"name": "view_file", "description": "View a file", "inputSchema": OBJECT},
+    {
+        "name": "drop",
+        "inputSchema": OBJECT,
+        "annotations": {"readOnlyHint": True},
+    },
+]
+
+
+def test_a_check_says_what_was_inferred_of_tools_without_annotations(check: Any):
+    assert check({"odd": raw_server(UNANNOTATED)})[1] == [
+        "3 tools of odd",
+        "2 without annotations; by name and description: 1 read_only, 1 destructive",
+    ]
+    assert check({"odd": raw_server(UNANNOTATED)}, max_risk="read_only")[1] == [
+        "2 tools of odd",
+        "odd: left out: 1 above max_risk: view_delete",
+        "1 without annotations; by name and description: 1 read_only",
     ]
 
 
@@ -124,10 +149,13 @@ ABOVE = (
 
 def test_what_exceeds_max_risk_is_named_and_whether_only_by_default(check: Any):
     servers = {"wx": raw_server(HIDDEN)}
-    assert check(servers, max_risk="read_only") == (0, ["1 tools of wx", ABOVE])
+    inferred = "without annotations; by name and description"
+    one = f"1 {inferred}: 1 read_only"
+    assert check(servers, max_risk="read_only") == (0, ["1 tools of wx", ABOVE, one])
     servers["wx"]["default_risk"] = "read_only"
     only = "wx: left out: 1 above max_risk: create_transfer"
-    assert check(servers, max_risk="read_only") == (0, ["2 tools of wx", only])
+    two = f"2 {inferred}: 2 read_only"
+    assert check(servers, max_risk="read_only") == (0, ["2 tools of wx", only, two])
 
 
 def test_the_log_and_backend_status_say_what_exceeds_max_risk(tmp_path: Path):

@@ -12,6 +12,7 @@ from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.servers import Config
 from toolscout.registering import register
 from toolscout.serving.connections import cancel_until_done
+from toolscout.tools.risk import describe_inferred
 
 
 def run(config: Config, catalog: str, url: str) -> str:
@@ -52,6 +53,9 @@ def check(config: Config) -> str:
     refused = [name for name, one in tools.items() if name not in listed and one.refusals()]
     notes = [*_left_out(listing), *refused_pins(pinned, tools)]
     notes += named("that providers refuse where they are listed as themselves", refused)
+    inferred = [one.shown["risk"] for one in tools.values() if not one.is_annotated()]
+    if inferred:
+        notes.append(describe_inferred(inferred))
     if missing := missing_pins(pinned, listing):
         raise ConfigurationError("; ".join([*missing, *notes]))
     return "\n".join([f"{len(tools)} tools of {', '.join(config.servers)}", *notes])

@@ -14,7 +14,7 @@ from toolscout.gateway.mcp.servers import SEPARATOR, permits, unmatched
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.refused import as_line, is_refused_by_all, refused_by
-from toolscout.tools.risk import LEVELS, risk
+from toolscout.tools.risk import LEVELS, is_annotated, risk
 from toolscout.tools.summary import MAX_HINT_CHARS
 
 HINT = "anthropic/searchHint"
@@ -60,6 +60,10 @@ class Offered(NamedTuple):
     """As it is searched and shown: under its whole name, with `risk`, `namespace` and `status`."""
     is_changed: bool
     """Whether it is no longer as it was listed first, or accepted."""
+
+    def is_annotated(self) -> bool:
+        """Return whether its server's hints decide its risk."""
+        return is_annotated(self.shown.get("annotations"))
 
     def refusals(self) -> dict[str, list[str]]:
         """Return why providers refuse it where it is listed as itself, each reason with whom."""
