@@ -7,6 +7,7 @@ import pytest
 
 from tests.client.upstream import peer
 from tests.gateway.mcp.hosts import cache_in, host, inside, raw_server, write
+from tests.reported import SECOND, reported_cases
 from tests.support import until
 from toolscout.cli import main
 
@@ -135,6 +136,46 @@ def test_a_check_says_what_was_inferred_of_tools_without_annotations(check: Any)
         "odd: left out: 1 above max_risk: view_delete",
         "1 without annotations; by name and description: 1 read_only",
     ]
+
+
+def test_a_denied_name_that_nothing_has_is_told(check: Any):
+    denied = ["fine", "erase_all", "file:///etc/*"]
+    servers = {"odd": raw_server(ODD[2:]) | {"disabledTools": denied}}
+    assert check(servers)[1][:2] == [
+        "1 tools of odd",
+        "odd: left out: 1 denied, but there is nothing of this name: erase_all",
+    ]
+
+
+def test_files_of_hosts_offer_no_more_than_their_hosts_would(check: Any, data: Path):
+    for case in reported_cases(data, SECOND, "gateway"):
+        if not case["id"].startswith("host-"):
+            continue
+        (entry,) = case["input"]["mcp.json"]["mcpServers"].values()
+        denied, right = case["right"].get("not_offered", []), case["right"]
+        permitted = [one for one in case["input"]["server_tools"] if one["name"] not in denied]
+        server = raw_server(case["input"]["server_tools"])
+        status, lines = check({"fs": entry | server})
+        assert status == 0, case["id"]
+        assert lines[0] == f"{len(permitted)} tools of fs", case["id"]
+        assert "unknown key" not in "".join(lines), case["id"]
+        if right.get("better") == "pinned":
+            assert any("listed as themselves" in line for line in lines), case["id"]
+
+
+def test_tools_are_listed_as_themselves_where_host_or_server_say_so(tmp_path: Path):
+    always = {"anthropic/alwaysLoad": True}
+    many = [ODD[3] | {"name": f"read_{number}", "_meta": always} for number in range(25)]
+    servers = {
+        "a": raw_server([ODD[3], ODD[3] | {"name": "other", "_meta": always}]),
+        "b": raw_server([ODD[3]]) | {"alwaysLoad": True},
+        "c": raw_server(many),
+    }
+    with host(tmp_path, servers) as office:
+        until(lambda: len([one for one in office.tools() if one.name.startswith("c__")]) == 20)
+        names = {one.name for one in office.tools()}
+        assert {"a__other", "b__fine"} < names
+        assert "a__fine" not in names
 
 
 HIDDEN = [

@@ -51,7 +51,7 @@ def test_all_that_hosts_write_is_read(tmp_path: Path):
     [
         (STDIO | {"alwaysAllow": ["y"], "autoApprove": True, "trust": True}, STDIO),
         (STDIO | {"disabledTools": ["y"], "excludeTools": ["z"]}, STDIO | {"deny": ["z", "y"]}),
-        (STDIO | {"disabledTools": ["y*"], "deny": ["z"]}, STDIO | {"deny": ["z", "y[*]"]}),
+        (STDIO | {"disabledTools": ["y*"], "deny": ["z"]}, STDIO | {"deny": ["z", "y*"]}),
         (STDIO | {"includeTools": ["y"]}, STDIO | {"allow": ["y"]}),
         (STDIO | {"startup_timeout_sec": 5, "tool_timeout_sec": 9}, STDIO | {"timeout_ms": 9_000}),
         (STDIO | {"timeout": 2_500}, STDIO | {"timeout_ms": 2_500}),
@@ -65,6 +65,18 @@ def test_all_that_hosts_write_is_read(tmp_path: Path):
             STDIO | {"allow": ["y"], "deny": ["z"]},
         ),
         (STDIO | {"tools": ["*"]}, STDIO),
+        (
+            STDIO | {"configs": {"y*": {"enabled": False}, "z": {"enabled": True}}},
+            STDIO | {"deny": ["y[*]"]},
+        ),
+        (
+            STDIO | {"default_config": {"enabled": False}, "configs": {"z": {"enabled": True}}},
+            STDIO | {"allow": ["z"]},
+        ),
+        (STDIO | {"default_config": {"enabled": True}}, STDIO),
+        (STDIO | {"default_config": {"defer_loading": False}}, STDIO | {"alwaysLoad": True}),
+        (STDIO | {"deferTools": "never"}, STDIO | {"alwaysLoad": True}),
+        (STDIO | {"deferTools": "auto", "alwaysLoad": False}, STDIO),
         (STDIO | {"tools": []}, STDIO | {"allow": []}),
         (STDIO | {"tools": ["y", "z*"]}, STDIO | {"allow": ["y", "z[*]"]}),
         (

@@ -8,7 +8,8 @@ import pytest
 
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.config import read_config
-from toolscout.gateway.mcp.servers import Config, StdioServer, unmatched
+from toolscout.gateway.mcp.servers import Config, StdioServer, permits, unmatched
+from toolscout.gateway.mcp.texts import may_read
 
 STDIO: dict[str, Any] = {"command": "x"}
 TWO = {"mcpServers": {"a": STDIO, "b": STDIO}}
@@ -91,12 +92,87 @@ def test_permissions_give_a_warning_that_says_how_to_deny(tmp_path: Path, place,
         {"allowMCPServers": ["b"]},
         {"excludeMCPServers": ["a"]},
         {"disabledMcpjsonServers": ["a"]},
+        {"disabledMcpServers": ["a"]},
+        {"enabledMcpjsonServers": ["b"]},
     ],
 )
 def test_lists_of_servers_say_which_there_are(tmp_path: Path, more: dict[str, Any]):
     found = read(tmp_path, TWO | more)
     assert list(found.servers) == ["b"]
     assert not found.warnings
+
+
+@pytest.mark.parametrize(
+    ("place", "more"),
+    [
+        ("deniedMcpServers", {"deniedMcpServers": [{"serverName": "a"}]}),
+        ("allowedMcpServers", {"allowedMcpServers": []}),
+        ("projects./me.disabledMcpServers", {"projects": {"/me": {"disabledMcpServers": ["a"]}}}),
+        ("mcp.blockedMcpServers", {"mcp": {"blockedMcpServers": ["a"]}}),
+    ],
+)
+def test_unknown_lists_of_servers_stop_the_start(tmp_path: Path, place, more):
+    with pytest.raises(ConfigurationError) as refused:
+        read(tmp_path, TWO | more)
+    assert f"{place}: unknown key; it may say which servers not to offer" in refused.value.detail
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"enableAllProjectMcpServers": True},
+        {"deniedMcpServers": []},
+        {"projects": {"/me": {"mcpServers": {"c": STDIO}, "disabledMcpjsonServers": ["a"]}}},
+    ],
+)
+def test_what_leaves_no_server_of_the_file_out_does_not(tmp_path: Path, more: dict[str, Any]):
+    (key,) = more
+    (warning,) = read(tmp_path, TWO | more).warnings
+    assert warning.startswith(f"{key}: ignored: unknown key")
+
+
+def test_a_server_that_is_left_out_and_not_there_is_told(tmp_path: Path):
+    found = read(tmp_path, TWO | {"disabledMcpServers": ["a", "gone"]})
+    assert list(found.servers) == ["b"]
+    assert found.warnings == ("disabledMcpServers: there is no server gone",)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"toolTimeout": 5}, {"supports_parallel_tool_calls": True}, {"cacheToolsList": False}],
+)
+def test_keys_of_comfort_never_stop_the_start(tmp_path: Path, entry: dict[str, Any]):
+    (key,) = entry
+    found = read(tmp_path, {"mcpServers": {"a": STDIO | entry}})
+    assert found.warnings[0].startswith(f"mcpServers.a.{key}: ignored: unknown key")
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"alwaysLoad": ["y"]}, "alwaysLoad: ignored: expected a text or a boolean"),
+        (
+            {"configs": {"y": {"defer_loading": False}}},
+            "configs.y.defer_loading: ignored: write pinned in toolscout instead",
+        ),
+    ],
+)
+def test_what_lists_tools_as_themselves_is_read_or_told(tmp_path: Path, entry, told):
+    found = read(tmp_path, {"mcpServers": {"a": STDIO | entry}})
+    assert found.warnings == (f"mcpServers.a.{told}",)
+
+
+@pytest.mark.parametrize("config", [{"enabled": False, "policy": "ask"}, {"enabled": "no"}, False])
+def test_a_config_of_a_tool_that_is_not_understood_stops_the_start(tmp_path: Path, config):
+    with pytest.raises(ConfigurationError, match=r"mcpServers\.a\.configs"):
+        read(tmp_path, {"mcpServers": {"a": STDIO | {"configs": {"y": config}}}})
+
+
+def test_a_denied_name_is_a_name_and_a_pattern():
+    assert not permits("delete_file", None, ["delete_*"])
+    assert not permits("GET /a[1]", None, ["GET /a[1]"])
+    assert not permits("GET /a1", None, ["GET /a[1]"])
+    assert not may_read("Ask[1]", ["ask[1]"])
 
 
 def test_settings_beside_servers_are_none(tmp_path: Path):

@@ -19,7 +19,7 @@ from typing import Any
 
 from toolscout.client.endpoint import is_web_address, placeholder_in
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp import dialects, json_file
+from toolscout.gateway.mcp import dialects, json_file, restrictions
 from toolscout.gateway.mcp.servers import (
     Config,
     HttpServer,
@@ -75,7 +75,7 @@ class _File:
         if not dialects.is_unwrapped(self._content):
             self._note_unknown(self._content, (*dialects.SECTIONS, *dialects.AT_TOP), "")
             self._note_unknown(dialects.settings_of(self._content), dialects.SETTINGS, dialects.MCP)
-        is_left_out = dialects.left_out(self._content)
+        lists = dialects.lists_of_servers(self._content)
         servers: dict[str, Server] = {}
         named: dict[str, str] = {}
         for section, place, name, value in dialects.entries(self._content):
@@ -87,8 +87,9 @@ class _File:
                 raise ConfigurationError(f"{place}: {both} have the same prefix, {prefix}__")
             named[prefix] = name
             is_off = value.get("disabled") is True or value.get("enabled") is False
-            if not is_off and not is_left_out(name):
+            if not is_off and not dialects.is_left_out(name, lists):
                 servers[prefix] = self._server(section, value, place)
+        self._warnings += dialects.not_there(named.values(), lists)
         if not named:
             raise ConfigurationError("mcpServers: expected an object with at least one server")
         if not servers:
@@ -123,6 +124,7 @@ class _File:
         if 0 < timeout < dialects.SHORT_TIMEOUT and not value.get("timeout_ms"):
             how = f"read as {timeout:g} seconds; timeout_ms is exact"
             self._warnings.append(f"{place}.timeout: {how}")
+        self._note_unread_pins(value, place)
         if "auth" in fields and (is_process or fields["auth"] != OAUTH):
             why = "it has no url" if is_process else 'expected "oauth"'
             self._warnings.append(f"{place}.auth: ignored: {why}")
@@ -155,6 +157,16 @@ class _File:
             variables = {name: one for name, one in pairs if one is not None}
         return variables | fields.get("env", {})
 
+    def _note_unread_pins(self, value: dict[str, Any], place: str) -> None:
+        """Note what would list tools as themselves, and is written otherwise than hosts do."""
+        for key in dialects.PINNING.keys() & value.keys():
+            if not isinstance(value[key], str | bool):
+                self._warnings.append(f"{place}.{key}: ignored: expected a text or a boolean")
+        for name, one in value.get("configs", {}).items():
+            if one.get("defer_loading") is False:
+                where = f"{place}.configs.{name}.defer_loading"
+                self._warnings.append(f"{where}: ignored: write pinned in toolscout instead")
+
     def _note_unknown(
         self, value: dict[str, Any], keys: Sequence[str], place: str, *, of_server: bool = False
     ) -> Sequence[str]:
@@ -166,8 +178,10 @@ class _File:
         unknown, dot = dict(json_file.unknown_keys(value, keys)), "." if place else ""
         for key, hint in unknown.items():
             where = f"{place}{dot}{key}"
-            permissions = list(dialects.about_tools(key, value[key], where, of_server=of_server))
-            self._warnings += [f"{one}: ignored: {dialects.DENY_HERE}" for one in permissions]
+            permissions = list(
+                restrictions.about_tools(key, value[key], where, of_server=of_server)
+            )
+            self._warnings += [f"{one}: ignored: {restrictions.DENY_HERE}" for one in permissions]
             if where not in permissions:
                 why = UNSUPPORTED.get(key, f"unknown key{hint}")
                 self._warnings.append(f"{where}: ignored: {why}")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import mcp_types
 
+from toolscout.gateway.mcp.listing import ALWAYS_LOAD
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.tools import CALL, CALL_WRITE, CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import Session, View
@@ -15,7 +16,7 @@ MAX_NAMED_SERVERS = 20
 RARE = ("list_tools_meta", "get_required_keys_for_tool", "tool_info", "get_tool_schemas")
 """Meta-tools that are answered, but listed with `--all-meta-tools` only."""
 
-ALWAYS = {"anthropic/alwaysLoad": True}
+ALWAYS = {ALWAYS_LOAD: True}
 """Tells Claude Code not to defer a tool behind its own search: two would be needed."""
 
 MAX_SEARCH_CHARS = 300

@@ -1,12 +1,10 @@
 """How the files of hosts write what `mcp.json` says otherwise: where servers are, and their keys.
 
-Keys that say which tools or servers there are, are read where a host is known to have them. Any
-other of that kind stops the start, for the file would give a model more tools here than in its
-host; so do permissions, of which there is only a warning.
+Keys that say which tools or servers there are, are read where a host is known to have them; what
+others may restrict is in `restrictions.py`.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from glob import escape
 from math import inf
 from typing import Annotated, Any, NamedTuple
@@ -27,11 +25,16 @@ SECTIONS = ("mcpServers", "servers", "context_servers", MCP, AMP)
 
 OPTIONS, INPUTS = "toolscout", "inputs"
 
-ALLOWED = (f"{MCP}.allowed", "allowMCPServers")
-"""Lists of the only servers in Gemini CLI."""
+ALLOWED = (f"{MCP}.allowed", "allowMCPServers", "enabledMcpjsonServers")
+"""Lists of the only servers, the last one in Claude Code, others in Gemini CLI."""
 
-EXCLUDED = (f"{MCP}.excluded", "excludeMCPServers", "disabledMcpjsonServers")
-"""Lists of servers that are left out, the last one in Claude Code."""
+EXCLUDED = (
+    f"{MCP}.excluded",
+    "excludeMCPServers",
+    "disabledMcpjsonServers",
+    "disabledMcpServers",
+)
+"""Lists of servers that are left out, the last two in Claude Code."""
 
 SETTINGS = (INPUTS, "allowed", "excluded")
 """The settings in `mcp` that are read."""
@@ -52,23 +55,9 @@ FOR_HOSTS_ALONE = (
 )
 """Keys that say which calls a host asks a person about, and how it shows a server."""
 
-_KEY = re.compile(r"[\w.-]+")
-"""Keys of settings; others are paths or patterns, as in VS Code's `files.exclude`."""
-
-_OF_HOSTS_ALONE = re.compile(
-    r"chat\.tools\..+"  # VS Code: which calls a person is asked about
-    r"|projects\..+\.allowedTools"  # Claude Code: likewise
-    r"|cached\w*\..+"  # Claude Code: what it was sent about itself
-)
-
-_BUILT_IN = re.compile(
-    r"agent\.profiles\.[^.]+\.tools"  # Zed; tools of servers are below `context_servers`
-    r"|options\.disabled_tools"  # Crush; a server has its own
-    r"|coreTools"  # Gemini CLI
-)
-"""Lists of a host's own tools."""
-
-DENY_HERE = "tools that it denies are offered here: write deny of their server"
+PINNING: Mapping[str, object] = {"deferTools": "never", "alwaysLoad": True}
+"""Keys by which a host lists the tools of a server as themselves, each with the value that does:
+GitHub Copilot, Claude Code."""
 
 Text = str | int | float | bool
 """A text for a server; numbers in a file are theirs, too."""
@@ -88,6 +77,26 @@ class _Request(msgspec.Struct, frozen=True):
     headers: _Texts = {}
 
 
+class _Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What Anthropic's `mcp_toolset` says of one tool, or of all that it does not name."""
+
+    enabled: bool | None = None
+    defer_loading: bool | None = None
+
+
+class _Toolset(msgspec.Struct, frozen=True):
+    """Both, together."""
+
+    default: _Config
+    configs: dict[str, _Config]
+
+    def allowed(self) -> list[str] | None:
+        """Return the only tools that there are; None where all others are there, too."""
+        if self.default.enabled is not False:
+            return None
+        return _exact(name for name, one in self.configs.items() if one.enabled)
+
+
 class Key(NamedTuple):
     """A key of a server's entry, and the field of the server that it stands for."""
 
@@ -98,9 +107,17 @@ class Key(NamedTuple):
     """Returns the value of the field; None for none."""
 
 
+def _is_pinning(key: str) -> Callable[[Any], bool | None]:
+    return lambda value: True if value == PINNING[key] else None
+
+
 def _exact(names: Iterable[str]) -> list[str]:
     """Return patterns that match only these names."""
     return list(map(escape, names))
+
+
+def _disabled(configs: Mapping[str, _Config]) -> list[str]:
+    return _exact(name for name, one in configs.items() if one.enabled is False)
 
 
 def _listed(names: Iterable[str]) -> list[str] | None:
@@ -133,33 +150,40 @@ _OURS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 )
 """Keys that are read under their own names, by the type of their values."""
 
-KEYS = {key: Key(key, kind) for kind, keys in _OURS for key in keys} | {
-    "args": Key("args", list[Text], lambda values: list(map(_text, values))),
-    "env": Key("env", _Texts, _by_name),
-    "headers": Key("headers", _Texts, _by_name),
-    "idle_timeout": Key("idle_timeout_s", _Seconds, _limit),
-    "startup_timeout_sec": Key("start_s", _Seconds, _limit),  # Codex
-    "max_result_chars": Key("max_result_chars", Count),
-    "timeout_ms": Key("timeout_s", _Seconds, lambda amount: _limit(amount / 1_000)),
-    "timeout": Key("timeout_s", _Seconds, lambda amount: _limit(amount, SHORT_TIMEOUT)),
-    "tool_timeout_sec": Key("timeout_s", _Seconds, _limit),  # Codex
-    "serverUrl": Key("url", str),  # Windsurf
-    "httpUrl": Key("url", str),  # Gemini CLI
-    "environment": Key("env", _Texts, _by_name),  # opencode
-    "http_headers": Key("headers", _Texts, _by_name),  # Codex
-    "requestOptions": Key("headers", _Request, lambda one: _by_name(one.headers)),  # Continue
-    "requestInit": Key("headers", _Request, lambda one: _by_name(one.headers)),
-    "bearer_token_env_var": Key(  # Codex
-        "headers", str, lambda name: {"Authorization": f"Bearer ${{{name}}}"}
-    ),
-    "env_http_headers": Key("headers", dict[str, str], _variables),  # Codex
-    "tools": Key("allow", _Names, _listed),  # GitHub Copilot
-    "includeTools": Key("allow", _Names, _exact),  # Gemini CLI
-    "enabled_tools": Key("allow", _Names, _exact),  # Codex, Crush
-    "excludeTools": Key("deny", _Names, _exact),  # Gemini CLI
-    "disabledTools": Key("deny", _Names, _exact),  # Roo Code, Windsurf
-    "disabled_tools": Key("deny", _Names, _exact),  # Codex, Crush
-}
+KEYS = (
+    {key: Key(key, kind) for kind, keys in _OURS for key in keys}
+    | {
+        "args": Key("args", list[Text], lambda values: list(map(_text, values))),
+        "env": Key("env", _Texts, _by_name),
+        "headers": Key("headers", _Texts, _by_name),
+        "idle_timeout": Key("idle_timeout_s", _Seconds, _limit),
+        "startup_timeout_sec": Key("start_s", _Seconds, _limit),  # Codex
+        "max_result_chars": Key("max_result_chars", Count),
+        "timeout_ms": Key("timeout_s", _Seconds, lambda amount: _limit(amount / 1_000)),
+        "timeout": Key("timeout_s", _Seconds, lambda amount: _limit(amount, SHORT_TIMEOUT)),
+        "tool_timeout_sec": Key("timeout_s", _Seconds, _limit),  # Codex
+        "serverUrl": Key("url", str),  # Windsurf
+        "httpUrl": Key("url", str),  # Gemini CLI
+        "environment": Key("env", _Texts, _by_name),  # opencode
+        "http_headers": Key("headers", _Texts, _by_name),  # Codex
+        "requestOptions": Key("headers", _Request, lambda one: _by_name(one.headers)),  # Continue
+        "requestInit": Key("headers", _Request, lambda one: _by_name(one.headers)),
+        "bearer_token_env_var": Key(  # Codex
+            "headers", str, lambda name: {"Authorization": f"Bearer ${{{name}}}"}
+        ),
+        "env_http_headers": Key("headers", dict[str, str], _variables),  # Codex
+        "tools": Key("allow", _Names, _listed),  # GitHub Copilot
+        "includeTools": Key("allow", _Names, _exact),  # Gemini CLI
+        "enabled_tools": Key("allow", _Names, _exact),  # Codex, Crush
+        # Where a host has a pattern, it is one here; where it has a name, that name is denied, too.
+        "excludeTools": Key("deny", _Names),  # Gemini CLI
+        "disabledTools": Key("deny", _Names),  # Roo Code, Windsurf, deepagents
+        "disabled_tools": Key("deny", _Names),  # Codex, Crush
+        "configs": Key("deny", dict[str, _Config], _disabled),  # Anthropic's mcp_toolset
+        "default_config": Key("allow", _Toolset, _Toolset.allowed),
+    }
+    | {key: Key("pinned", Any, _is_pinning(key)) for key in PINNING}
+)
 """Of headers and variables, the earlier row counts: ours, before those of hosts."""
 
 _OF_AMP = KEYS | {"includeTools": Key("allow", _Names)}
@@ -208,20 +232,32 @@ def settings_of(content: Mapping[str, Any]) -> dict[str, Any]:
     return _split(content.get(MCP))[2]
 
 
-def left_out(content: Mapping[str, Any]) -> Callable[[str], bool]:
-    """Return what says of a server's name whether the file leaves the server out by a list.
+def lists_of_servers(content: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Return the names in the lists by which a file allows servers, or leaves them out.
 
     Raises:
         ConfigurationError: one of these is no list of names.
     """
     written = {key: content.get(key) for key in AT_TOP}
     written |= {f"{MCP}.{key}": value for key, value in settings_of(content).items()}
-    lists = {
+    return {
         key: frozenset(json_file.checked(written[key], _Names, key))
         for key in (*ALLOWED, *EXCLUDED)
         if written.get(key) is not None
     }
-    return lambda name: any((name in names) == (key in EXCLUDED) for key, names in lists.items())
+
+
+def is_left_out(name: str, lists: Mapping[str, Collection[str]]) -> bool:
+    """Return whether a file leaves a server out by one of its lists."""
+    return any((name in names) == (key in EXCLUDED) for key, names in lists.items())
+
+
+def not_there(names: Collection[str], lists: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Yield what to say of servers that a file leaves out and does not have."""
+    for key, listed in lists.items():
+        if key in EXCLUDED:
+            missing = sorted(set(listed) - set(names))
+            yield from (f"{key}: there is no server {name}" for name in missing)
 
 
 def _named(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -269,6 +305,13 @@ def _flat(value: dict[str, Any]) -> dict[str, Any]:
     """Return an entry whose command, if it has one, is a text."""
     if "httpUrl" in value:  # Gemini CLI: never SSE, whatever its path
         value = {"transport": "http"} | value
+    default = value.get("default_config")
+    if isinstance(default, dict):  # which means the tools that `configs` does not name
+        value = value | {
+            "default_config": {"default": default, "configs": value.get("configs", {})}
+        }
+        if default.get("defer_loading") is False:
+            value = {"alwaysLoad": True} | value
     command = value.get("command")
     if isinstance(command, dict):  # an older Zed: command, args and env in one
         return value | command | {"command": command.get("path")}
@@ -278,34 +321,3 @@ def _flat(value: dict[str, Any]) -> dict[str, Any]:
         arguments = [*rest, *args] if isinstance(args, list) else args
         return value | {"command": first, "args": arguments}
     return value
-
-
-def about_tools(key: str, value: Any, place: str, *, of_server: bool) -> Iterator[str]:
-    """Yield the places of permissions in an unknown key, at whatever depth.
-
-    Args:
-        key: the unknown key.
-        value: what it has.
-        place: where it is, as errors say it.
-        of_server: whether it is a key of a server, where each `tool` in a name counts; elsewhere
-            only the ending `tools` does.
-
-    Raises:
-        ConfigurationError: a key may say which tools are not to be offered.
-    """
-    lower = key.lower()
-    if lower.endswith(("permission", "permissions")):  # such as those of opencode and Claude Code
-        yield place
-        return
-    ends_in_tools = any(part.endswith("tools") for part in lower.split("."))
-    is_about_tools = _KEY.fullmatch(key) and ("tool" in lower if of_server else ends_in_tools)
-    is_built_in = _BUILT_IN.fullmatch(place) and "mcp" not in str(value)
-    if is_about_tools and not is_built_in and not _OF_HOSTS_ALONE.fullmatch(place):
-        what = "it may say which tools not to offer: write allow or deny of a server instead"
-        raise ConfigurationError(f"{place}: unknown key; {what}")
-    if isinstance(value, dict):
-        for name, one in value.items():
-            yield from about_tools(name, one, f"{place}.{name}", of_server=of_server)
-    elif isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from about_tools("", one, f"{place}[{number}]", of_server=of_server)

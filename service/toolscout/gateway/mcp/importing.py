@@ -7,7 +7,7 @@ from toolscout.common.spelling import matching
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
 from toolscout.gateway.mcp.connection import Connection
-from toolscout.gateway.mcp.listing import Listing, missing_pins, named, refused_pins
+from toolscout.gateway.mcp.listing import Listing, always_loaded, missing_pins, named, refused_pins
 from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.servers import Config
 from toolscout.registering import register
@@ -49,9 +49,11 @@ def check(config: Config) -> str:
     """
     listing = asyncio.run(_listed(config))
     tools, pinned = listing.tools, config.options.pinned
-    listed = matching(pinned, tools)
+    loaded = [name for name in always_loaded(tools) if name not in matching(pinned, tools)]
+    listed = {*matching(pinned, tools), *loaded}
     refused = [name for name, one in tools.items() if name not in listed and one.refusals()]
-    notes = [*_left_out(listing), *refused_pins(pinned, tools)]
+    notes = [*_left_out(listing), *refused_pins([*pinned, *loaded], tools)]
+    notes += named("listed as themselves, as their host or server says", loaded)
     notes += named("that providers refuse where they are listed as themselves", refused)
     inferred = [one.shown["risk"] for one in tools.values() if not one.is_annotated()]
     if inferred:

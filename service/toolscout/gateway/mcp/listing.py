@@ -1,5 +1,6 @@
 """The tools of all servers under one set of names, and which of them are offered at all."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -20,11 +21,18 @@ from toolscout.tools.summary import MAX_HINT_CHARS
 HINT = "anthropic/searchHint"
 """In the `_meta` of a tool: words for hosts to search it by."""
 
+ALWAYS_LOAD = "anthropic/alwaysLoad"
+"""In the `_meta` of a tool: whether hosts list it as itself rather than behind a search."""
+
+MAX_ALWAYS_LOADED = 20
+"""Tools of one server that are listed as themselves because it says so."""
+
 CANNOT_BE_READ = "that cannot be read"
 
 ABOVE, NOT_ACCEPTED = "above max_risk", "not accepted as they are now"
 NOT_PERMITTED = "that the entry of their server does not permit"
 NOT_THERE = "allowed, but there is no such tool"
+DENIED_IN_VAIN = "denied, but there is nothing of this name"
 
 MAX_NAMED = 5
 """Tools that are named of those that are left out for one reason."""
@@ -111,6 +119,7 @@ class Listing:
             elif connection.listed.tools:
                 names = [tool.name for tool in connection.listed.tools]
                 notes += named(NOT_THERE, unmatched(connection.server.allow, names))
+                notes += named(DENIED_IN_VAIN, _denied_in_vain(connection, names))
             if notes:
                 self.left_out[connection.name] = "; ".join(notes)
         self.shown = [one.shown for one in self.tools.values()]
@@ -152,6 +161,19 @@ class Listing:
         return None
 
 
+def always_loaded(tools: Mapping[str, Offered]) -> list[str]:
+    """Return the tools that their host lists as themselves, or their server wants to be."""
+    names = []
+    wanted: Counter[str] = Counter()
+    for name, one in tools.items():
+        is_wanted = (one.tool.meta or {}).get(ALWAYS_LOAD) is True
+        wanted[one.connection.name] += is_wanted
+        is_within = is_wanted and wanted[one.connection.name] <= MAX_ALWAYS_LOADED
+        if one.connection.server.pinned or is_within:
+            names.append(name)
+    return names
+
+
 def named(what: str, names: Collection[object]) -> list[str]:
     """Return how many tools something is said of, with some of their names; nothing of none."""
     different = list(dict.fromkeys(map(str, names)))
@@ -177,6 +199,16 @@ def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[st
             hidden = "; it is found, not listed" if is_refused_by_all(reasons) else ""
             lines.append(f"pinned: {name}: {as_line(reasons)}{hidden}")
     return lines
+
+
+def _denied_in_vain(connection: Connection, tools: list[str]) -> list[str]:
+    """Return what a server's entry denies though the server lists nothing of this name.
+
+    A URI is not told: servers may have resources that they list nowhere.
+    """
+    listed = connection.listed
+    denied = unmatched(connection.server.deny, [*tools, *(one.name for one in listed.prompts)])
+    return [name for name in denied if "://" not in name]
 
 
 def _usable(connection: Connection) -> tuple[list[mcp_types.Tool], list[LeftOut]]:

@@ -85,7 +85,7 @@ class Requests:
 
     async def _list_tools(self, context: Context, _: Page | None) -> types.ListToolsResult:
         """List the gateway's own tools and the pinned ones."""
-        if self._view.config.options.pinned:
+        if self._view.config.has_pins:
             await self._view.ready.wait()
         self._session(context)  # to tell it of changes
         for one in self._view.pinned:

@@ -27,6 +27,8 @@ class _Server(msgspec.Struct, frozen=True, kw_only=True):
     """Patterns, as of file names, of the only tools to offer."""
     deny: tuple[str, ...] = ()
     """Patterns of tools never to offer."""
+    pinned: bool = False
+    """Whether its tools are listed as themselves, because its host lists them so."""
     keywords: dict[str, tuple[str, ...]] = {}
     examples: dict[str, tuple[str, ...]] = {}
     """Words that tools are searched by too, and requests that they serve, by their own names."""
@@ -116,20 +118,29 @@ class Config(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     """What was ignored, or read otherwise than some host would, a line each."""
 
+    @property
+    def has_pins(self) -> bool:
+        """Return whether tools of servers are to be listed as themselves."""
+        return bool(self.options.pinned) or any(one.pinned for one in self.servers.values())
+
 
 def permits(name: str, allow: Iterable[str] | None, deny: Iterable[str]) -> bool:
-    """Whether patterns, as of file names, let a name through."""
-    if any(fnmatchcase(name, pattern) for pattern in deny):
+    """Whether patterns, as of file names, let a name through.
+
+    A name is denied as it is written, too: `[` may be a part of it.
+    """
+    if any(name == pattern or fnmatchcase(name, pattern) for pattern in deny):
         return False
     return allow is None or any(fnmatchcase(name, pattern) for pattern in allow)
 
 
-def unmatched(allow: Iterable[str] | None, names: Sequence[str]) -> list[str]:
+def unmatched(patterns: Iterable[str] | None, names: Sequence[str]) -> list[str]:
     """Return the patterns that match no name; of an exact name with `*` or such, says that it is.
 
     Such a name may have been meant as a pattern.
     """
-    left = [one for one in allow or () if not any(fnmatchcase(name, one) for name in names)]
+    left = [one for one in patterns or () if not any(fnmatchcase(name, one) for name in names)]
+    left = [one for one in left if one not in names]
     written = [_ESCAPED.sub(r"\1", one) for one in left]
     return [
         name if name == one else f"{name} (an exact name)"

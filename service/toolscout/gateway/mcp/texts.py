@@ -7,7 +7,6 @@ What a result refers to is renamed likewise, so that it can be read through the 
 
 import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,7 +14,7 @@ import mcp_types
 
 from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, Kind
 from toolscout.gateway.mcp.connection import Connection
-from toolscout.gateway.mcp.servers import SEPARATOR
+from toolscout.gateway.mcp.servers import SEPARATOR, permits
 
 SCHEME = "toolscout://"
 
@@ -54,7 +53,8 @@ def may_read(name: str, deny: Sequence[str]) -> bool:
     spellings = (name.casefold(), unquote(name).casefold())
     if _DOTS.search(spellings[-1]):
         return False
-    return not any(fnmatchcase(one, pattern.casefold()) for one in spellings for pattern in deny)
+    patterns = [pattern.casefold() for pattern in deny]
+    return all(permits(one, None, patterns) for one in spellings)
 
 
 def whole_name(server: str, kind: Kind, name: str) -> str:

@@ -16,7 +16,7 @@ from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.cache import KINDS
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.finder import Finder
-from toolscout.gateway.mcp.listing import Listing
+from toolscout.gateway.mcp.listing import Listing, always_loaded
 from toolscout.gateway.mcp.results import Results, is_result
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, plain_text, renamed
@@ -94,8 +94,9 @@ class View:
     def use(self, config: Config, listing: Listing) -> None:
         """See what a configuration permits of a listing from now on."""
         self.config, self.listing, self.tools = config, listing, listing.tools
-        named = [self.tools[name] for name in matching(config.options.pinned, self.tools)]
-        self.pinned = [one for one in named if not is_refused_by_all(one.refusals())]
+        names = [*matching(config.options.pinned, self.tools), *always_loaded(self.tools)]
+        pinned = [self.tools[name] for name in dict.fromkeys(names)]
+        self.pinned = [one for one in pinned if not is_refused_by_all(one.refusals())]
         """The tools to list as themselves, in the configured order.
 
         One that every provider refuses is not listed: the host's whole request would fail.
