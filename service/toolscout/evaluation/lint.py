@@ -21,16 +21,25 @@ from toolscout.text.domains import bundled
 from toolscout.text.tokens import spoken_name, words
 from toolscout.tool_files.reading import STDIN
 from toolscout.tools.documents import description_of, quoted_requests, read_tool
+from toolscout.tools.poisoned import poison_in
 from toolscout.tools.refused import as_line, refused_by, sent_schema
 from toolscout.tools.risk import describe_inferred, is_annotated
 from toolscout.tools.traits import read_traits
 
 Kind = Literal[
-    "refused", "near-duplicate", "same-name", "says-nothing", "too-long", "no-provider", "loses"
+    "refused",
+    "poisoned",
+    "near-duplicate",
+    "same-name",
+    "says-nothing",
+    "too-long",
+    "no-provider",
+    "loses",
 ]
 
 KINDS: dict[Kind, str] = {
     "refused": "names and schemas for which a provider refuses the whole request",
+    "poisoned": "texts that order the model about, or hide characters",
     "near-duplicate": "descriptions that hardly differ",
     "same-name": "names that differ in spelling only, or not at all",
     "says-nothing": "descriptions that are missing, or say no more than the name",
@@ -78,7 +87,12 @@ def findings(
 ) -> list[Finding]:
     """Return everything that is found about tools, by kind; `ask` answers the questions."""
     distinct = list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
-    every = [*_refused(distinct), *_same_names(tools), *_near_duplicates(distinct)]
+    every = [
+        *_refused(distinct),
+        *_poisoned(distinct),
+        *_same_names(tools),
+        *_near_duplicates(distinct),
+    ]
     every += [each for tool in distinct for each in _about_description(tool)]
     every += _without_provider(distinct)
     return [*every, *(_losers(distinct, questions, ask) if ask else ())]
@@ -89,6 +103,13 @@ def _refused(tools: Sequence[Tool]) -> Iterator[Finding]:
         if reasons := refused_by(tool.name, sent_schema(tool)):
             suggestion = "correct the name, or the schema where the line says"
             yield Finding("refused", [tool.name], as_line(reasons), suggestion)
+
+
+def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
+    for tool in tools:
+        if reasons := poison_in(msgspec.json.decode(msgspec.json.encode(tool))):
+            suggestion = "ask who wrote it; a description says what a tool does, and no more"
+            yield Finding("poisoned", [tool.name], ", ".join(reasons), suggestion)
 
 
 def _same_names(tools: Sequence[Tool]) -> Iterator[Finding]:
@@ -231,12 +252,12 @@ def _names(names: Sequence[str]) -> str:
 def as_annotations(every: Sequence[Finding], path: Path) -> str:
     """Return the findings as commands by which GitHub shows them beside the lines of a file.
 
-    A finding stands where its first tool is named; a refused tool is an error.
+    A finding stands where its first tool is named; a refused or poisoned tool is an error.
     """
     lines = [] if path == STDIN else path.read_text("utf-8", "replace").split("\n")
     written = []
     for each in every:
-        level = "error" if each.kind == "refused" else "warning"
+        level = "error" if each.kind in ("refused", "poisoned") else "warning"
         where = f"file={_escaped(str(path))},line={_line_of(each.tools[0], lines)}"
         text = f"{_names(each.tools)}: {each.detail}; {each.suggestion}"
         written.append(f"::{level} {where},title={each.kind}::{_escaped(text, in_text=True)}")

@@ -14,6 +14,8 @@ from toolscout.registering import register
 from toolscout.serving.connections import cancel_until_done
 from toolscout.tools.risk import describe_inferred
 
+ABOUT_POISON = "with texts that order the model about, or hide something"
+
 
 def run(config: Config, catalog: str, url: str) -> str:
     """Register all tools of the servers, and return what has changed, a line for each kind.
@@ -55,6 +57,9 @@ def check(config: Config) -> str:
     notes = [*_left_out(listing), *refused_pins([*pinned, *loaded], tools)]
     notes += named("listed as themselves, as their host or server says", loaded)
     notes += named("that providers refuse where they are listed as themselves", refused)
+    poisoned = {name: poison for name, one in tools.items() if (poison := one.poison())}
+    told = [f"{name} ({', '.join(poison)})" for name, poison in poisoned.items()]
+    notes += named(ABOUT_POISON, told)
     inferred = [one.shown["risk"] for one in tools.values() if not one.is_annotated()]
     if inferred:
         notes.append(describe_inferred(inferred))

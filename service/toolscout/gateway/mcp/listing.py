@@ -14,6 +14,7 @@ from toolscout.gateway.mcp.pins import SeenTools
 from toolscout.gateway.mcp.servers import SEPARATOR, permits, unmatched
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
+from toolscout.tools.poisoned import has_hidden, poison_in, strip_hidden
 from toolscout.tools.refused import as_line, is_refused_by_all, refused_by
 from toolscout.tools.risk import LEVELS, is_annotated, risk
 from toolscout.tools.summary import MAX_HINT_CHARS
@@ -63,15 +64,21 @@ class Offered(NamedTuple):
 
     connection: Connection
     tool: mcp_types.Tool
-    """As the server lists it."""
+    """As hosts list it: what the server lists, without hidden characters in descriptions."""
     shown: Mapping[str, Any]
     """As it is searched and shown: under its whole name, with `risk`, `namespace` and `status`."""
     is_changed: bool
     """Whether it is no longer as it was listed first, or accepted."""
+    original: mcp_types.Tool
+    """As the server lists it."""
 
     def is_annotated(self) -> bool:
         """Return whether its server's hints decide its risk."""
         return is_annotated(self.shown.get("annotations"))
+
+    def poison(self) -> list[str]:
+        """Return what is wrong with its texts as its server lists them."""
+        return poison_in(self.original.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     def refusals(self) -> dict[str, list[str]]:
         """Return why providers refuse it where it is listed as itself, each reason with whom."""
@@ -144,8 +151,15 @@ class Listing:
             least = risk(*about, is_elsewhere=True, default="read_only")
             is_by_default = LEVELS.index(least) <= self._highest
             return LeftOut(tool.name, ABOVE, is_by_default=is_by_default)
+        shown = tool
+        if has_hidden(definition):
+            try:
+                definition = strip_hidden(definition)
+            except RecursionError:
+                return LeftOut(tool.name, CANNOT_BE_READ, "nested too deeply")
+            shown = mcp_types.Tool.model_validate(definition, by_name=False)
         definition |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
-        hint = (tool.meta or {}).get(HINT)
+        hint = (shown.meta or {}).get(HINT)
         hints = (hint,) if isinstance(hint, str) else ()
         if keywords := connection.server.keywords.get(tool.name, ()) + hints:
             definition["keywords"] = keywords
@@ -157,7 +171,7 @@ class Listing:
             read_tools([definition])
         except InvalidRequest as error:
             return LeftOut(tool.name, CANNOT_BE_READ, error.detail)
-        self.tools[name] = Offered(connection, tool, definition, verdict.is_changed)
+        self.tools[name] = Offered(connection, shown, definition, verdict.is_changed, tool)
         return None
 
 
