@@ -13,6 +13,8 @@ import httpx2
 from evals.speed.processes import own_mib
 from tests.attacks.attack import Attack, half_more
 from tests.attacks.stalls import Ask
+from tests.client.upstream import peer
+from tests.gateway.mcp.bombs import Bomb
 from tests.gateway.mcp.hosts import cache_in, stdio_server, write
 from tests.support import Process, answers, free_port, started, until
 
@@ -28,14 +30,22 @@ LASTS_S = 5.0
 
 
 @contextmanager
-def _gateway(env: Mapping[str, str], folder: Path) -> Iterator[Process]:
+def _gateway(odd: dict[str, Any], folder: Path) -> Iterator[Process]:
     """Start a gateway before a hostile server and an honest one."""
-    servers = {"odd": stdio_server("hostile", env=dict(env)), "notes": stdio_server()}
+    servers = {"odd": odd, "notes": stdio_server()}
     config = str(write(folder, servers))
     port = free_port()
     command = ["-m", "toolscout", "mcp", "--config", config, "--http", f"127.0.0.1:{port}"]
     with started(folder, port, *command, **cache_in(folder)) as server:
         until(lambda: answers(port))
+        yield server
+
+
+@contextmanager
+def _before_a_bomb(folder: Path) -> Iterator[Process]:
+    """Start a gateway before a server over HTTP whose answers to calls are 400 MiB."""
+    bomb = Bomb("tools/call", mib=400)
+    with peer(bomb) as fake, _gateway({"url": f"{fake.url}/mcp"}, folder) as server:
         yield server
 
 
@@ -93,11 +103,16 @@ def of_gateway() -> Iterator[Attack]:
         "dense answer": ({}, {"how": "dense"}),
         "long answer": ({}, {"how": "long"}),
     }
-    for name, (env, how) in harms.items():
+    attacks = {
+        name: (partial(_gateway, stdio_server("hostile", env=dict(env))), how)
+        for name, (env, how) in harms.items()
+    }
+    attacks["an answer of 400 MiB in 400 KiB"] = (_before_a_bomb, {})
+    for name, (start, how) in attacks.items():
         yield Attack(
             f"gateway: {name}",
             partial(_attack, how=how),
-            start=partial(_gateway, env),
+            start=start,
             others=_others,
             resident=own_mib,
             most_mib=half_more,

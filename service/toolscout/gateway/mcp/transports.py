@@ -23,6 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from toolscout.gateway.mcp.failures import UNREADABLE, printable, redacted
+from toolscout.gateway.mcp.http_answers import MAX_MESSAGE_BYTES, MAX_MESSAGE_VALUES, bound_answer
 from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
 from toolscout.index.values import count_values_outside_texts
@@ -35,10 +36,6 @@ MAX_LINES_PER_S = 200
 
 PAUSE_S = 0.001
 """Pause of the thread that drops what a server writes, so that others have their turn."""
-
-MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-MAX_MESSAGE_VALUES = 250_000
-"""Longer messages are not decoded: that would hold up the other servers for too long."""
 
 MAX_MENDED_BYTES = 2 * 1024 * 1024
 """A longer message is not mended, which takes several times as long as to decode it."""
@@ -71,13 +68,25 @@ async def streams_to(name: str, server: Server) -> AsyncIterator[Streams]:
             async with _process(server, stderr) as streams:
                 yield streams
     elif server.is_sse:
-        async with sse_client(server.url, server.headers, auth=_auth(name, server)) as streams:
+        auth = _auth(name, server)
+        opened = sse_client(server.url, server.headers, httpx_client_factory=_client, auth=auth)
+        async with opened as streams:
             yield streams
     else:
-        auth, timeout = _auth(name, server), httpx2.Timeout(CONNECT_S, read=STREAM_S)
-        client = httpx2.AsyncClient(headers=server.headers, auth=auth, timeout=timeout)
+        timeout = httpx2.Timeout(CONNECT_S, read=STREAM_S)
+        client = _client(server.headers, timeout, _auth(name, server))
         async with client, streamable_http_client(server.url, http_client=client) as streams:
             yield streams
+
+
+def _client(
+    headers: dict[str, str] | None = None,
+    timeout: httpx2.Timeout | None = None,
+    auth: httpx2.Auth | None = None,
+) -> httpx2.AsyncClient:
+    """Return a client whose answers are bounded, also where they are compressed."""
+    hooks = {"response": [bound_answer]}
+    return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
 
 
 class _Key(httpx2.Auth):
