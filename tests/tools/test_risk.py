@@ -94,6 +94,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"name": "mcp__drive__create_file"}, "write_local"),
     ({"name": "view_delete", "description": "Deletes a view"}, "destructive"),
     ({"name": "view_delete"}, "destructive"),
+    ({"name": "view_delete", "description": "View delete"}, "destructive"),
+    ({"name": "get_deleted_items", "description": "Get deleted items"}, "read_only"),
     ({"name": "view_delete_history", "description": "Shows who deleted what"}, "read_only"),
     ({"name": "view_update", "description": "Columns of a view"}, "write_remote"),
     ({"name": "get_update", "description": "The update of a device"}, "read_only"),

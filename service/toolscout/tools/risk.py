@@ -187,11 +187,13 @@ def _kinds_behind(first: str, name: str, description: str) -> list[str]:
     """Return the kinds of verbs that count beside a name's first one, which may be a noun.
 
     The description decides: `list_deleted_files` lists, whatever else its name says. Where it has
-    no verb, the last word of a name decides: `search_index_drop` drops.
+    no verb, or only repeats the name, its last word decides: `search_index_drop` drops.
     """
     table = _table()
     kinds = [table.all_verbs[word] for word in _words(name) if word in table.all_verbs]
     told, is_at_start = _told_kind(description)
+    if told == "read_only" and set(_words(description)) <= set(_words(name)):
+        told = None  # "View delete" says no more than the name
     if told is None:
         last = table.all_verbs.get(_WORD.findall(name)[-1].lower(), first)
         is_meant = last == "destructive" or not table.nouns.isdisjoint(_words(name))
