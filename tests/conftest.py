@@ -42,8 +42,23 @@ def authorities(file: str | None, folder: str | None, **options: bool) -> ssl.SS
     return read_authorities(**options)
 
 
+OF_A_USER = re.compile(
+    r"TOOLSCOUT_(?!DATA$)|(OPENAI|ANTHROPIC|GEMINI|GOOGLE|LITELLM)_|(FORCE_COLOR|COLUMNS)$"
+)
+"""Variables of whoever runs the tests that would change what programs here do or print."""
+
+LOOPBACK = "127.0.0.1,localhost,::1"
+
+
 def pytest_configure() -> None:
-    """Let clients share what they would read anew each, four thousand times: all authorities."""
+    """Run in the same environment everywhere, and share what clients would read anew each.
+
+    Reading all authorities takes long, and is done four thousand times.
+    """
+    for name in filter(OF_A_USER.match, tuple(os.environ)):
+        del os.environ[name]
+    for name in ("NO_PROXY", "no_proxy"):  # a proxy leads to no server of this machine
+        os.environ[name] = LOOPBACK
     variables = "SSL_CERT_FILE", "SSL_CERT_DIR"
     httpcore2.default_ssl_context = lambda **options: authorities(
         *map(os.environ.get, variables), **options
