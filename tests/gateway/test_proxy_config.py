@@ -87,7 +87,19 @@ def test_the_file_says_how_many_tools_are_few_and_where_the_service_is(tmp_path)
         with proxy(upstream.url, "--config", file, selector="") as running:
             ask(running)
         assert shown(model) == [PHANTOM]
-        assert OPENAI.names(model.requests[1]) == [PHANTOM, "call_tool", "send_email"]
+        assert OPENAI.names(model.requests[1]) == [PHANTOM, "send_email"]
+
+
+@pytest.mark.parametrize(("is_from_file", "first"), [(True, []), (False, ["call_tool"])])
+def test_every_find_is_declared_only_where_a_file_does_not_say_otherwise(
+    tmp_path, is_from_file, first
+):
+    model = ScriptedModel()
+    with peer(model) as upstream, peer(lambda exchange: exchange.select("send_email")) as service:
+        flags = ["--config", configured(tmp_path)] if is_from_file else ["--strategy", "api"]
+        with proxy(upstream.url, *flags, selector=service.url) as running:
+            ask(running)
+    assert OPENAI.names(model.requests[1]) == [PHANTOM, *first, "send_email"]
 
 
 @pytest.mark.parametrize(

@@ -120,8 +120,7 @@ def test_variables_have_defaults(monkeypatch: pytest.MonkeyPatch):
 def test_a_number_that_is_not_above_zero_is_the_default(monkeypatch, number):
     monkeypatch.setenv("NUMBER", "0")
     keys = ("min_tools", "max_tools", "target_ratio", "max_search_results")
-    section = {**dict.fromkeys(keys, number), "restore_on_no_match": False}
-    assert DiscoveryConfig.of(section) == DiscoveryConfig()
+    assert DiscoveryConfig.of(dict.fromkeys(keys, number)) == DiscoveryConfig.of({})
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,41 @@ def test_where_nothing_fits_the_first_message_the_first_search_is_the_first_find
     assert [model.seen(turn) for turn in range(2)] == [[PHANTOM], DECLARED]
 
 
+BOTH = Said("", (*search("email").calls, *search("read", "call_2").calls))
+
+
+@pytest.mark.parametrize("strategy", ["api", "hybrid-first"])
+def test_what_the_searches_of_one_answer_find_is_declared_together(
+    flow: Make, shape: Shape, tools, strategy
+):
+    discovery = flow(strategy, dispatch="auto")
+    model = Model(shape, BOTH, MAIL, search("test", "call_9"), DONE)
+    first = shape.request("hello there", tools)
+    assert shape.read(discovery.complete(first, model, shape.name)) == MAIL
+    later = shape.history(first, MAIL, ["sent"], "thanks a lot")
+    assert shape.read(discovery.complete(later, model, shape.name)) == DONE
+    assert [sorted(model.seen(turn)) for turn in range(4)] == [
+        [PHANTOM],
+        *[sorted([*DECLARED, "read_file"])] * 3,
+    ]
+    assert begins_with(model.requests[2], model.requests[1], shape)
+    told = "\n".join(shape.results(model.requests[1]).values())
+    assert "send_email" in told
+    assert "read_file" in told
+    assert "call_tool" not in told
+    assert '"name":"run_tests"' in shape.results(model.requests[3])["call_9"]
+
+
+def test_a_search_without_an_answer_takes_nothing_from_the_one_beside_it(
+    flow: Make, shape: Shape, tools
+):
+    discovery = flow(dispatch="auto")
+    beside = Said("", (*search("zxqv").calls, *search("read", "call_2").calls))
+    model = Model(shape, beside, DONE)
+    discovery.complete(shape.request("hello there", tools), model, shape.name)
+    assert model.seen(1) == [PHANTOM, "call_tool", "read_file"]
+
+
 def test_a_search_beside_a_call_is_a_first_find_too(flow: Make, shape: Shape, tools):
     discovery = flow(dispatch="auto", always_keep=["read_file"], top_k=1)
     beside = Said("", (*search("email").calls, ("call_3", "read_file", {"path": "x"})))
@@ -85,3 +120,10 @@ def test_an_outage_before_the_first_find_brings_every_tool_back(flow: Make, shap
 def test_a_file_says_it_in_words_or_as_yaml_reads_them(written: Any):
     config = DiscoveryConfig.of({"enabled": True, "strategy": "api", "dispatch": written})
     assert config.dispatch == {True: "on", False: "off"}.get(written, written)
+
+
+@pytest.mark.parametrize(("written", "mode"), [({}, "off"), ({"dispatch": "auto"}, "auto")])
+def test_a_file_declares_every_find_unless_it_says_otherwise(written: Any, mode: str):
+    config = DiscoveryConfig.of({"enabled": True, "strategy": "api", **written})
+    assert config.dispatch == mode
+    assert DiscoveryConfig().dispatch == "auto"

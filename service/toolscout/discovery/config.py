@@ -5,9 +5,9 @@
 Names, defaults and forced values are the proxy's, with one default of our own: the selector call
 may take 1.5 s, not 10. `${VAR}` and `${VAR:-default}` are filled in from the environment, in lists
 too, and a variable that is not set is logged by name. Six keys are our own: `rollout`,
-`defer_above`, `defer_above_tokens`, `dispatch`, `ask_every_turn`, and `restore_on_no_match`, which
-is on in a file, as the proxy does. An unknown strategy or key is an error that names the nearest
-known one; keys of the proxy that have no meaning here are ignored.
+`defer_above`, `defer_above_tokens`, `ask_every_turn`, and two whose defaults in a file are what the
+proxy does: `dispatch` (`off`) and `restore_on_no_match` (on). An unknown strategy or key is an
+error that names the nearest known one; keys of the proxy that have no meaning here are ignored.
 `provider` is read and, as in the proxy, not used for the call.
 """
 
@@ -52,6 +52,9 @@ _NUMBERS = ("min_tools", "max_tools", "target_ratio", "max_search_results")
 _SWITCHES = ("restore_on_no_match", "ask_every_turn")
 """Keys of our own that are true or false."""
 
+_AS_THE_PROXY = {"restore_on_no_match": True, "dispatch": "off"}
+"""Defaults of a file, by which the proxy's own flow is kept: it declares whatever is found."""
+
 _MAY_BE_EMPTY = ("strategy", "search_tool_name", "always_keep")
 """Keys whose empty text is the default."""
 
@@ -67,7 +70,8 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0
 
 Dispatching = Literal["auto", "on", "off"]
 """When found tools are called through one constant tool, where a provider does not load tools by
-itself: from the second find of a conversation on (`auto`), always, or never.
+itself: from the second find of a conversation on (`auto`), always, or never. What the searches of
+one answer find is one find.
 """
 
 
@@ -162,7 +166,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         changes = dict(changes or {})
         of_api = changes.pop("api", {})
         section = {**_tool_discovery(document), **changes}
-        values = {"restore_on_no_match": True, **_values(section, cls, _KEYS_OF_THE_PROXY)}
+        values = {**_AS_THE_PROXY, **_values(section, cls, _KEYS_OF_THE_PROXY)}
         # Later releases of the proxy name the block and the strategy after the vendor.
         name = "compresr" if "compresr" in section and "api" not in section else "api"
         block = {**_section(section.get(name), name), **of_api}

@@ -69,7 +69,8 @@ class Flow:
         native: use the provider's own deferred loading where the model has it.
         dispatch: call found tools through one constant tool where the model cannot do that, so that
             the tools of a request stay the same: `on`, `off` or, from the second find of a
-            conversation on, `auto`. By default as in the configuration.
+            conversation on, `auto`. By default as in the configuration: a file that does not say
+            otherwise declares every find (`off`), a URL means `auto`.
         ask_every_turn: ask for tools at each message of a user that may need some, and show them
             before the model answers; else at a conversation's first message alone. By default as in
             the configuration, on.

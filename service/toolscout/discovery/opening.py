@@ -191,7 +191,7 @@ class Opening:
 
     def show_first(self, names: Sequence[str]) -> None:
         """Declare a conversation's first finds, in this and in all later requests."""
-        self._new_first = names
+        self._new_first = list(dict.fromkeys([*(self._new_first or ()), *names]))
         self.shown.keep(names, is_pinned=False)
         if names:
             self._dispatch.begin()

@@ -166,7 +166,9 @@ class Turn(Opening):
         self.rounds += 1
         self.search_count += len(answers)
         self.searched += [(self.rounds, c.query, one) for c, one in answers if c.query.strip()]
-        results = [self._answered(call, selection) for call, selection in answers]
+        # What one response finds is declared together: the request's tools change anyway.
+        is_first = self._dispatch.declares_finds and not self.is_native
+        results = [self._answered(call, selection, is_first) for call, selection in answers]
         if self.calls or self.provider.asks_for_more(response):
             self.was_mixed = True
             self.provider.leave_open(response, results, self.scope)
@@ -213,8 +215,8 @@ class Turn(Opening):
         key = self.provider.usage_key
         return {**response, key: add(self._spent, response.get(key))}
 
-    def _answered(self, call: Call, selection: Selection[Any]) -> SearchResult:
-        """Show the tools of a selection, and say so to the model."""
+    def _answered(self, call: Call, selection: Selection[Any], is_first: bool) -> SearchResult:
+        """Show the tools of a selection, as declared ones if it `is_first`; tell the model."""
         if refusal := refusal_of(call):
             return SearchResult(call, refusal, ())
         names: Sequence[str] = selection.names
@@ -227,7 +229,7 @@ class Turn(Opening):
         if self.session and not selection.fell_open:
             self._settings.store.mark_expanded(self.session, new)
         text = result_text(selection, names, len(new), self.offer)
-        if self._dispatch.declares_finds and names and not self.is_native and not self._restored:
+        if is_first and names and not self._restored:
             self.show_first(names)
             names = ()
         return SearchResult(call, text, [self.offer.by_name[name] for name in names])

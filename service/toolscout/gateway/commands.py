@@ -61,7 +61,10 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     add("--always-keep", metavar="NAME", action="append", help=about)
     add("--max-search-results", metavar="COUNT", help="most tools that a search brings")
     add("--defer-above", metavar="COUNT", help="pass requests with at most this many tools on")
-    about = "call found tools through one constant tool: auto, from the second find on; on or off"
+    about = (
+        "call found tools through one constant tool: auto (without a file), from the second find "
+        "on; on; or off (with a file)"
+    )
     add("--dispatch", metavar="MODE", help=about)
     add("--defer-above-tokens", metavar="COUNT", help="the same by the tokens of their definitions")
     add("--ask-every-turn", metavar="BOOL", help="ask for tools at each message of a user")
@@ -230,7 +233,12 @@ def _config(parsed: argparse.Namespace) -> "DiscoveryConfig":
     of_api = {key: flags[flag] for key, flag in names.items() if flag in flags}
     if parsed.config is not None:
         return load(parsed.config, {**changes, "api": of_api})
-    alone = {"enabled": True, "strategy": "hybrid-first", "restore_on_no_match": False}
+    alone = {
+        "enabled": True,
+        "strategy": "hybrid-first",
+        "restore_on_no_match": False,
+        "dispatch": "auto",
+    }
     return DiscoveryConfig.of({**alone, **changes, "api": {"endpoint": SELECTOR, **of_api}})
 
 
