@@ -191,7 +191,8 @@ def test_the_original_survives_what_the_router_does_to_a_forward(hook, router, m
 @pytest.mark.parametrize("pins", [[], ["deploy_app"], ["deploy_app", "create_db"]], ids=len)
 def test_pins_take_no_place_of_what_is_found(hook, router, monkeypatch, pins):
     def script(exchange: Exchange) -> None:
-        ranked = [*pins, *(name for name in ABOUT if name not in pins)]
+        offered = {tool["name"] for tool in exchange.json["tools"]}
+        ranked = [name for name in (*pins, *ABOUT) if name in offered]
         exchange.select(*ranked[: exchange.json["top_k"]])
 
     monkeypatch.setenv("TOOLSCOUT_ALWAYS_KEEP", ",".join(pins))

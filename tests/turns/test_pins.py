@@ -6,6 +6,7 @@ from functools import cache
 
 import httpx2
 import pytest
+from prometheus_client import CollectorRegistry
 
 from tests.client.upstream import Exchange, Peer, peer
 from tests.turns.agents import MODELS, Agent
@@ -13,6 +14,8 @@ from tests.turns.flows import DONE, PHANTOM, Model, search
 from tests.turns.model import ScriptedModel
 from tests.turns.shapes import ABOUT, BY_NAME, Json, tools_of
 from toolscout import Engine
+from toolscout.client.events import SearchEvent
+from toolscout.client.metrics import PrometheusMetrics
 from toolscout.discovery import Transport
 
 ENDINGS = ["final_result", "final_result_Invoice", "final_answer", "transfer_to_billing"]
@@ -91,8 +94,8 @@ def test_a_transport_shows_its_pins_and_asks_for_as_many_as_it_is_told(service):
         http.post(f"{upstream.url}/chat/completions", json=body)
         seen = OPENAI.names(upstream.requests[0].json)
     assert seen == [PHANTOM, "call_tool", "read_file", "create_db", "run_tests"]
-    assert service.requests[0].json["top_k"] == 3  # it may find the pin
-    assert "always_keep" not in service.requests[0].json
+    asked = service.requests[0].json
+    assert (asked["top_k"], asked["always_keep"]) == (2, ["create_db"])
 
 
 PLACES = 5
@@ -130,6 +133,98 @@ def brought(seen: Iterable[list[str]], pins: list[str]) -> list[int]:
         counts.append(len({*names} - before))
         before |= {*names}
     return counts
+
+
+@with_pins
+def test_a_search_asks_for_its_most_results_names_the_pins_and_counts_what_is_shown(
+    flow, shape, engine, pins
+):
+    events: list[SearchEvent] = []
+    metrics = PrometheusMetrics(registry := CollectorRegistry())
+    model = Model(shape, search(PULL_REQUEST), DONE)
+    running = flow("api", engine.url, always_keep=tuple(pins), observers=[events.append, metrics])
+    before = len(engine.requests)
+    running.complete(shape.request(EMAIL, tools_of(shape, WORK)), model, shape.name)
+    [asked] = [exchange.json for exchange in engine.requests[before:]]
+    assert asked["top_k"] == PLACES
+    assert sorted(asked.get("always_keep", [])) == sorted(pins)
+    assert {*pins}.isdisjoint(tool["name"] for tool in asked["tools"])
+    [event] = events
+    assert event.deferred_count == len(asked["tools"])
+    assert {*event.selected} == {*model.seen(1)} - {PHANTOM, *pins}
+    assert registry.get_sample_value("toolscout_client_tools_reinjected_total") == PLACES
+
+
+def only_what_is_named(exchange: Exchange) -> None:
+    """Answer as a service that finds nothing but the tool whose name is asked for."""
+    asked = exchange.json
+    names = [tool["name"] for tool in asked["tools"]]
+    found = [name for name in names if name == asked["pattern"]]
+    exchange.select(*found, *(asked.get("always_keep", ()) if found else ()))
+
+
+@pytest.fixture
+def strict() -> Iterator[Peer]:
+    with peer(only_what_is_named) as started:
+        yield started
+
+
+@pytest.mark.parametrize("strategy", ["api", "tool-search"])
+@pytest.mark.parametrize("restores", [True, False], ids=["restores", "tells"])
+def test_a_search_that_only_a_pin_fits_is_answered_with_its_name(
+    flow, shape, strict, strategy, restores
+):
+    events: list[SearchEvent] = []
+    model = Model(shape, search("create_email"), DONE)
+    pins = ("create_email", "merge_pull_request")
+    options = {"observers": [events.append], "restore_on_no_match": restores}
+    running = flow(strategy, strict.url, always_keep=pins, **options)
+    running.complete(shape.request("hello", tools_of(shape, WORK)), model, shape.name)
+    assert sorted(model.seen(1)) == sorted([PHANTOM, *pins])
+    [told] = shape.results(model.requests[1]).values()
+    assert "- create_email: Create an email" in told
+    assert "merge_pull_request" not in told
+    assert [(event.status, event.selected) for event in events] == [("selected", ["create_email"])]
+    assert events[0].deferred_count == len(WORK) - len(pins)
+
+
+def test_what_no_tool_fits_is_no_match_once(flow, strict):
+    events: list[SearchEvent] = []
+    model = Model(OPENAI, search("zxqv"), DONE)
+    running = flow("api", strict.url, always_keep=("create_email",), observers=[events.append])
+    running.complete(OPENAI.request("hello", tools_of(OPENAI, WORK)), model, "openai")
+    assert [event.status for event in events] == ["no_match"]
+    assert events[0].attempts == 2
+    assert "No tool fits this search." in json.dumps(model.requests[1])
+
+
+def test_an_outage_after_nothing_was_found_leaves_it_at_that(flow):
+    def once(exchange: Exchange) -> None:
+        exchange.select() if exchange.number == 0 else exchange.answer(b"{}", 500)
+
+    events: list[SearchEvent] = []
+    model = Model(OPENAI, search("zxqv"), DONE)
+    with peer(once) as service:
+        running = flow("api", service.url, always_keep=("create_email",), observers=[events.append])
+        running.complete(OPENAI.request("hello", tools_of(OPENAI, WORK)), model, "openai")
+    assert [(event.status, event.attempts) for event in events] == [("no_match", 2)]
+
+
+def test_pins_that_a_service_names_though_nothing_else_fits_are_an_answer(flow):
+    model = Model(OPENAI, search("write a mail"), DONE)
+    with peer(lambda exchange: exchange.select(*exchange.json["always_keep"])) as service:
+        running = flow("api", service.url, always_keep=("create_email",))
+        running.complete(OPENAI.request("hello", tools_of(OPENAI, WORK)), model, "openai")
+    assert model.seen(1) == [PHANTOM, "create_email"]
+
+
+def test_where_every_tool_is_a_pin_all_are_searched(flow, strict):
+    events: list[SearchEvent] = []
+    model = Model(OPENAI, search("create_email"), DONE)
+    running = flow("api", strict.url, always_keep=["*"], observers=[events.append])
+    running.complete(OPENAI.request("hello", tools_of(OPENAI, WORK)), model, "openai")
+    assert events[0].status == "selected"
+    assert events[0].selected[0] == "create_email"
 
 
 @with_pins

@@ -11,7 +11,7 @@ coroutine (`Channel.send`), wherever its event loop runs.
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from email.utils import parsedate_to_datetime
 from time import monotonic, time
@@ -108,12 +108,15 @@ class Channel:
         if api_key:
             self.headers["authorization"] = f"Bearer {api_key}"
 
-    def admit(self, call: Call) -> None:
-        """Give a call its ticket and its tools as JSON, or the reason why it falls open."""
-        is_filtered = any(call.fields.get(name) for name in FILTERS)
+    def admit(self, call: Call, asks_about_few: bool = False) -> None:
+        """Give a call its ticket and its tools as JSON, or the reason why it falls open.
+
+        Of no more tools than it may choose, all are chosen, unless it `asks_about_few`.
+        """
+        is_asked = asks_about_few or any(call.fields.get(name) for name in FILTERS)
         if not call.pattern.strip():
             call.fall_open(Reason.EMPTY_QUERY, "the pattern is blank")
-        elif len(call.offer.names) <= call.top_k and not is_filtered:
+        elif len(call.offer.names) <= call.top_k and not is_asked:
             if call.offer.names:
                 detail = f"no more than {call.top_k} tools; nothing was asked"
                 call.result = Selection([], [], reason=Reason.FEW_TOOLS, detail=detail)
@@ -132,6 +135,27 @@ class Channel:
                 self.breaker.withdraw(ticket)
                 call.ticket = None
                 call.fall_open(Reason.API_ERROR, why)
+
+    def sent_for(self, call: Call) -> Iterator[Call]:
+        """Yield what is to be sent for a call, each after the answer to the one before.
+
+        What the model sees already is asked about where no other tool fits: a search that only such
+        a tool fits has found it.
+        """
+        if call.ticket is None:
+            return
+        yield call
+        visible = call.offer.visible
+        if visible is None or call.result.reason is not Reason.EMPTY_SELECTION:
+            return
+        second = msgspec.structs.replace(call, offer=visible, always_keep=(), ticket=None)
+        self.admit(second, asks_about_few=True)
+        if second.ticket is not None:
+            yield second
+        if second.result.fell_open:
+            call.result = msgspec.structs.replace(call.result, attempts=second.attempts)
+        else:
+            call.result = second.result
 
     async def send(self, call: Call) -> Reply:
         """Ask the service; failures of it or the network are in the reply."""
@@ -220,6 +244,8 @@ def _selected(call: Call, reply: Reply, about: dict[str, Any]) -> Selection[Any]
         return none(Reason.EMPTY_SELECTION, "the service found nothing")
     if usable := answer.usable(names, call.offer.by_name, call.top_k, call.always_keep):
         return Selection(usable, [], **about)
+    if usable := answer.usable(names, call.offer.all_by_name, call.top_k, ()):
+        return Selection(usable, [], **about)  # pins, which others name though nobody sent them
     return none(Reason.UNKNOWN_SELECTION_NAMES, f"{len(names)} names, none of them offered")
 
 
@@ -233,10 +259,7 @@ def _body(call: Call, catalog: bytes) -> bytes:
     fields: dict[str, Any] = {**call.fields, "top_k": call.top_k}
     if not fields.get("messages"):
         fields["pattern"] = sendable(call.pattern)
-    offered = call.offer.by_name
-    pins = [
-        pin for pin in dict.fromkeys(call.always_keep) if pin in offered and pin == sendable(pin)
-    ]
+    pins = [pin for pin in dict.fromkeys(call.always_keep) if pin == sendable(pin)]
     if pins:
         fields["always_keep"] = pins
     within_ms = round(1_000 * (call.deadline - call.started))

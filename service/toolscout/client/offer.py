@@ -6,7 +6,7 @@ and always stays. It has no name, or it has a `type` of its own and no schema.
 
 import copy
 import re
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -55,6 +55,8 @@ class Offer:
         self.equal: Offer | None = None
         """The known offer of equal tools, once it was looked for."""
         self.odd: tuple[int, ...] = ()
+        self.visible: Offer | None = None
+        """Tools that the model sees already; they are searched only where none of these fits."""
         tools = _listed(tools)
         try:
             self._items = _flat(tools)
@@ -110,13 +112,21 @@ class Offer:
         self._made[what] = made
         return made
 
+    @property
+    def all_by_name(self) -> Mapping[str, Any]:
+        """The tools by their names, visible ones among them."""
+        if self.visible is None:
+            return self.by_name
+        return ChainMap(self.by_name, self.visible.by_name)
+
     def matching(self, patterns: Sequence[str]) -> Sequence[str]:
-        """Return the names that names, patterns and servers want, of those that there are."""
-        if all(name in self.by_name for name in patterns):
+        """Return the names that names, patterns and servers want, visible tools among them."""
+        tools = self.all_by_name
+        if all(name in tools for name in patterns):
             return patterns
         from toolscout.common.spelling import matching  # not loaded for nothing
 
-        return self.once(("matching", *patterns), lambda: matching(patterns, self.by_name.keys()))
+        return self.once(("matching", *patterns), lambda: matching(patterns, tools.keys()))
 
     def share(self, other: "Offer") -> None:
         """Share what is made once with an offer of tools that equal these."""
@@ -154,17 +164,29 @@ class Offer:
 
     def without(self, names: Collection[str]) -> "Offer":
         """Return an offer of the other tools."""
-        if self.by_name.keys().isdisjoint(names):
+        if self.all_by_name.keys().isdisjoint(names):
             return self
         kept = {name: tool for name, tool in self.by_name.items() if name not in names}
         left = copy.copy(self)
         left._by_name, left.names, left._named = kept, tuple(kept), tuple(kept.values())
         left._made, left.equal = {}, None
+        left.visible = self.visible and self.visible.without(names)
+        return left
+
+    def beside(self, visible: Collection[str]) -> "Offer":
+        """Return an offer of the other tools with these as visible ones.
+
+        Where there are no others it is this offer.
+        """
+        left = self.without(visible)
+        if left is self or not left.names:
+            return self
+        left.visible = self.without(left.by_name)
         return left
 
     def pick(self, names: Iterable[str]) -> tuple[Any, ...]:
         """Return the tools of these names in their order, then those without a name."""
-        return (*map(self.by_name.__getitem__, names), *self.unnamed)
+        return (*map(self.all_by_name.__getitem__, names), *self.unnamed)
 
 
 def _listed(tools: Any) -> Sequence[Any]:

@@ -61,12 +61,13 @@ class AsyncSelector(SelectorBase):
         """
         begin = partial(self._begin, pattern, tools, top_k, always_keep, session, loop, fields)
         call = await self._begin_in_thread(begin) if _is_long(tools) else begin()
-        if self.channel is not None and call.ticket is not None:
-            reply = None
-            try:
-                reply = await self.channel.send(call)
-            finally:
-                self.channel.settle(call, reply)
+        if self.channel is not None:
+            for sent in self.channel.sent_for(call):
+                reply = None
+                try:
+                    reply = await self.channel.send(sent)
+                finally:
+                    self.channel.settle(sent, reply)
         return self._finish(call)
 
     async def _begin_in_thread(self, begin: Callable[[], Call]) -> Call:
@@ -126,18 +127,19 @@ class Selector(SelectorBase):
     ) -> Selection[T]:
         """Choose at most `top_k` of the tools; as `AsyncSelector.select`."""
         call = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
-        if self.channel is not None and call.ticket is not None:
-            reply: Reply | None = None
+        if self.channel is not None:
             # The loop gives up at the deadline; this thread waits a little longer for it.
             latest = call.deadline + self.reserve / 2
-            try:
-                reply = self._background.run(self.channel.send(call), latest)
-            except TimeoutError:
-                reply = too_late(call.times)
-            except CancelledError:
-                reply = CLOSED
-            finally:
-                self.channel.settle(call, reply)
+            for sent in self.channel.sent_for(call):
+                reply: Reply | None = None
+                try:
+                    reply = self._background.run(self.channel.send(sent), latest)
+                except TimeoutError:
+                    reply = too_late(sent.times)
+                except CancelledError:
+                    reply = CLOSED
+                finally:
+                    self.channel.settle(sent, reply)
         return self._finish(call)
 
     def _prepare(self) -> None:

@@ -197,7 +197,8 @@ class SelectorBase:
         if offer.odd:
             logger.warning("tools%s: of no known shape, and not searched", [*offer.odd])
         if self._permit is not None:
-            offer = offer.without({name for name in offer.names if not self._is_permitted(name)})
+            refused = {name for name in offer.all_by_name if not self._is_permitted(name)}
+            offer = offer.without(refused)
         early = self.reserve
         if self._fallback == "relevance" or self.rollout.mode == "shadow":
             early += min(self.timeout * PICK_SHARE, len(offer.names) * PICK_S)

@@ -203,17 +203,15 @@ class Flow:
 
     async def _find(self, turn: Turn, query: str, loop: int) -> Selection[Any]:
         """Search for tools, here or by the service."""
-        offer, session, most = turn.offer, turn.session, self.config.max_search_results
-        # Pins are not searched for, and those that are found take no place.
-        top_k = most + len(turn.shown.pins)
+        offer, session, most = turn.shown.searched, turn.session, self.config.max_search_results
         if self.config.strategy == "tool-search":
-            selection = local.select(query, offer, top_k)
+            selection = local.select(query, offer, most)
             self.selector.telemetry.report(selection, query, session, len(offer.names), loop)
-        else:
-            tools: Any = offer
-            asked = self.selector.select(query, tools, top_k, session=session, loop=loop)
-            selection = await result_of(asked)
-        return turn.shown.limited(selection, most)
+            return selection
+        tools: Any = offer
+        pins = turn.offer.matching(self.config.always_keep)
+        asked = self.selector.select(query, tools, most, pins, session=session, loop=loop)
+        return await result_of(asked)
 
     async def complete_turn(self, begun: Turn | Json, forward: AsyncForward[Body]) -> Body:
         """Forward what `prepare` returned, until a response is for the client."""

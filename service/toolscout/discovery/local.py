@@ -99,6 +99,8 @@ def select(pattern: str, tools: Offer, max_results: int) -> Selection[Any]:
     """Return what `search` finds as a selection; an empty one is no failure."""
     started = perf_counter()
     names = search(pattern, tools, max_results)
+    if not names and tools.visible is not None:
+        names = search(pattern, tools.visible, max_results)
     took = (perf_counter() - started) * 1_000
     return Selection(names, list(tools.pick(names)), latency_ms=took)
 

@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from toolscout.client.log import logger
 from toolscout.client.offer import MARKER, Offer
 from toolscout.client.selection import Reason, Selection
@@ -118,18 +116,13 @@ class Shown:
         return [name for name, is_answer in self._found.items() if is_answer]
 
     @property
-    def pins(self) -> Collection[str]:
-        """The tools that are visible whatever a search finds."""
-        return {name for name, is_pinned in self._visible.items() if is_pinned}
-
-    def limited(self, selection: Selection[Any], places: int) -> Selection[Any]:
-        """Cut an answer behind its `places`-th tool that is no pin: a pin takes no place."""
-        if selection.fell_open:
-            return selection
-        pins = self.pins
-        unpinned = [n for n, name in enumerate(selection.names) if name not in pins]
-        names = selection.names[: unpinned[places]] if len(unpinned) > places else selection.names
-        return msgspec.structs.replace(selection, names=names, tools=list(self._offer.pick(names)))
+    def searched(self) -> Offer:
+        """The tools to search: pins, which the model sees anyway, only where no other tool fits."""
+        pins = sorted(name for name, is_pinned in self._visible.items() if is_pinned)
+        if not pins:
+            return self._offer
+        known = self._offer.equal or self._offer  # nobody changes the tools of these
+        return known.once(("beside", *pins), lambda: known.beside(pins))
 
     @property
     def has_room_for_all(self) -> bool:

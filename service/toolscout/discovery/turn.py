@@ -60,14 +60,10 @@ class Turn(Opening):
             if is_first:  # nobody will answer the model's searches either
                 self.shown.guess(query)
                 self._request = self.start_over() if self.shown.has_room_for_all else None
-        elif is_first:
+        elif is_first or (self._dispatch.declares_finds and not self.is_native):
             self.show_first(names)
-        else:  # what the model sees already takes a place
-            names = names[: self._config.max_search_results]
-            if self._dispatch.declares_finds and not self.is_native:
-                self.show_first(names)
-            else:
-                self._fitting = names
+        else:
+            self._fitting = names
 
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""

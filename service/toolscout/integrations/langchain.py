@@ -139,7 +139,9 @@ class ToolSearchMiddleware(AgentMiddleware):
 
     def _find(self, query: str, offer: Any) -> tuple[Selection[Any], Sequence[str]]:
         """Ask, and say what to show: nothing where nothing fits, and without an answer all."""
-        selection: Selection[Any] = self._selector.select(query, offer, self._top_k)
+        pins = self._always_keep
+        searched = offer.once("searched", lambda: offer.beside(pins))
+        selection: Selection[Any] = self._selector.select(query, searched, self._top_k, pins)
         if selection.reason in (Reason.EMPTY_SELECTION, Reason.EMPTY_QUERY):
             return selection, ()
         return selection, offer.names if selection.fell_open else selection.names
