@@ -49,7 +49,7 @@ class Way(NamedTuple):
 WAYS = (
     Way("all tools (chat completions take 128 at most)", "anthropic", None),
     Way("loaded by Anthropic", "anthropic", {}),
-    Way("loaded by OpenAI (Responses)", "openai-responses", {}),
+    Way("loaded by OpenAI (Responses), unconfirmed", "openai-responses", {}),
     Way("emulated for Anthropic", "anthropic", {"native": False}),
     Way("the same, `dispatch: off`", "anthropic", {"native": False, "dispatch": "off"}),
     Way("emulated for chat completions", "openai", {}),
@@ -62,7 +62,7 @@ WAYS = (
 
 THROUGH_LITELLM = (
     Way("LiteLLM, `/v1/messages`, Claude", "anthropic", None),
-    Way("LiteLLM, `/v1/responses`, GPT", "openai-responses", None),
+    Way("LiteLLM, `/v1/responses`, GPT, unconfirmed", "openai-responses", None),
     Way("LiteLLM, `/v1/chat/completions`", "openai", None),
 )
 """Ways through the proxy of LiteLLM, which has the callback with its defaults."""

@@ -90,6 +90,10 @@ def _responses(body: Json) -> Iterator[str]:
     yield from _names([_name(tool) for tool in tools if not _is_deferred(tool)], MAX_TOOLS)
     can_defer = version_of("gpt", body["model"]) >= (5, 4)
     yield from _deferral(tools, can_defer)
+    choice = body.get("tool_choice")
+    allowed = choice.get("tools", [choice]) if isinstance(choice, dict) else []
+    if {one["name"] for one in allowed if "name" in one} - {tool["name"] for tool in tools}:
+        yield "Tool choice 'function' not found in 'tools' parameter."
     items = body["input"] if isinstance(body["input"], list) else []
     kinds = [one.get("type", "") for one in [*body.get("tools", []), *items]]
     if not can_defer and any("tool_search" in kind for kind in kinds):

@@ -140,6 +140,8 @@ def test_whatever_happens_the_prefix_stays(service, interface, turns, number):
     with closing(ToolDiscovery(service.url)) as discovery:
         conversation = Conversation(interface, discovery)
         for place, (choice, name, actions) in enumerate(turns):
+            if interface == "openai-responses" and choice in ("forces", "allows"):
+                choice = ""  # such a function has to be declared
             said = conversation.choice(choice, name)
             if choice == "forces" and actions:
                 actions = [(CALL, name), *actions]
@@ -166,16 +168,30 @@ def test_a_tool_that_no_result_has_loaded_is_loaded_at_the_end(service, interfac
     assert "found0" not in str(conversation.messages)
 
 
-@pytest.mark.parametrize("interface", NATIVE)
-def test_a_forced_tool_is_loaded_and_forbidden_calls_change_no_tools(service, interface):
+def test_a_forced_tool_is_loaded_and_forbidden_calls_change_no_tools(service):
     with closing(ToolDiscovery(service.url)) as discovery:
-        conversation = Conversation(interface, discovery)
+        conversation = Conversation("anthropic", discovery)
         conversation.ask("one", {}, [(SEARCH, "tool_1"), (CALL, "tool_1")])
         conversation.ask("two", conversation.choice("forces", "tool_5"), [(CALL, "tool_5")])
         conversation.ask("three", conversation.choice("forbids", ""), [])
     checked(conversation)
-    assert "tool_5" in visible(interface, conversation.requests[3])
+    assert "tool_5" in visible("anthropic", conversation.requests[3])
     assert len({str(body["tools"]) for body in conversation.requests}) == 1
+
+
+@pytest.mark.parametrize("choice", ["forces", "allows"])
+def test_a_function_that_a_choice_names_is_declared_while_it_does(service, choice):
+    """OpenAI refuses a choice of what is not in `tools`; what was called stays loaded."""
+    with closing(ToolDiscovery(service.url)) as discovery:
+        conversation = Conversation("openai-responses", discovery)
+        conversation.ask("one", {}, [(SEARCH, "tool_1"), (CALL, "tool_1")])
+        conversation.ask("two", conversation.choice(choice, "tool_5"), [(CALL, "tool_5")])
+        conversation.ask("three", conversation.choice("forbids", ""), [])
+    declared = [
+        [tool["name"] for tool in body["tools"] if "name" in tool] for body in conversation.requests
+    ]
+    assert declared == [[], [], [], ["tool_5"], [], []]
+    assert {"tool_1", "tool_5"} <= {*visible("openai-responses", conversation.requests[-1])}
 
 
 @pytest.mark.parametrize("interface", NATIVE)

@@ -184,8 +184,8 @@ def test_a_refused_tool_is_remembered_for_an_hour_and_its_model():
         ("anthropic", "tools.{}.custom.defer_loading: Extra inputs are not permitted", None),
         ("anthropic", "Tool 'search_code' cannot have both defer_loading and cache_control", None),
         ("anthropic", "tools.{}.custom.cache_control: Extra inputs are not permitted", None),
-        ("openai-responses", "Unknown parameter: 'tools[{0}].defer_loading'.", None),
-        ("openai-responses", "Unknown parameter: 'tools[{0}].defer_loading'.", "tools[{0}]"),
+        ("openai-responses", "Invalid value: 'tool_search'.", None),
+        ("openai-responses", "Invalid value: 'tool_search'.", "tools[{0}].type"),
     ],
 )
 def test_a_refusal_of_the_native_form_costs_no_tool(flow, interface, message, param):
@@ -195,8 +195,10 @@ def test_a_refusal_of_the_native_form_costs_no_tool(flow, interface, message, pa
 
     def forward(request: Json) -> Json:
         sent.append(request)
-        if "defer_loading" in json.dumps(request):
-            place = next(n for n, tool in enumerate(request["tools"]) if "defer_loading" in tool)
+        written = [json.dumps(tool) for tool in request["tools"]]
+        native = [n for n, tool in enumerate(written) if "defer_" in tool or "tool_search" in tool]
+        if native:
+            place = native[0]
             raise refusal(message.format(place), param and param.format(place))
         return shape.response(DONE)
 

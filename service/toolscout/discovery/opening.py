@@ -132,6 +132,8 @@ class Opening:
         self._loaded = loaded
         if self.is_native and not self._is_stored and provider.takes_made_up_call(request):
             self._to_declare, self._to_load = [], [*unloaded, *needed]
+            if isinstance(provider, Native) and not provider.declares_hidden:
+                self.shown.keep(self.choice.names)
         else:
             self._to_declare, self._to_load = unloaded, []
             self.shown.keep(needed)

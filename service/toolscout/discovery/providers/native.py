@@ -1,12 +1,13 @@
 """Providers whose models load deferred tools by themselves; a search is answered by the caller.
 
-Every tool is declared, most of them with `defer_loading: true`. The model sees such a tool from the
-result that loads it on: the declarations before the conversation stay the same, and so does the
-start of the prompt in the provider's cache.
+The model sees a hidden tool from the result that loads it on: the declarations before the
+conversation stay the same, and so does the start of the prompt in the provider's cache.
 
-Anthropic: the result of a custom search tool has a `tool_reference` for each tool.
-OpenAI: `{"type": "tool_search", "execution": "client"}` is declared beside the functions; the model
-asks with an item `tool_search_call`, and the `tool_search_output` has the definitions.
+Anthropic: every tool is declared, hidden ones with `defer_loading: true`; the result of a custom
+search tool has a `tool_reference` for each tool.
+OpenAI: `{"type": "tool_search", "execution": "client"}` is declared beside the visible functions
+alone; the model asks with an item `tool_search_call`, and the `tool_search_output` has the
+definitions.
 A conversation that began with such a model may go on with another, which refuses the
 `tool_reference` blocks and the items of searches in its history. They are written out as text, what
 they name stays visible, and marked tools are searched here.
@@ -85,6 +86,9 @@ MAX_DECLARED = 10_000
 class Native(Provider):
     """Base of both: which models load tools, and how tools are declared to them."""
 
+    declares_hidden = True
+    """Whether hidden tools are declared, so that a request may name one in its `tool_choice`."""
+
     @abstractmethod
     def can_defer(self, tool: Json) -> bool:
         """Return whether a tool can be deferred; built-ins cannot."""
@@ -114,21 +118,34 @@ class Native(Provider):
         """
 
     def offered(self, request: Json, search: Any, tools: Tools) -> Json:
-        """Declare every tool where it was, deferred unless visible; the history has those found."""
+        """Declare the tools where they were, visible or `hidden`; the history has those found."""
         seen = set(map(id, (*tools.visible, *tools.known)))
-        declared = [tool if id(tool) in seen else self.deferred(tool) for tool in tools.all]
-        return self.with_tools(request, [search, *declared])
+        written = [[tool] if id(tool) in seen else self.hidden(tool) for tool in tools.all]
+        return self.with_tools(request, [search, *(tool for one in written for tool in one)])
+
+    def hidden(self, tool: Any) -> list[Any]:
+        """Return how a tool that is not visible is declared, if it is."""
+        return [self.deferred(tool)]
 
 
 class NativeResponses(Native, OpenAIResponses):
-    """`POST /v1/responses` with `defer_loading`."""
+    """`POST /v1/responses` with `defer_loading`.
+
+    Hidden functions are not declared: the results of searches define those they load, and of a
+    deferred function the model would read the name and the description all the same.
+    """
 
     search_name: str | None = NATIVE
     max_tools: int | None = None
+    declares_hidden = False
 
     def can_defer(self, tool: Json) -> bool:
         """Return whether it is a function."""
         return tool.get("type") == "function"
+
+    def hidden(self, tool: Any) -> list[Any]:
+        """Return a built-in as it is, and nothing for a function."""
+        return [] if self.can_defer(mapping(tool)) else [tool]
 
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return the search tool, which has no name."""
