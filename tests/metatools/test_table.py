@@ -15,7 +15,13 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.discovery.meta import resolve
 from toolscout.metatools import finds
 from toolscout.metatools.answers import ToolsFound, find_tool, none_found, show
-from toolscout.metatools.arguments import CallError, SearchTools, answer_schema, schema_of
+from toolscout.metatools.arguments import (
+    ALIASES,
+    CallError,
+    SearchTools,
+    answer_schema,
+    schema_of,
+)
 from toolscout.metatools.table import TOOLS, instructions
 from toolscout.text.domains import bundled
 
@@ -73,7 +79,7 @@ def ask(name: str, tools: dict[str, Any] | None = None, /, **arguments: Any) -> 
         ("search_tools", {"query": "pay", "top_k": "many"}, "top_k: expected a whole number"),
         ("search_tools", {"query": "x", "detail": "all"}, "detail: expected one of brief, full"),
         ("search_tools", {"query": "pay", "domain": 7}, "domain: expected text, got a whole"),
-        ("search_tools", {"query": "pay", "limit": 5}, "arguments: `limit` is not known"),
+        ("search_tools", {"query": "pay", "count": 5}, "arguments: `count` is not known"),
         (
             *("search_tools", {"query": "pay", "max_result": 5}),
             "arguments: `max_result` is not known; did you mean top_k?",
@@ -118,9 +124,16 @@ def test_names_of_arguments_of_other_systems_are_read_and_not_advertised():
     assert "input_schema" in found["tools"][0]
     assert ask("tool_info", name="push", brief=True) == ask("tool_info", name="push")
     assert ask("search_tools", query="file", task_description="file")["tools"]
+    assert len(ask("search_tools", query="s", limit=1)["tools"]) == 1
+    assert len(ask("list_tools_meta", limit=2)["tools"]) == 2
+    assert ask("tool_info", tool_name="push") == ask("tool_info", name="push")
+    schemas = ask("get_tool_schemas", tool_names=["push", "read_file"])
+    assert schemas == ask("get_tool_schemas", names=["push", "read_file"])
+    keys = ask("get_required_keys_for_tool", tool_name="read_file")
+    assert keys["required_keys"] == ["DISK"]
     for tool in TOOLS.values():
         properties = schema_of(tool.arguments).get("properties", {})
-        assert not {"max_results", "task_description", "brief"} & properties.keys()
+        assert not ALIASES.keys() & properties.keys()
 
 
 @pytest.mark.parametrize(
@@ -130,6 +143,9 @@ def test_names_of_arguments_of_other_systems_are_read_and_not_advertised():
         ({"query": "a", "brief": "perhaps"}, "brief: expected true or false"),
         ({"query": "a", "max_results": 101}, "top_k: expected at most 100"),
         ({"query": "a", "top_k": 3, "max_results": 4}, "max_results: top_k says otherwise"),
+        ({"query": "a", "max_results": 3, "limit": 4}, "limit: top_k says otherwise"),
+        ({"query": "a", "limits": 3}, "arguments: `limits` is not known; did you mean top_k?"),
+        ({"query": "a", "tool_name": "b"}, "arguments: `tool_name` is not known"),
     ],
 )
 def test_names_of_other_systems_are_checked_like_our_own(arguments: dict[str, Any], message: str):

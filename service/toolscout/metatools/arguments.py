@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -16,8 +16,18 @@ MAX_TOP_K = 100
 MAX_SCHEMAS = 20
 """Most schemas in one answer; each may have thousands of tokens."""
 
-ALIASES = {"max_results": "top_k", "task_description": "query", "brief": "detail"}
-"""Names of arguments that other systems use: they are read where the other is, not advertised."""
+ALIASES = {
+    "max_results": ("top_k",),
+    "limit": ("top_k", "page_size"),
+    "task_description": ("query",),
+    "tool_name": ("name",),
+    "tool_names": ("names",),
+    "brief": ("detail",),
+}
+"""Names of arguments in other systems, each with ours of which a tool has one at most.
+
+They are read and not advertised.
+"""
 
 NEAR = 0.7
 """Likeness of two names, of 0 to 1, from which one is taken for a slip of the other."""
@@ -40,6 +50,9 @@ ToolName = Annotated[Text, Meta(min_length=1, description="A tool's name in any 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The arguments of one tool."""
+
+    CHOOSES_DETAIL: ClassVar[bool] = False
+    """Whether the tool itself decides how much it shows: then `detail` is read without effect."""
 
 
 class Filtered(Arguments, frozen=True, kw_only=True):
@@ -112,8 +125,12 @@ def read_arguments(kind: type[A], arguments: Mapping[str, Any] | None) -> A:
         CallError: they do not fit the schema; the message names the argument.
     """
     written = {name: value for name, value in (arguments or {}).items() if value is not None}
-    for alias in ALIASES.keys() & written.keys():
-        _rename(written, alias, kind.__struct_fields__)
+    fields = kind.__struct_fields__ + (("detail",) if kind.CHOOSES_DETAIL else ())
+    for alias in ALIASES:
+        if alias in written and alias not in fields:
+            _rename(written, alias, fields)
+    if kind.CHOOSES_DETAIL and written.pop("detail", "brief") not in get_args(Detail):
+        raise CallError(f"detail: expected one of {', '.join(get_args(Detail))}")
     try:
         return msgspec.convert(written, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -130,26 +147,28 @@ def read_arguments(kind: type[A], arguments: Mapping[str, Any] | None) -> A:
 def _nearest(written: str, fields: Collection[str]) -> str | None:
     """Return the argument with a name, here or in other systems, that is like a written one."""
     arguments = {name: name for name in fields}
-    arguments |= {alias: name for alias, name in ALIASES.items() if name in fields}
+    arguments |= {alias: name for alias in ALIASES if (name := _meant(alias, fields))}
     near = get_close_matches(written[:_MAX_SHOWN], arguments, 1, NEAR)
     return arguments[near[0]] if near else None
 
 
+def _meant(alias: str, fields: Collection[str]) -> str | None:
+    """Return the argument that an alias stands for, if there is one."""
+    return next((name for name in ALIASES[alias] if name in fields), None)
+
+
 def _rename(written: dict[str, Any], alias: str, fields: Collection[str]) -> None:
     """Replace an alias by the argument that it stands for, if there is one."""
-    name = ALIASES[alias]
-    value = written[alias]
+    name = _meant(alias, fields)
+    if name is None:
+        return
+    value = written.pop(alias)
     if alias == "brief":
         if not isinstance(value, bool):
             raise CallError("brief: expected true or false")
         value = "brief" if value else "full"
-        if name not in fields and "query" in fields:  # a search that decides by itself
-            del written[alias]
-            return
-    if name in fields and alias not in fields:
-        del written[alias]
-        if written.setdefault(name, value) != value:
-            raise CallError(f"{alias}: {name} says otherwise: give one")
+    if written.setdefault(name, value) != value:
+        raise CallError(f"{alias}: {name} says otherwise: give one")
 
 
 def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:

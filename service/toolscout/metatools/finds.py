@@ -7,7 +7,7 @@ the best and takes more than texts and numbers.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, structs
@@ -47,6 +47,8 @@ MAX_PARAMETERS = 8
 
 class FindTools(Arguments, frozen=True, kw_only=True):
     """The arguments of `search_tools` where the answer has schemas."""
+
+    CHOOSES_DETAIL: ClassVar[bool] = True
 
     query: Annotated[str, Meta(description="The task in a few words")] | UnsetType = UNSET
     queries: Annotated[list[str], Meta(min_length=1, max_length=MAX_QUERIES)] | UnsetType = UNSET

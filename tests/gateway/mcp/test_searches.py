@@ -52,6 +52,15 @@ def test_names_of_arguments_of_other_systems_are_read(tmp_path: Path):
         assert answer["tools"][0]["name"] == "notes__read_note"
         assert len(answer["tools"]) == 1
         assert "more" not in answer
+        for detail in ("names", "brief", "full"):
+            shown = office.ask("search_tools", query="read a note", limit=1, detail=detail)
+            assert shown == answer  # it decides by itself how much to show
+        by_name = office.ask("search_tools", tool_names=["notes__read_note"])
+        assert by_name["tools"] == answer["tools"]
+        for wrong in ("whole", ["full"]):
+            refused = office.send("search_tools", {"query": "a note", "detail": wrong})
+            assert text_of(refused) == "detail: expected one of names, brief, full"
+        assert not office.send("call_tool", {"tool_name": "notes__read_note"}).is_error
         (search,) = (tool for tool in office.tools() if tool.name == "search_tools")
         names = search.input_schema["properties"].keys()
         assert names == {"query", "queries", "names", "namespace", "domain", "top_k"}
