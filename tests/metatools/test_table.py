@@ -79,7 +79,10 @@ def ask(name: str, tools: dict[str, Any] | None = None, /, **arguments: Any) -> 
         ("search_tools", {"query": "pay", "top_k": "many"}, "top_k: expected a whole number"),
         ("search_tools", {"query": "x", "detail": "all"}, "detail: expected one of brief, full"),
         ("search_tools", {"query": "pay", "domain": 7}, "domain: expected text, got a whole"),
-        ("search_tools", {"query": "pay", "count": 5}, "arguments: `count` is not known"),
+        (
+            *("search_tools", {"query": "pay", "count": 5}),
+            "arguments: `count` is not known; known are namespace, domain, detail, query, top_k",
+        ),
         (
             *("search_tools", {"query": "pay", "max_result": 5}),
             "arguments: `max_result` is not known; did you mean top_k?",

@@ -54,6 +54,11 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     CHOOSES_DETAIL: ClassVar[bool] = False
     """Whether the tool itself decides how much it shows: then `detail` is read without effect."""
 
+    @classmethod
+    def prepare(cls, written: dict[str, Any]) -> dict[str, Any]:
+        """Change arguments before they are decoded."""
+        return written
+
 
 class Filtered(Arguments, frozen=True, kw_only=True):
     """Arguments that choose among all tools."""
@@ -132,13 +137,15 @@ def read_arguments(kind: type[A], arguments: Mapping[str, Any] | None) -> A:
     if kind.CHOOSES_DETAIL and written.pop("detail", "brief") not in get_args(Detail):
         raise CallError(f"detail: expected one of {', '.join(get_args(Detail))}")
     try:
-        return msgspec.convert(written, kind, strict=False)
+        return msgspec.convert(kind.prepare(written), kind, strict=False)
     except msgspec.ValidationError as error:
         wrong = wrong_field("", error)
         unknown = UNKNOWN_KEY.search(str(error))
     where, message = wrong.path, wrong.message[:_MAX_SHOWN]
-    if unknown and (near := _nearest(unknown[1], kind.__struct_fields__)):
-        message += f"; did you mean {near}?"
+    if unknown:
+        near = _nearest(unknown[1], kind.__struct_fields__)
+        known = ", ".join(kind.__struct_fields__)
+        message += f"; did you mean {near}?" if near else f"; known are {known}"
     if message == _INVALID_CHOICE:
         message = f"expected one of {', '.join(schema_of(kind)['properties'][where]['enum'])}"
     raise CallError(f"{'arguments' if where == 'body' else where}: {message}")

@@ -63,6 +63,13 @@ class FindTools(Arguments, frozen=True, kw_only=True):
     domain: Text | UnsetType = UNSET
     top_k: TopK = DEFAULT_TOP_K
 
+    @classmethod
+    def prepare(cls, written: dict[str, Any]) -> dict[str, Any]:
+        """Take a list of questions under the name of one question for what it is."""
+        if isinstance(written.get("query"), list) and "queries" not in written:
+            written["queries"] = written.pop("query")
+        return written
+
     def __post_init__(self) -> None:
         if max(map(len, self.names or ()), default=0) > MAX_NAME_CHARS:
             raise ValueError("`names` has one that is too long")

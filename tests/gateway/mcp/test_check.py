@@ -163,6 +163,35 @@ def test_files_of_hosts_offer_no_more_than_their_hosts_would(check: Any, data: P
             assert any("listed as themselves" in line for line in lines), case["id"]
 
 
+def test_calls_that_models_got_wrong_elsewhere_are_taken_or_told_what_is_known(
+    tmp_path: Path, data: Path
+):
+    with inside(tmp_path, {"git": raw_server(ODD[2:])}) as office:
+        for case in reported_cases(data, SECOND, "gateway"):
+            if "call" in case["input"]:
+                call = case["input"]["call"]
+                result = office.send(call["name"], call["arguments"])
+                told = result.content[0].text
+                is_told = all(name in told for name in ("query", "queries", "names"))
+                assert not result.is_error or is_told, case["id"]
+
+
+def test_a_list_of_questions_under_the_name_of_one_is_several_questions(tmp_path: Path):
+    with inside(tmp_path, {"git": raw_server(ODD[2:])}) as office:
+        many = office.ask("search_tools", query=["read a file", "fine"])
+        assert many == office.ask("search_tools", queries=["read a file", "fine"])
+
+
+def test_a_disabled_server_is_named(check: Any, tmp_path: Path):
+    servers = {"odd": raw_server(ODD[3:]), "off": raw_server(ODD[3:]) | {"disabled": True}}
+    assert "1 disabled in the configuration: off" in check(servers)[1]
+    with inside(tmp_path, servers) as office:
+        status = office.portal.call(office.client.get_prompt, "backend_status")
+        assert "off: disabled in the configuration" in status.messages[0].content.text
+        nothing = office.ask("search_tools", query="zzyzx qwrtp")
+        assert "Disabled in the configuration: off." in nothing["message"]
+
+
 def test_tools_are_listed_as_themselves_where_host_or_server_say_so(tmp_path: Path):
     always = {"anthropic/alwaysLoad": True}
     many = [ODD[3] | {"name": f"read_{number}", "_meta": always} for number in range(25)]

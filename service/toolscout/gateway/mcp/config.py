@@ -77,6 +77,7 @@ class _File:
             self._note_unknown(dialects.settings_of(self._content), dialects.SETTINGS, dialects.MCP)
         lists = dialects.lists_of_servers(self._content)
         servers: dict[str, Server] = {}
+        disabled: list[str] = []
         named: dict[str, str] = {}
         for section, place, name, value in dialects.entries(self._content):
             prefix = prefix_of(name)
@@ -87,14 +88,16 @@ class _File:
                 raise ConfigurationError(f"{place}: {both} have the same prefix, {prefix}__")
             named[prefix] = name
             is_off = value.get("disabled") is True or value.get("enabled") is False
-            if not is_off and not dialects.is_left_out(name, lists):
+            if is_off or dialects.is_left_out(name, lists):
+                disabled.append(name)
+            else:
                 servers[prefix] = self._server(section, value, place)
         self._warnings += dialects.not_there(named.values(), lists)
         if not named:
             raise ConfigurationError("mcpServers: expected an object with at least one server")
         if not servers:
             raise ConfigurationError("every server is disabled")
-        return Config(servers, self._options(), tuple(self._warnings))
+        return Config(servers, self._options(), tuple(self._warnings), tuple(disabled))
 
     def _options(self) -> Options:
         """Return the options, of which every key has to be known."""

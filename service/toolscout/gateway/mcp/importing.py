@@ -63,6 +63,7 @@ def check(config: Config) -> str:
     inferred = [one.shown["risk"] for one in tools.values() if not one.is_annotated()]
     if inferred:
         notes.append(describe_inferred(inferred))
+    notes += named("disabled in the configuration", config.disabled)
     if missing := missing_pins(pinned, listing):
         raise ConfigurationError("; ".join([*missing, *notes]))
     return "\n".join([f"{len(tools)} tools of {', '.join(config.servers)}", *notes])

@@ -117,6 +117,8 @@ class Config(msgspec.Struct, frozen=True):
     options: Options
     warnings: tuple[str, ...] = ()
     """What was ignored, or read otherwise than some host would, a line each."""
+    disabled: tuple[str, ...] = ()
+    """Servers that the file names and switches off."""
 
     @property
     def has_pins(self) -> bool:

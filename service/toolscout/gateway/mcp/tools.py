@@ -240,4 +240,6 @@ class ServerTools:
             message = f"No tool fits this query yet. Still starting: {starting}. Search again."
         elif not names and (gone := ", ".join(self._view.unavailable(space))):
             message = f"No tool can be found, for these servers do not answer: {gone}."
+        if disabled := ", ".join(self._view.config.disabled):
+            message = f"{message} Disabled in the configuration: {disabled}."
         return msgspec.structs.replace(answer, message=message)

@@ -124,7 +124,8 @@ class View:
         """Return the state of each server in a line."""
         counts = Counter(one.connection.name for one in self.tools.values())
         left_out = self.listing.left_out
-        return [_line(one, counts[one.name], left_out.get(one.name)) for one in self.connections]
+        lines = [_line(one, counts[one.name], left_out.get(one.name)) for one in self.connections]
+        return lines + [f"{name}: disabled in the configuration" for name in self.config.disabled]
 
     def prefix_of(self, written: str) -> str:
         """Return the prefix of the server that a written name begins with, or ""."""
