@@ -1,6 +1,7 @@
 """The first minute: what there is to do, examples that work, and files to fill in."""
 
 import argparse
+import json
 import os
 import shlex
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import TOOLS
 from toolscout.beginning import EXAMPLES, FIRST
 from toolscout.cli import main, parser
 
@@ -107,12 +109,10 @@ def test_init_writes_files_that_work_and_leaves_what_is_there(
 ):
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == 0
-    assert capsys.readouterr().out.split() == ["toolscout.toml", "questions.csv"]
+    assert capsys.readouterr().out.split() == ["toolscout.toml", "questions.csv", "tools.json"]
     assert main(["check-config", "--config", "toolscout.toml"]) == 0
-    names = ("read_file", "search_code", "send_email")
-    tools = ", ".join(f'{{"name": "{name}", "description": "{name}"}}' for name in names)
-    Path("tools.json").write_text(f"[{tools}]", "utf-8")
     assert main(shlex.split(EXAMPLES["evaluate"])[1:]) == 0
+    assert "R@5" in capsys.readouterr().out
     Path("questions.csv").write_text("query,tools\nmine,read_file\n", "utf-8")
     capsys.readouterr()
     assert main(["init"]) == 2
@@ -120,3 +120,24 @@ def test_init_writes_files_that_work_and_leaves_what_is_there(
     assert "mine" in Path("questions.csv").read_text("utf-8")
     assert main(["init", "new"]) == 0
     assert Path("new/questions.csv").is_file()
+
+
+@pytest.mark.parametrize("folder", [".", "new", "a new one"])
+@pytest.mark.parametrize("own", [[], TOOLS[:4]])
+def test_what_init_says_to_do_then_works_as_written(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    folder: str,
+    own: list[dict[str, str]],
+):
+    monkeypatch.chdir(tmp_path)
+    tools = Path(folder, "tools.json")
+    tools.parent.mkdir(exist_ok=True)
+    if own:
+        tools.write_text(json.dumps(own), "utf-8")
+    assert main(["init", folder]) == 0
+    then = capsys.readouterr().err.partition("then: ")[2].strip()
+    assert main(shlex.split(then)[1:]) == 0
+    assert "1.000" in capsys.readouterr().out  # every sample question finds its tools
+    assert not own or json.loads(tools.read_text("utf-8")) == own

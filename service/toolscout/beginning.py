@@ -1,6 +1,10 @@
 """What a newcomer is shown first: what there is to do, an example of each, and files to fill in."""
 
 import argparse
+import csv
+import io
+import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,7 @@ Toolscout answers which few of many tools a model should see. Begin with one of 
   toolscout search "open a pull request"            an answer, from the tools of the playground
   toolscout search "…" --tools tools.json           from yours, in any provider's shape
   toolscout serve                                   the service, with a playground at its address
-  toolscout init                                    a file of settings, and one of questions
+  toolscout init                                    files of settings, tools and questions
   toolscout evaluate --tools tools.json --questions questions.csv
                                                     how often the right tool is among five
   toolscout proxy --upstream https://api.openai.com/v1 --selector http://127.0.0.1:8080
@@ -61,13 +65,13 @@ store = "memory"
 
 QUESTIONS = """\
 query,tools
-read the text of a file,read_file
-"look it up, then mail it to Ann",search_code;send_email
-tell me a joke,
+open a pull request,pr_open
+"who is on call, and wake them",oncall_who;oncall_page
+what is the weather on mars,
 """
-"""Questions without a tool are those that none should answer."""
+"""Questions about the sample tools; those without a tool are those that none should answer."""
 
-FILES = {"toolscout.toml": SETTINGS, "questions.csv": QUESTIONS}
+TOOLS = "tools.json"
 
 
 def add_init_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,15 +83,45 @@ def add_init_arguments(parser: argparse.ArgumentParser) -> None:
 def init(parsed: Any) -> int:
     """Write the files to fill in; returns 0.
 
+    Tools that are there already are kept, and the questions are about them.
+
     Raises:
-        ConfigurationError: one of them is there; none is written then.
+        ConfigurationError: there are settings or questions already; nothing is written then.
+        ToolscoutError: the tools that are there cannot be read.
     """
-    paths = {parsed.folder / name: text for name, text in FILES.items()}
-    if there := [str(path) for path in paths if path.exists()]:
+    tools = parsed.folder / TOOLS
+    settings, questions = parsed.folder / "toolscout.toml", parsed.folder / "questions.csv"
+    if there := [str(path) for path in (settings, questions) if path.exists()]:
         raise ConfigurationError(f"{', '.join(there)}: already there, and left as it is")
+    texts = {settings: SETTINGS, questions: QUESTIONS}
+    if tools.exists():
+        texts[questions] = _questions_about(tools)
+    else:
+        texts[tools] = _sample_tools()
     parsed.folder.mkdir(parents=True, exist_ok=True)
-    for path, text in paths.items():
+    for path, text in texts.items():
         path.write_text(text, "utf-8")
         print(path)  # noqa: T201  # a command prints
-    complain("put your questions into questions.csv; then: " + EXAMPLES["evaluate"], DIM)
+    evaluate = ["toolscout", "evaluate", "--tools", str(tools), "--questions", str(questions)]
+    complain(f"replace the questions by yours; then: {shlex.join(evaluate)}", DIM)
     return 0
+
+
+def _sample_tools() -> str:
+    from toolscout.tool_files.reading import SAMPLE
+
+    tools = json.loads(SAMPLE.read_text("utf-8"))["tools"]
+    return json.dumps(tools, indent=2, ensure_ascii=False) + "\n"
+
+
+def _questions_about(tools: Path) -> str:
+    """Return questions in the words of the first tools of a file, to be replaced by users'."""
+    from toolscout.tool_files.reading import read_file
+    from toolscout.tools.summary import first_sentence
+
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(("query", "tools"))
+    for tool in read_file(tools)[:3]:
+        rows.writerow((first_sentence(tool.description or tool.name), tool.name))
+    return written.getvalue()

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 PATIENCE_S = 120.0
 """How long a service may take to answer: it may read thousands of new tools first."""
 
-SAMPLE = Path(__file__).with_name("playground") / "static" / "platform.json"
-"""What is searched without a file: the first tools of the playground."""
-
 SILENCE_S = 1.0
 """After so long a terminal is told what is going on."""
 
@@ -57,7 +54,7 @@ def search(parsed: argparse.Namespace) -> int:
         ConfigurationError: flags do not fit together, or the service refuses or is not there.
         ToolscoutError: the file has no tools.
     """
-    from toolscout.tool_files.reading import read_file
+    from toolscout.tool_files.reading import SAMPLE, read_file
 
     if not parsed.pattern.strip():
         raise ConfigurationError("the pattern is blank")

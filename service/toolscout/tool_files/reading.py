@@ -19,6 +19,9 @@ from toolscout.tools.conversion import list_in, read_usable
 STDIN = Path("-")
 YAML = (".yaml", ".yml")
 
+SAMPLE = Path(__file__).parents[1] / "playground" / "static" / "platform.json"
+"""The first tools of the playground, which are searched where no file is given."""
+
 OF_SERVERS = {"mcpServers", "servers"}
 """Keys of files that name MCP servers."""
 
