@@ -157,8 +157,15 @@ class InvalidArgument(ToolscoutError, TypeError):
 
 
 def did_you_mean(name: object, valid: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest that is known, if any is."""
-    near = get_close_matches(name, list(valid), 1) if isinstance(name, str) else []
+    """Return the end of a message about an unknown name: the nearest that is known, if any is.
+
+    A slip leaves the first letter; a name that begins otherwise means something else.
+    """
+    if not isinstance(name, str):
+        return ""
+    first = name.lstrip("-")[:1].lower()
+    alike = [one for one in valid if one.lstrip("-")[:1].lower() == first]
+    near = get_close_matches(name, alike, 1)
     return f"; did you mean {near[0]}?" if near else ""
 
 

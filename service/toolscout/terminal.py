@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
 import msgspec
@@ -84,9 +85,8 @@ class Parser(argparse.ArgumentParser):
         """Parse arguments, as the base class does; an unknown one is an error with a hint."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            wrong = next((word for word in unknown if word.startswith("-")), unknown[0])
-            hint = did_you_mean(wrong.partition("=")[0], parsed.flags)
-            parsed.command.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+            written = " ".join(unknown)
+            parsed.command.error(f"unrecognized arguments: {written}{_hint(unknown, parsed)}")
         return parsed
 
     def error(self, message: str) -> NoReturn:
@@ -98,6 +98,26 @@ class Parser(argparse.ArgumentParser):
             message = f"{what}: there is no {got!r}{hint}"
         usage = f"usage: {self.prog} …; {self.prog} --help has the rest"
         self.exit(USAGE, f"{usage}\n{painted('toolscout:', RED, sys.stderr)} {message}\n")
+
+
+ELSEWHERE = {"--workers": "; docs/scale.md says how several processes serve"}
+"""What is said of flags that other servers have."""
+
+
+def _hint(unknown: Sequence[str], parsed: argparse.Namespace) -> str:
+    """Return the end of a message about arguments that are not known."""
+    flag = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
+    if flag is None:
+        if not hasattr(parsed, "pattern"):
+            return ""
+        question = " ".join([parsed.pattern, *unknown])
+        return f'; quote the question: "{question}"'
+    if flag in ELSEWHERE and flag not in parsed.flags:
+        return ELSEWHERE[flag]
+    if len(flag) == 2:  # such as -p
+        longer = [one for one in parsed.flags if one.startswith(f"-{flag}")]
+        return f"; did you mean {longer[0]}?" if longer else ""
+    return did_you_mean(flag, parsed.flags)
 
 
 def whole_number(text: str) -> int:

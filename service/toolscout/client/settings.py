@@ -180,6 +180,8 @@ class SelectorBase:
         fields: Mapping[str, Any] | None,
     ) -> Call:
         """Read a call and ask the breaker; without a ticket the service is not called."""
+        if isinstance(tools, str) and not isinstance(pattern, str):
+            raise InvalidArgument("select(pattern, tools): the arguments are swapped")
         started, until = perf_counter(), monotonic() + self.timeout
         wrong: tuple[Reason, str] | None = None
         pattern = _text_of(pattern)

@@ -212,8 +212,14 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Discover
         raise ConfigurationError("reading YAML needs: pip install 'toolscout[proxy]'") from None
     try:
         document = yaml.safe_load(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: {error}") from None
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None) or "malformed"
+        mark = getattr(error, "problem_mark", None)
+        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        hint = "; a file of the proxy is YAML, not TOML" if Path(path).suffix == ".toml" else ""
+        raise ConfigurationError(f"{path}{place}: not valid YAML: {problem}{hint}") from None
     return DiscoveryConfig.of(_section(document or {}, str(path)), changes)
 
 

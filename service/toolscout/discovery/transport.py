@@ -55,7 +55,16 @@ class _Exchanges:
     _scope_headers: tuple[str, ...]
 
     async def _respond(self, request: httpx2.Request) -> httpx2.Response:
-        """Forward a request; the body of the response can be iterated, as those of connections."""
+        """Forward a request; the body of the response can be iterated, as those of connections.
+
+        Raises:
+            TypeError: the client around it is one of another library.
+        """
+        if not isinstance(request, httpx2.Request):
+            library = type(request).__module__.partition(".")[0]
+            kind = type(self).__name__
+            client = "AsyncClient" if self.discovery.waits else "Client"
+            raise TypeError(f"{kind} works in httpx2.{client}; this is {library}.{client}")
         exchange = await self._exchange(request)
         if exchange is None:
             return await self._send(request)

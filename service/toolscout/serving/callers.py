@@ -26,12 +26,15 @@ def check_reachable(host: str, variable: str, *, has_key: bool, insecure: bool) 
     """Refuse an address that other machines can reach without a key.
 
     Raises:
-        ConfigurationError: there is no key, and nobody meant it by `insecure`.
+        ConfigurationError: there is no key, and nobody wants that; or it is no address.
     """
+    name, _, port = host.rpartition(":")
+    if name and port.isdigit() and (":" not in name or name.endswith("]")):
+        raise ConfigurationError(f"host {host}: an address without a port; add --port {port}")
     if not (has_key or insecure or is_loopback(host)):
         raise ConfigurationError(
             f"host {host} is reachable by others and no API key is set: "
-            f"set {variable}, or pass --insecure to mean it"
+            f"set {variable}, or pass --insecure if you want that"
         )
 
 

@@ -57,6 +57,9 @@ class RedisStore:
             message = f"store: this is no URL of Redis; it is one of {URLS}"
             raise ConfigurationError(message) from None
         self._slots = Semaphore(CONNECTIONS)
+        netloc = re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
+        self._hosts = netloc.rpartition("@")[2]
+        """As the URL names them, without who logs in."""
         is_cluster = url.partition("://")[0].lower().endswith("+cluster")
         self._key = _tagged if is_cluster else partial(str.__add__, PREFIX)
 
@@ -179,7 +182,8 @@ class RedisStore:
                         raise
                 return await action()
         except Exception as error:
-            raise StoreUnavailable(f"redis: {type(error).__name__}") from error
+            where = f"redis at {self._hosts}" if self._hosts else "redis"
+            raise StoreUnavailable(f"{where}: {type(error).__name__}") from error
 
 
 def _clients(url: str) -> list[Any]:

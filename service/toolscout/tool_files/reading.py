@@ -25,6 +25,9 @@ SAMPLE = Path(__file__).parents[1] / "playground" / "static" / "platform.json"
 OF_SERVERS = {"mcpServers", "servers"}
 """Keys of files that name MCP servers."""
 
+_ADDRESS = re.compile(r"(https?):/+(.+)")
+"""An address on the web, of whose slashes a path keeps one."""
+
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
@@ -94,7 +97,13 @@ def _is_object(line: bytes) -> bool:
 
 
 def _opened(path: Path) -> BinaryIO:
-    return sys.stdin.buffer if path == STDIN else path.open("rb")
+    if path == STDIN:
+        return sys.stdin.buffer
+    if address := _ADDRESS.match(str(path)):
+        raise ConfigurationError(
+            f"--tools takes a file: curl -o tools.json {'://'.join(address.groups())}"
+        )
+    return path.open("rb")
 
 
 def _shown(path: Path) -> str:

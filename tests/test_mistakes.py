@@ -1,0 +1,101 @@
+"""Mistakes of a first hour, and what is said of them."""
+
+import shlex
+from pathlib import Path
+
+import httpx2
+import pytest
+
+import toolscout
+from toolscout.cli import main
+from toolscout.client import InvalidArgument, Selector
+from toolscout.discovery import Transport
+from toolscout.errors import ConfigurationError, did_you_mean
+from toolscout.serving.callers import check_reachable
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("search open a ticket", 'quote the question: "open a ticket"'),
+        ("search ticket --top-k 3 open", 'quote the question: "ticket open"'),
+        ("serve --workers 4", "docs/scale.md says how several processes serve"),
+        ("serve -p 8081", "did you mean --port?"),
+        ("search x --tools https://tools.example/a.json", "curl -o tools.json https://tools.ex"),
+        ("lint --tools http://tools.example", "--tools takes a file: curl -o tools.json http://t"),
+        ("serve --host 127.0.0.1:8081", "an address without a port; add --port 8081"),
+        ("serve --host ::1:x", "is reachable by others"),
+        ("serve --host 0.0.0.0", "or pass --insecure if you want that"),
+    ],
+)
+def test_a_command_says_what_to_write_instead(
+    command: str, said: str, capsys: pytest.CaptureFixture[str]
+):
+    try:
+        status: object = main(shlex.split(command))
+    except SystemExit as ended:
+        status = ended.code
+    assert status == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["::1", "fe80::1", "2001:db8::8080", "localhost", "127.0.0.1"])
+def test_an_address_is_not_taken_for_one_with_a_port(host: str):
+    check_reachable(host, "KEY", has_key=True, insecure=False)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:80", "localhost:8080", "[::1]:80", "0.0.0.0:1"])
+def test_a_port_in_a_host_is_refused_with_or_without_a_key(host: str):
+    for has_key in (True, False):
+        with pytest.raises(ConfigurationError, match="add --port"):
+            check_reachable(host, "KEY", has_key=has_key, insecure=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "valid", "meant"),
+    [
+        ("--prot", ["--port", "--host"], "--port"),
+        ("--workers", ["--ranker", "--host"], None),
+        ("Ranker", ["ranker"], "ranker"),
+        ("tok_p", ["top_p", "port"], "top_p"),
+        ("", ["port"], None),
+        (5, ["5"], None),
+    ],
+)
+def test_a_name_that_begins_otherwise_means_something_else(
+    written: object, valid: list[str], meant: str | None
+):
+    assert did_you_mean(written, valid) == (f"; did you mean {meant}?" if meant else "")
+
+
+def test_a_file_of_the_proxy_that_is_toml_is_told_to_be_yaml(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "proxy.toml"
+    file.write_text("[pipes]\nstrategy = 'api'\n", "utf-8")
+    assert main(["proxy", "--config", str(file), "--upstream", "http://127.0.0.1:9"]) == 2
+    said = capsys.readouterr().err
+    assert f"{file}:2:1: not valid YAML" in said
+    assert "a file of the proxy is YAML, not TOML" in said
+
+
+@pytest.mark.parametrize("name", ["Selector", "AsyncSelector"])
+def test_an_import_of_the_selector_from_the_package_says_where_it_is(name: str):
+    with pytest.raises(ImportError, match=f"from toolscout.client import {name}"):
+        getattr(toolscout, name)
+
+
+def test_swapped_arguments_of_a_selection_are_refused():
+    with Selector(None) as selector, pytest.raises(InvalidArgument, match="are swapped"):
+        selector.select([{"name": "read_file"}], "read a file")
+
+
+def test_a_transport_in_a_client_of_another_library_names_both():
+    class Request:
+        __module__ = "httpx._models"
+
+    transport = Transport("http://127.0.0.1:9")
+    with pytest.raises(TypeError, match=r"works in httpx2\.Client; this is httpx\.C"):
+        transport.handle_request(Request())  # type: ignore[arg-type]
+    transport.close()
+    assert isinstance(transport, httpx2.BaseTransport)
