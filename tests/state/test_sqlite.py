@@ -84,7 +84,7 @@ def test_a_service_that_starts_on_a_full_disk_says_so_and_searches(tmp_path: Pat
         lines = map(json.loads, server.stdout.splitlines())
         (told,) = [line for line in lines if line["event"] == "store_unavailable"]
         assert told["level"] == "error"
-        assert told["detail"].startswith("sqlite: ")
+        assert told["detail"].startswith(f"sqlite {store}: ")
         assert server.search().status_code == 200
         problem_of(server.send("PUT", OFFICE, LIST), 503, "store_unavailable")
     with running(tmp_path, *flags) as server:  # there is room again

@@ -77,6 +77,26 @@ def test_a_file_that_is_enabled_without_a_strategy_says_that_nothing_happens(
     assert ("no strategy is set: every request goes out as it came" in caplog.text) == is_told
 
 
+@pytest.mark.parametrize(
+    ("section", "is_told"),
+    [
+        ({"strategy": "api"}, True),
+        ({"strategy": "tool-search"}, True),
+        ({"strategy": "api", "enabled": False}, False),
+        ({"strategy": "api", "enabled": True}, False),
+        ({"strategy": "passthrough"}, False),
+        ({}, False),
+    ],
+)
+def test_a_strategy_that_nobody_enabled_is_told_to_do_nothing(
+    caplog, section: dict[str, object], is_told: bool
+):
+    assert DiscoveryConfig.of(section).strategy == (
+        "api" if section.get("enabled") else "passthrough"
+    )
+    assert ("does nothing without `enabled: true`" in caplog.text) is is_told
+
+
 def test_keys_of_the_proxy_that_mean_nothing_here_are_passed_over():
     config = DiscoveryConfig.of(
         {

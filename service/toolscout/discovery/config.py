@@ -192,6 +192,8 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         numbers = {key: max(getattr(config, key), 0) or getattr(default, key) for key in _NUMBERS}
         if config.enabled and not values.get("strategy"):
             logger.warning(NO_STRATEGY)
+        if values.get("strategy", "passthrough") != "passthrough" and "enabled" not in values:
+            logger.warning("strategy %s does nothing without `enabled: true`", config.strategy)
         strategy = config.strategy if config.enabled else "passthrough"
         forced = {"relevance": False, "passthrough": config.enable_search_fallback}
         fallback = forced.get(strategy, True)

@@ -216,7 +216,7 @@ class SqliteStore:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, run)
         except (sqlite3.Error, OSError, RuntimeError) as error:
-            raise store.StoreUnavailable(f"sqlite: {error}") from error
+            raise store.StoreUnavailable(f"sqlite {self._path}: {error}") from error
 
     def _opened(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
