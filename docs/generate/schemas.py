@@ -12,7 +12,8 @@ def kind_of(schema: dict[str, Any]) -> str:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
     if "anyOf" in schema:
-        kinds = [kind_of(kind) for kind in schema["anyOf"] if kind.get("type") != "null"]
+        parts = [part for part in schema["anyOf"] if not part.get("x-skipped")]
+        kinds = [kind_of(kind) for kind in parts if kind.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
     if isinstance(schema.get("type"), list):
         return " or ".join(

@@ -33,6 +33,11 @@ def test_schemathesis_finds_nothing_in_a_few_examples(keyed: Process, tmp_path: 
 
 
 @pytest.mark.integration
+def test_schemathesis_finds_nothing_at_the_bounds_of_each_field(keyed: Process, tmp_path: Path):
+    find_nothing(keyed, tmp_path, "--phases", "coverage", "--warnings", "off", examples=3)
+
+
+@pytest.mark.integration
 @pytest.mark.nightly
 def test_schemathesis_finds_nothing_in_many_examples(keyed: Process, tmp_path: Path):
     find_nothing(keyed, tmp_path, examples=60)

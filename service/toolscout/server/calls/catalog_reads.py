@@ -31,7 +31,10 @@ async def list_tools(
     request: Call,
     id: CatalogId,
     cursor: Annotated[
-        str | None, QueryParameter(description="`next_cursor` of the page before")
+        str | None,
+        QueryParameter(
+            description="`next_cursor` of the page before", schema_extra={"minLength": 1}
+        ),
     ] = None,
     page_size: Annotated[
         int, QueryParameter(ge=1, le=MAX_PAGE_SIZE, description="Tools per page")

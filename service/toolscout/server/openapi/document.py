@@ -192,13 +192,14 @@ def _finished(name: str, schema: Json) -> Json:
     if properties is None:
         return schema
     order = sorted(properties, key=lambda field: FIRST.index(field) if field in FIRST else 99)
+    docs = field_docs().get(name, {})  # fields that are in `frame.yaml` alone have their own
     described = {}
     for field in order:
         opened = _opened(properties[field])
         for kind in opened.get("anyOf", ()):
             if kind.pop("multipleOf", None):
                 kind["type"] = "integer"  # which may be written as 5.0
-        described[field] = {**opened, "description": field_docs()[name][field]}
+        described[field] = opened | ({"description": docs[field]} if field in docs else {})
     return {**schema, "properties": described}
 
 
