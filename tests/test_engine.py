@@ -1,5 +1,6 @@
 """The selector as a library."""
 
+import inspect
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -9,8 +10,9 @@ import pytest
 
 from tests.support import TOOLS, Process
 from toolscout import Engine
-from toolscout.contract.requests import Context, Filters, Session, Use
-from toolscout.errors import InvalidRequest, ToolscoutError
+from toolscout.contract.requests import Context, Filters, SearchOptions, Session, Use
+from toolscout.errors import ConfigurationError, InvalidRequest, ToolscoutError
+from toolscout.ranking.ask import Ask
 
 
 def test_search_selects_names():
@@ -212,3 +214,54 @@ def test_all_errors_have_one_base():
         assert refused.value.code == code
     with pytest.raises(InvalidRequest):
         Engine(TOOLS).search("x", 0)
+
+
+def arguments_of(method: str) -> list[str]:
+    """Return the arguments of a public method, options by name."""
+    taken = inspect.signature(getattr(Engine, method)).parameters
+    named = [name for name in taken if name not in ("self", "options")]
+    return [*named, *(SearchOptions.__annotations__ if method == "search" else ())]
+
+
+CALLS = [
+    (method, argument)
+    for method in ("__init__", *(name for name in vars(Engine) if not name.startswith("_")))
+    if callable(getattr(Engine, method))
+    for argument in arguments_of(method)
+]
+
+
+@pytest.mark.parametrize(("method", "argument"), CALLS)
+def test_an_argument_of_a_wrong_type_is_refused_in_a_sentence(method: str, argument: str):
+    engine = Engine(TOOLS)
+    ask = Ask(pattern="file")
+    good = {
+        "tools": TOOLS,
+        "names": ["read_file"],
+        "name": "read_file",
+        "pattern": "file",
+        "catalog": engine.catalog,
+        "ask": ask,
+        "questions": [(engine.catalog, ask, {})],
+        "decision": engine.decide(engine.catalog, ask),
+        "explained": True,
+    }
+    right = {name: good[name] for name in arguments_of(method) if name in good}
+    getattr(engine, method)(**right)
+    for wrong in (object(), 3.5, b"x", [object()]):
+        with pytest.raises((InvalidRequest, ConfigurationError), match=r"[a-z]+.* "):
+            getattr(engine, method)(**right | {argument: wrong})
+
+
+@pytest.mark.parametrize("method", ["resolve", "resolution"])
+def test_a_list_of_names_is_no_name(method: str):
+    with pytest.raises(InvalidRequest, match="name: expected a text, got list"):
+        getattr(Engine(TOOLS), method)(["read_file"])
+
+
+def test_a_text_is_no_list_of_names():
+    engine = Engine(TOOLS)
+    with pytest.raises(InvalidRequest, match="names: expected a list of names, got str"):
+        engine.remove("read_file")
+    engine.remove(name for name in ["read_file"])
+    assert engine.resolve("read_file") == []

@@ -9,20 +9,21 @@ engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from operator import index
 from pathlib import Path
 from typing import Any, Unpack, get_args
 
 import msgspec
 
+from toolscout.common.arguments import check_type, read_names, read_number
 from toolscout.contract import fields
 from toolscout.contract.answers import Counts, Match, Resolution
 from toolscout.contract.fields import DEFAULT_TOP_K, Outcome, RankerName
-from toolscout.contract.requests import Filters, Messages, SearchOptions
+from toolscout.contract.requests import Context, Filters, Messages, SearchOptions, Session
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest, did_you_mean
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
+from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import Compiler
 from toolscout.index.details import details
 from toolscout.index.embedder import Embedder
@@ -45,6 +46,14 @@ from toolscout.tools.conversion import NONE_SKIPPED, Skipped, list_in, read_usab
 _TENANT = "local"
 CHOICES = fields.CHOICES | {"no_match": get_args(NoMatch)}
 """Options with few values."""
+
+_TYPES = {
+    "filters": (Filters, "a Filters"),
+    "session": (Session, "a Session"),
+    "context": (Context, "a Context"),
+    "prerequisites": (bool, "True or False"),
+}
+"""Options of one type, and its name in an error."""
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}")
 
@@ -99,9 +108,11 @@ class Engine:
         domains: str | Path | None = None,
         max_tools: int = MAX_TOOLS,
     ) -> None:
-        if _number(max_tools, "max_tools") < 1:
+        if read_number("max_tools", max_tools) < 1:
             raise InvalidRequest(f"max_tools must be at least 1, got {max_tools}")
         self.embedder = load_embedder(str(model or BUNDLED_MODEL))
+        for name, value in (("synonyms", synonyms), ("domains", domains)):
+            check_type(name, value, str | Path | None, "the path of a file")
         words, taxonomy = load_lexicon(synonyms, domains)
         self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
         self._defaults = _checked(
@@ -132,8 +143,12 @@ class Engine:
         self.__dict__.pop("catalog", None)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove tools by name; unknown names are ignored."""
-        for name in names:
+        """Remove tools by name; unknown names are ignored.
+
+        Raises:
+            InvalidRequest: there is no list of names.
+        """
+        for name in read_names("names", names):
             self._tools.pop(name, None)
         self.__dict__.pop("catalog", None)
 
@@ -168,7 +183,8 @@ class Engine:
         conversation = Conversation(pattern) if isinstance(pattern, str) else _read(pattern)
         if not conversation.pattern.strip():
             raise EmptyPattern("pattern is blank")
-        if _number(top_k) < 1:
+        check_type("explain", explain, bool, "True or False")
+        if read_number("top_k", top_k) < 1:
             raise InvalidRequest(f"top_k must be at least 1, got {top_k}")
         ask = self._ask(conversation, top_k, options)
         catalog = self.catalog
@@ -182,23 +198,28 @@ class Engine:
 
     def _ask(self, conversation: Conversation, top_k: int, options: SearchOptions) -> Ask:
         fields = _checked({key: value for key, value in options.items() if value is not None})
-        filters, budget = fields.get("filters"), fields.get("budget_tokens", 0)
-        if filters is not None and not isinstance(filters, Filters):
-            raise InvalidRequest(f"filters must be a Filters, got {type(filters).__name__}")
-        if _number(budget, "budget_tokens") < 0:
+        budget = fields.get("budget_tokens", 0)
+        if read_number("budget_tokens", budget) < 0:
             raise InvalidRequest(f"budget_tokens must be at least 0, got {budget}")
-        if isinstance(keep := fields.get("always_keep", ()), str):
-            raise InvalidRequest("always_keep: expected a list of names, got str")
-        fields["always_keep"] = tuple(keep)
+        fields["always_keep"] = read_names("always_keep", fields.get("always_keep", ()))
         return Ask(**self._defaults | fields, **msgspec.structs.asdict(conversation), top_k=top_k)
 
     def resolve(self, name: str) -> list[str]:
-        """Return the tools of a written name: one, several when ambiguous, or none."""
+        """Return the tools of a written name: one, several when ambiguous, or none.
+
+        Raises:
+            InvalidRequest: the name is no text.
+        """
         resolution = self.resolution(name)
         return [resolution.name] if resolution.name is not None else resolution.ambiguous or []
 
     def resolution(self, name: str) -> Resolution:
-        """Return the tool that a written name means, or similar names."""
+        """Return the tool that a written name means, or similar names.
+
+        Raises:
+            InvalidRequest: the name is no text.
+        """
+        check_type("name", name, str, "a text")
         return Resolver(self.catalog).resolve(name)
 
     def decide(self, catalog: Source, ask: Ask, **options: Unpack[DecideOptions]) -> Decision:
@@ -207,6 +228,10 @@ class Engine:
 
     def decide_together(self, questions: Sequence[Question]) -> list[Decision]:
         """Answer several questions, in less time than one by one."""
+        check_type("questions", questions, Sequence, "a list of questions")
+        for question in questions:
+            check_type("questions", question, tuple, "catalog, ask and options of each")
+            _check_question(*question)
         decisions = decide_together(questions, self.embedder)
         for (catalog, ask, options), decision in zip(questions, decisions, strict=True):
             version = _version_of(options)
@@ -218,6 +243,7 @@ class Engine:
         self, catalog: Catalog, ask: Ask, **options: Unpack[DecideOptions]
     ) -> Decision | None:
         """Return the same decision as `decide` if it was made before and is remembered."""
+        _check_question(catalog, ask, options)
         version = _version_of(options)
         return None if version is None else self._decided.find(catalog, ask, version)
 
@@ -226,6 +252,10 @@ class Engine:
         catalog: Catalog, decision: Decision, explained: bool, skipped: Skipped = NONE_SKIPPED
     ) -> Result:
         """Convert a decision to the result for callers."""
+        check_type("catalog", catalog, Catalog, "a catalog")
+        check_type("decision", decision, Decision, "a Decision")
+        check_type("explained", explained, bool, "True or False")
+        check_type("skipped", skipped, Skipped, "a Skipped")
         ranking = decision.ranking
         return Result(
             names=list(decision.names),  # the decision may be remembered
@@ -251,11 +281,10 @@ def _version_of(options: DecideOptions) -> int | None:
     return NO_EXPERIENCE if prior is None else prior.version
 
 
-def _number(value: Any, name: str = "top_k") -> int:
-    try:
-        return index(value)
-    except TypeError:
-        raise InvalidRequest(f"{name} must be a whole number, got {value!r}") from None
+def _check_question(catalog: object = None, ask: object = None, options: object = None) -> None:
+    check_type("catalog", catalog, Catalog | ColdCatalog, "a catalog")
+    check_type("ask", ask, Ask, "an Ask")
+    check_type("options", options, dict, "a dict")
 
 
 def _read(messages: Sequence[Any]) -> Conversation:
@@ -272,12 +301,14 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     """Return options as they are, if those with few values have one of these.
 
     Raises:
-        InvalidRequest: one has not.
+        InvalidRequest: one has not, or has another type.
     """
     for name in ("min_score", "no_match_below"):
         value = options.get(name, 0)
         if not isinstance(value, int | float) or not 0 <= value <= 1:
             raise InvalidRequest(f"{name} must be within 0 to 1, got {value!r}")
+    for name in _TYPES.keys() & options.keys():
+        check_type(name, options[name], *_TYPES[name])
     for name in CHOICES.keys() & options.keys():
         value, choices = options[name], CHOICES[name]
         if value not in choices:
