@@ -7,12 +7,15 @@ import pytest
 
 from tests.support import ENGINE, compiled
 from toolscout import Engine
+from toolscout.contract.fields import RankerName
 from toolscout.contract.requests import Filters
+from toolscout.index.cache import CatalogCache
 from toolscout.index.pattern_vectors import pack_text, unpack
+from toolscout.index.tool_list import ToolList
 from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.prior import LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Learned, Prior
-from toolscout.ranking.explain import explain
+from toolscout.ranking.explain import explain, notes
 from toolscout.text.conversation import Earlier
 
 TOOLS = [
@@ -123,3 +126,12 @@ def test_remembered_decisions_keep_no_dropped_catalog_in_memory() -> None:
     del catalog
     gc.collect()
     assert dropped() is None
+
+
+@pytest.mark.parametrize("ranker", ["auto", "hybrid", "semantic", "rrf"])
+def test_no_tools_are_no_reason_to_run_another_ranker(ranker: RankerName) -> None:
+    listed, _ = ENGINE.compiler.lexical(ToolList.decode(b"[]"), CatalogCache().tools("acme"))
+    decision = ENGINE.decide(listed, Ask(pattern="x", ranker=ranker))
+    assert decision.ranking.ranker == ("hybrid" if ranker == "auto" else ranker)
+    assert (decision.degraded, decision.outcome) == (None, "no_match")
+    assert notes(decision.ranking) == []

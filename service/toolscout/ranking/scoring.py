@@ -53,7 +53,8 @@ def read(ranking: Ranking) -> Ranking:
             note = note or lines.NO_HIT
         ranker = "hybrid" if ranker == "auto" else "keyword"
     query, degraded = analyse(ask.ranking_part, ask.earlier, source.knows), ranking.degraded
-    if SCORERS[ranker].meaning and (embedder is None or source.vectors is None):
+    has_vectors = embedder is not None and source.vectors is not None
+    if SCORERS[ranker].meaning and source.names and not has_vectors:
         ranker, note = "bm25", NO_VECTORS
         degraded = degraded or ranker
     return replace(ranking, ranker=ranker, query=query, note=note, degraded=degraded)
