@@ -62,6 +62,28 @@ def test_the_newer_contract_may_have_any_other_field(server: Server, path: str, 
     assert answer.headers["x-tool-selection"].endswith("; ignored=tool_k,sources")
 
 
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        (GATEWAY, {"query": "read a file", "max_tools": 2}),
+        (GATEWAY, {"pattern": "read a file", "top_k": 2}),
+        (SEARCH, {"query": "read a file", "max_tools": 2}),
+    ],
+)
+def test_fields_of_the_newer_contract_that_are_not_used_are_no_mistake(
+    server: Server, path: str, asked: dict[str, Any]
+):
+    before = server.metric("toolscout_ignored_fields_total")
+    body = {"tools": TOOLS, "compression_model_name": "m", "source": "proxy", "explain": True}
+    answer = server.post(body | asked, path)
+    assert "ignored" not in answer.headers["x-tool-selection"]
+    assert answer.json()["notes"] == []
+    assert server.metric("toolscout_ignored_fields_total") == before
+    named = server.post(body | asked | {"model": "gpt"}, path)
+    assert named.headers["x-tool-selection"].endswith("; ignored=model")
+    assert server.metric("toolscout_ignored_fields_total") == before + 1
+
+
 def test_the_newer_path_takes_the_older_fields_with_any_other(server: Server):
     assert server.post(ASK | {"topk": 1}, GATEWAY).status_code == 200
 

@@ -32,7 +32,7 @@ from toolscout.server.calls.lookup import (
     soon,
     with_shared,
 )
-from toolscout.server.calls.unknown_fields import check_spelling, shown
+from toolscout.server.calls.unknown_fields import UNUSED, check_spelling, shown
 from toolscout.server.compiling.queue import CompileJob, best_by, finished, stage_for
 from toolscout.server.compiling.scanning import scan as scan_words
 from toolscout.server.compiling.scanning import with_source
@@ -104,10 +104,12 @@ async def read_call(service: Service, request: Request, trace: Trace, shape: typ
     """
     body = await request.json_body(service.settings)
     read = await envelope.read(shape, body, service.cache, trace.space)
-    if read.unknown:
-        if not (request.newer_contract or envelope.is_newer(read.request)):
-            check_spelling(read.unknown, shape.__struct_fields__)
-        trace.ignored = shown(read.unknown)
+    if unknown := read.unknown:
+        if request.newer_contract or envelope.is_newer(read.request):
+            unknown = tuple(name for name in unknown if name not in UNUSED)
+        else:
+            check_spelling(unknown, shape.__struct_fields__)
+        trace.ignored = shown(unknown)
     read = await with_shared(service, trace.space, read)
     trace.phases["decode"] = perf_counter() - request.arrived
     return read

@@ -15,6 +15,9 @@ from toolscout.server.http.problems import MAX_KEY_SHOWN
 OTHERS = frozenset(("top_p",))
 """Fields of other interfaces that callers send along, and that are near one of ours."""
 
+UNUSED = frozenset(("compression_model_name", "source"))
+"""Fields of the newer contract that proxies send and nothing here needs: they are no mistake."""
+
 MAX_SHOWN = 8
 """Fields that an answer names."""
 
