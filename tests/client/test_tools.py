@@ -208,6 +208,9 @@ def plain(name: str) -> dict[str, Any]:
         ([{"functionDeclarations": [plain("a")]}, {"toolSpec": plain("b")}], "ab"),
         ([{"googleSearch": {}}, {"functionDeclarations": [plain("a")]}], "-a"),
         ([{"functionDeclarations": [plain("a")], "x": 1}, plain("b")], "a-b"),
+        ([plain("a"), {"functionDeclarations": [plain("b")]}, plain("c")], "abc"),
+        ([{"definition": {"functionDeclarations": [plain("a")]}}, plain("b")], "ab"),
+        ([plain("a"), {"name": "", "definition": {"functionDeclarations": [plain("b")]}}], "ab"),
         ([plain("a"), None, plain("b"), None, plain("a")], "a-b-"),
         (["name", plain("a"), {"toolSpec": plain("b")}, 7], "-ab-"),
     ],
@@ -217,6 +220,17 @@ def test_tools_of_mixed_shapes_are_told_apart(make, tools, shown):
     assert selection.names == [name for name in shown if name != "-"]
     names = [core_of(t).get("name") if isinstance(t, dict) else None for t in selection.tools]
     assert "".join(str(name) if name in selection.names else "-" for name in names) == shown
+
+
+@pytest.mark.parametrize("settings", [{"definition": "full"}, {"definition": "none"}])
+def test_what_is_added_to_an_entry_is_sent_with_each_function_that_it_declares(make, settings):
+    entry = {"functionDeclarations": [plain("a"), plain("b")], "risk": "destructive"}
+    with peer(read_file) as fake:
+        make(fake.url, **settings).select("x", [*TOOLS, entry])
+        make(fake.url, **settings).select("x", [*TOOLS, {"definition": entry}])
+    for sent in fake.requests:
+        risks = {tool["name"]: tool.get("risk") for tool in sent.json["tools"]}
+        assert (risks["a"], risks["b"]) == ("destructive", "destructive")
 
 
 def test_what_is_no_tool_stays_and_the_others_are_searched(make, caplog):

@@ -93,6 +93,61 @@ def test_shapes_may_be_mixed_and_large(server: Server):
     assert answer.json()["counts"]["skipped"] == 1
 
 
+CRATES = {"functionDeclarations": [crate("gemini")]}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"definition": CRATES},
+        {"name": None, "description": "", "definition": CRATES},
+        {"name": "", "description": None, "definition": CRATES, "parameters": None},
+        {"definition": {"function_declarations": [crate("gemini")]}},
+    ],
+)
+def test_declarations_in_a_definition_are_read_as_at_the_top_level(
+    server: Server, entry: dict[str, Any]
+):
+    asked = {"explain": True, "detail": "full", "latency_budget_ms": 60_000}
+    expected = server.search("goods", [CRATES, *TOOLS], **asked).json()
+    answer = server.search("goods", [*TOOLS, entry], **asked).json()
+    assert answer["selected_names"] == ["crate_up"]
+    assert answer["tools"] == expected["tools"]
+    assert answer["notes"] == []
+    with_search = {"definition": CRATES | {"googleSearch": {}}}
+    noted = server.search("goods", [with_search], **asked).json()
+    assert noted["selected_names"] == ["crate_up"]
+    assert noted["notes"] == ["skipped: tools[0] (a built-in without a name)"]
+
+
+def test_a_named_entry_has_the_words_and_parameters_of_the_one_function_in_its_definition(
+    server: Server,
+):
+    entry = {"name": "op_7", "definition": CRATES}
+    for asked in ("goods for the lorry", "parcel", "crate up"):
+        answer = server.search(asked, [*TOOLS, entry], ranker="bm25", detail="full").json()
+        assert answer["selected_names"][0] == "op_7", asked
+        assert answer["tools"][0]["description"] == "Pack goods for the lorry"
+        assert answer["tools"][0]["input_schema"] == SCHEMA
+    two = {"functionDeclarations": [crate("gemini"), {"name": "x", "description": "Unpack goods"}]}
+    shown = server.search("op_7", [{"name": "op_7", "definition": two}], detail="full").json()
+    assert "input_schema" not in shown["tools"][0]
+
+
+@pytest.mark.parametrize("entry", [CRATES, {"definition": CRATES}])
+def test_what_a_caller_adds_to_an_entry_holds_for_each_function_that_it_declares(
+    server: Server, entry: dict[str, Any]
+):
+    only_reads = {"max_risk": "read_only"}
+    harmless = [entry | {"risk": "read_only"}]
+    assert server.names("goods", harmless, filters=only_reads) == ["crate_up"]
+    assert server.names("goods", [entry | {"risk": "destructive"}], filters=only_reads) == []
+    assert server.names("goods", [entry | {"status": "unavailable"}]) == []
+    tagged = [entry | {"tags": ["depot"]}]
+    assert server.names("goods", tagged, filters={"tags": ["depot"]}) == ["crate_up"]
+    assert server.names("goods", tagged, filters={"tags": ["office"]}) == []
+
+
 @pytest.mark.parametrize(
     ("tools", "place"),
     [

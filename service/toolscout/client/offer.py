@@ -34,7 +34,6 @@ one of `final_answer`, and agents hand a conversation over by `transfer_to_…`.
 such a tool after the user's own class (LangChain) put it last, and require a call.
 """
 
-_DECLARING = frozenset(shapes.DECLARATIONS)
 _WRAPPERS = ("toolSpec", "function")
 _name_of = itemgetter("name")
 
@@ -230,7 +229,7 @@ def _read_alike(tools: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any], Seq
         fits = ["name" in tool and tool.get("type") in shapes.ORDINARY_TYPES for tool in tools]
     named = list(compress(tools, fits))
     builtins = [tool for tool, is_named in zip(tools, fits, strict=True) if not is_named]
-    if any(map(_searched_name, builtins)):
+    if any(_searched_name(one) or shapes.is_declaring(one) for one in builtins):
         raise ValueError("tools of several shapes")
     return _names_of(named, wrapper), named, builtins
 
@@ -253,7 +252,7 @@ def _names_of(tools: Sequence[Any], wrapper: str) -> list[str]:
 def _flat(tools: Sequence[Any]) -> Sequence[Any]:
     """Replace Gemini's tools by their declarations; return other tools as they are."""
     for tool in (tools[0], tools[-1]) if tools else ():
-        if isinstance(tool, dict) and not _DECLARING.isdisjoint(tool):
+        if shapes.is_declaring(tool):
             return [one for number, tool in enumerate(tools) for one in _declared(tool, number)]
     return tools
 

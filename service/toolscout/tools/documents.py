@@ -14,7 +14,14 @@ from toolscout.contract.fields import is_absent
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, InvalidJson, not_json
 from toolscout.tools import schemas
-from toolscout.tools.shapes import INPUT_EXAMPLES, OUTPUT_SCHEMAS, SCHEMAS, WRAPPERS, text_of
+from toolscout.tools.shapes import (
+    DECLARATIONS,
+    INPUT_EXAMPLES,
+    OUTPUT_SCHEMAS,
+    SCHEMAS,
+    WRAPPERS,
+    text_of,
+)
 
 MAX_FIELD_CHARS = 8_192
 """Characters of one field that are indexed; more is documentation pasted into a schema."""
@@ -225,6 +232,10 @@ def _layers(body: Any) -> Iterator[dict[str, Any]]:
     for key in WRAPPERS:
         if isinstance(body.get(key), dict):
             yield from _layers(body[key])
+    for key in DECLARATIONS:
+        declarations = body.get(key)
+        if isinstance(declarations, list) and len(declarations) == 1:  # several are no one tool
+            yield from _layers(declarations[0])
     for key in SCHEMAS:
         schema = body.get(key)
         if isinstance(schema, dict):

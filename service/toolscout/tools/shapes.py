@@ -45,6 +45,11 @@ _CARRIED_SCHEMAS = ("params_json_schema", "parameters_json_schema", "args_schema
 """Schema attributes of the OpenAI Agents SDK, of pydantic-ai, and of LangChain and CrewAI."""
 
 _DECLARING = frozenset(DECLARATIONS)
+_OF_CALLERS = frozenset(Tool.__struct_fields__).difference(
+    ("name", "description", "definition", "parameters")
+)
+"""Fields of an entry, such as its risk, that hold for each function that it declares."""
+
 _DESCRIBING = frozenset((*Tool.__struct_fields__, *WRAPPERS, *SCHEMAS, *DECLARATIONS, "properties"))
 
 
@@ -68,25 +73,47 @@ def as_mapping(tool: Any, path: str = "tools[0]") -> Mapping[str, Any]:
     raise InvalidTool.of(path, "a mapping, dataclass or model", tool)
 
 
+def is_declaring(tool: Any) -> bool:
+    """Whether an entry declares functions, as Gemini's tools do."""
+    return isinstance(tool, Mapping) and not _DECLARING.isdisjoint(_unfolded(tool))
+
+
 def declared(tool: Any, path: str = "tools[0]") -> tuple[list[Any], dict[str, Any]]:
     """Return the functions that a tool declares, as Gemini's do, and its other keys.
 
-    Any other tool is returned as its only function.
+    They may also stand in the definition of an entry without a name. What a caller adds to an
+    entry holds for each of its functions. Any other tool is returned as its only function.
 
     Raises:
         InvalidTool: its declarations are no list.
     """
-    if not isinstance(tool, Mapping) or _DECLARING.isdisjoint(tool):
+    if not is_declaring(tool):
         return [tool], {}
+    fields = _unfolded(tool)
     declarations: list[Any] = []
     for key in DECLARATIONS:
-        functions = tool.get(key)
+        functions = fields.get(key)
         if functions is None:
             continue
         if not isinstance(functions, list | tuple):
             raise InvalidTool.of(f"{path}.{key}", "a list", functions)
         declarations += functions
-    return declarations, {key: value for key, value in tool.items() if key not in _DECLARING}
+    added = {key: fields[key] for key in _OF_CALLERS & fields.keys() if fields[key] is not None}
+    rest = {key: value for key, value in fields.items() if key not in _DECLARING | added.keys()}
+    if added:
+        declarations = [
+            {**one, **added} if isinstance(one, Mapping) else one for one in declarations
+        ]
+    return declarations, rest
+
+
+def _unfolded(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an entry without a name together with its definition, if that declares functions."""
+    definition = tool.get("definition")
+    if tool.get("name") or not isinstance(definition, Mapping) or _DECLARING.isdisjoint(definition):
+        return tool
+    beside = {key: value for key, value in tool.items() if key != "definition" and value}
+    return {**definition, **beside}
 
 
 def core_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
