@@ -94,12 +94,12 @@ def _serve(parsed: argparse.Namespace) -> int:
 
 def _check_config(parsed: argparse.Namespace) -> int:
     from toolscout.server.http.auth import Keyring
-    from toolscout.server.serve import check, expiries
+    from toolscout.server.serve import check, warnings
 
     settings = _settings(parsed)
     check(settings)
-    for expiry in expiries(settings):
-        complain(f"warning: {expiry}", YELLOW)
+    for warning in warnings(settings):
+        complain(f"warning: {warning}", YELLOW)
     keys = Keyring(settings.api_keys).keys
     if keys and all(key.has_expired for key in keys):
         raise ConfigurationError("api_keys: every key has expired, so nobody could call")

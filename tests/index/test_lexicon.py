@@ -10,7 +10,7 @@ from toolscout import Engine
 from toolscout.contract.requests import Context, Filters
 from toolscout.errors import ConfigurationError
 from toolscout.index.expand import synonym_terms
-from toolscout.index.lexicon import load_synonyms, load_taxonomy
+from toolscout.index.lexicon import find_labels, load_synonyms, load_taxonomy
 from toolscout.text.query import analyse
 
 ZOO = [
@@ -116,6 +116,20 @@ def test_a_domain_of_the_same_name_takes_its_place(tmp_path: Path):
 def test_another_form_of_domains_is_refused_with_its_place(tmp_path: Path, text: str, where: str):
     with pytest.raises(ConfigurationError, match=rf"domains: .*words\.toml: .*{where}"):
         load_taxonomy(file(tmp_path, text))
+
+
+def test_a_key_that_reads_like_a_word_of_its_group_is_named(tmp_path: Path):
+    path = file(
+        tmp_path,
+        'blorp = ["invoice bill"]\nmoney = ["invoice bill", "refund chargeback"]\n'
+        '[pay]\nbill = ["bill receipt"]\nglimp = ["fee charge"]',
+    )
+    assert Engine(ZOO, ranker="bm25", synonyms=path).search("blorp").names == []
+    assert find_labels(path) == ["blorp", "glimp"]
+    checked = toolscout("check-config", "--synonyms", str(path))
+    assert checked.returncode == 0
+    assert "warning: synonyms: blorp is a label, and finds nothing by itself" in checked.stderr
+    assert "money" not in checked.stderr
 
 
 @pytest.mark.parametrize("setting", ["synonyms", "domains"])

@@ -51,6 +51,27 @@ def load_synonyms(path: Path) -> Synonyms:
     }
 
 
+def find_labels(path: Path) -> list[str]:
+    """Return the keys of a file of synonyms that are read as a word of their only group, in vain.
+
+    A key is a label: nothing is found by it. One with several groups is no word of theirs.
+
+    Raises:
+        ConfigurationError: as `load_synonyms`.
+    """
+    return _labels(_read("synonyms", path))
+
+
+def _labels(table: Mapping[str, Any]) -> list[str]:
+    labels = []
+    for key, value in table.items():
+        if isinstance(value, dict):
+            labels += _labels(value)
+        elif len(value) == 1 and key.casefold() not in value[0].casefold().split():
+            labels.append(key)
+    return labels
+
+
 def load_taxonomy(path: Path) -> Taxonomy:
     """Return the bundled domains and those of a file; one of the same name takes its place.
 

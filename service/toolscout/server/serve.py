@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from math import nan
+from pathlib import Path
 from time import perf_counter
 from types import FrameType
 from typing import cast
@@ -16,7 +17,7 @@ from toolscout import __version__, playground
 from toolscout.common.addresses import listen
 from toolscout.common.threads import any_running
 from toolscout.engine import load_embedder
-from toolscout.index.lexicon import load_lexicon
+from toolscout.index.lexicon import find_labels, load_lexicon
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.server.http.auth import Keyring
 from toolscout.server.service import Service, model_digest, open_tracing
@@ -199,7 +200,7 @@ def banner(settings: Settings) -> str:
         f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
         f"  limits  {settings.max_tools:,} tools, {_size(settings.max_body_bytes)}, "
         f"{settings.latency_budget_ms} ms budget, {settings.cold_budget_ms} ms for new tools",
-        *(f"  warning {expiry}" for expiry in expiries(settings)),
+        *(f"  warning {warning}" for warning in warnings(settings)),
         *([f"  play    {url}/"] if playground.is_on(settings) else []),
         f"  docs    {url}/docs",
         f"  try     curl -s{trust} "
@@ -208,7 +209,16 @@ def banner(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
-def expiries(settings: Settings) -> list[str]:
+def warnings(settings: Settings) -> list[str]:
+    """Return what keeps no service from starting, but may not be as it was meant."""
+    labels = find_labels(Path(settings.synonyms)) if settings.synonyms else []
+    return [
+        *_expiries(settings),
+        *(f"synonyms: {label} is a label, and finds nothing by itself" for label in labels),
+    ]
+
+
+def _expiries(settings: Settings) -> list[str]:
     """Return which keys and which certificate have expired or end soon; no secret is named."""
     dates = [
         (f"key {number} of {key.tenant}", key.expires)
