@@ -100,6 +100,35 @@ def test_each_search_waits_for_servers_that_start_and_then_says_which(
         assert text_of(called.result(PATIENCE_S)) == "git_log"
 
 
+BANNER = """
+╭──────────────────╮
+│      ▄▀▀ ▄▀█     │
+│  FastGit 3.1     │
+│  docs: git.test  │
+╰──────────────────╯
+
+INFO  Starting
+    indented │ as before
+┌ Traceback ┐
+│ in main   │
+└───────────┘
+ValueError: no repository
+"""
+
+
+def test_of_a_banner_one_line_is_logged_and_of_all_else_each(tmp_path: Path):
+    with inside(tmp_path, {"git": raw_server([LOG], SAYS=json.dumps(BANNER))}) as office:
+        until(lambda: "no repository" in office.stderr)
+        said = [line for line in office.stderr.splitlines() if line.startswith("INFO git: ")]
+    assert [line.removeprefix("INFO git: ") for line in said if "1 tools" not in line] == [
+        "FastGit 3.1",
+        "INFO  Starting",
+        "    indented │ as before",
+        "Traceback",
+        "ValueError: no repository",
+    ]
+
+
 def test_a_search_of_one_server_waits_for_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("toolscout.gateway.mcp.view.START_S", PATIENCE_S)
     servers = {

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import logging
 import os
 import re
 import signal
@@ -46,6 +47,9 @@ GRACE_S = 2.0
 CONNECT_S, STREAM_S = 30.0, 300.0
 """Seconds for a server to be reached over HTTP, and for the next bytes of a stream that it holds
 open."""
+
+_FRAME = re.compile(r"[\s\u2500-\u259f]+")
+"""What frames and banners are drawn with: lines, corners and blocks."""
 
 _LONE = re.compile("[\ud800-\udfff]")
 """Half of a pair of surrogates, which JavaScript writes for a text that was cut within one."""
@@ -272,10 +276,14 @@ def _logged(name: str, secrets: tuple[str, ...]) -> Iterator[int]:
 
 
 def _relay(name: str, source: int, secrets: tuple[str, ...]) -> None:
-    """Log each line; what is too long, and the rest of a line that was cut, is dropped."""
+    """Log each line; what is too long, and the rest of a line that was cut, is dropped.
+
+    Of what is drawn in a frame, as a banner, the first line with words is logged for everybody.
+    """
     longest = max((len(line) for secret in secrets for line in secret.splitlines()), default=0)
     with os.fdopen(source, "rb") as lines:
         count, second = 0, time.monotonic()
+        is_told = False
         while piece := lines.readline(MAX_LINE_BYTES):
             is_cut = len(piece) == MAX_LINE_BYTES and not piece.endswith(b"\n")
             rest = piece
@@ -294,4 +302,9 @@ def _relay(name: str, source: int, secrets: tuple[str, ...]) -> None:
             text = redacted(piece.decode("utf-8", "replace").rstrip("\r\n"), secrets)
             if is_cut:
                 text = text[: max(0, len(text) - longest)]  # it may end within a secret
-            logger.info("%s: %s", name, printable(text[:MAX_LINE_CHARS]))
+            words = _FRAME.sub(" ", text).strip()
+            is_drawn = words[:1] != text.strip()[:1]
+            level = logging.DEBUG if not words or (is_drawn and is_told) else logging.INFO
+            is_told = is_drawn and (is_told or bool(words))
+            shown = words if is_drawn else text
+            logger.log(level, "%s: %s", name, printable(shown[:MAX_LINE_CHARS]))

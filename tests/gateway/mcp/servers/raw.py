@@ -3,7 +3,8 @@
 With `STARTS_WITH` it answers nothing until there is a file of that name. A call is answered with
 the name of the tool; one of `grow` announces one tool more, at once, and lists it when a file of
 the name in `LISTS_WITH` is there, if that is set. `LIST` is added to each list. With `SILENT` each
-list has one tool more than the one before.
+list has one tool more than the one before. `SAYS`, as JSON, is written to
+standard error first.
 """
 
 import json
@@ -17,6 +18,8 @@ PAUSE_S = 0.01
 CHANGED = {"method": "notifications/tools/list_changed"}
 tools: list[Any] = json.loads(os.environ["TOOLS"])
 has_grown = False
+sys.stderr.buffer.write(json.loads(os.environ.get("SAYS", '""')).encode())
+sys.stderr.flush()
 
 
 def wait_for(variable: str) -> None:
