@@ -1,6 +1,7 @@
 """Resources and prompts of servers: listed, read and linked to under names of the gateway."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def test_resources_and_templates_of_all_servers_are_listed_and_read(office: Host
     assert [str(one.uri) for one in own] == ["toolscout://overview", "toolscout://index"]
     assert str(listed.uri) == BOOK
     assert (listed.title, listed.description) == ("Moby-Dick", "Tell of a whale.")
-    (template,) = office.portal.call(office.client.list_resource_templates)
+    _, template = office.portal.call(office.client.list_resource_templates)
     assert template.uri_template == "toolscout://library/pages://{book}/{page}"
     content = read(office, BOOK)
     assert (str(content.uri), content.text) == (BOOK, "Call me Ishmael.")
@@ -59,6 +60,40 @@ def test_an_overview_and_an_index_of_all_tools_are_read(office: Host):
     assert [line.partition(" (")[0] for line in servers] == ["notes", "library"]
     assert {line.partition(": ")[0] for line in lines} == office.names()
     assert "notes__list_notes: List the notes of a folder." in lines
+
+
+def test_a_tool_is_read_whole_by_its_name_in_any_spelling(office: Host):
+    own, _ = office.portal.call(office.client.list_resource_templates)
+    assert (own.uri_template, own.mime_type) == ("toolscout://tool/{name}", "application/json")
+    whole = office.ask("tool_info", name="notes__list_notes", detail="full")
+    for name in ("notes__list_notes", "list_notes", "notes%5F%5Flist_notes"):
+        content = read(office, f"toolscout://tool/{name}")
+        assert (json.loads(content.text), content.mime_type) == (whole, "application/json")
+    with pytest.raises(MCPError, match="no tool of this name; near: notes__list_notes"):
+        read(office, "toolscout://tool/notes__list_note")
+    with pytest.raises(MCPError, match="no tool of this name"):
+        read(office, "toolscout://tool/")
+
+
+def test_a_tool_that_is_not_offered_is_not_read(tmp_path: Path):
+    servers = {"notes": stdio_server(deny=["list_*"])}
+    with inside(tmp_path, servers, max_risk="read_only") as office:
+        until(lambda: "notes__read_sketch" in office.names())
+        for hidden in ("notes__list_notes", "notes__erase_notebook"):
+            with pytest.raises(MCPError, match="no tool of this name"):
+                read(office, f"toolscout://tool/{hidden}")
+
+
+def test_a_tool_that_was_read_may_be_called_without_a_token(office: Host):
+    assert office.change("notes__erase_notebook", name="x").is_error
+    read(office, "toolscout://tool/notes__erase_notebook")
+    assert "check its definition" not in text_of(office.change("notes__erase_notebook", name="x"))
+
+
+def test_a_server_that_is_called_tool_has_its_own_resources(tmp_path: Path):
+    with inside(tmp_path, {"tool": stdio_server("library")}) as office:
+        until(lambda: BOOK.replace("library", "tool") in uris(office))
+        assert read(office, BOOK.replace("library", "tool")).text == "Call me Ishmael."
 
 
 def test_what_is_not_there_or_denied_is_not_read(office: Host):

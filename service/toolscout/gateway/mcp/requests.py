@@ -61,7 +61,7 @@ class Requests:
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list(RESOURCES, texts.OWN_RESOURCES),
-            on_list_resource_templates=self._list(TEMPLATES),
+            on_list_resource_templates=self._list(TEMPLATES, texts.OWN_TEMPLATES),
             on_read_resource=self._read_resource,
             on_list_prompts=self._list(PROMPTS, definitions.OWN_PROMPTS.values()),
             on_get_prompt=self._get_prompt,
@@ -110,8 +110,12 @@ class Requests:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """Read a resource of the gateway or of a server."""
-        uri = params.uri
-        result = self._view.read(self._session(context), uri)
+        uri, session = params.uri, self._session(context)
+        result: Awaitable[types.ReadResourceResult | None]
+        if uri.startswith(texts.TOOL) and not self._view.connections_of("tool"):
+            result = ServerTools(self._view, session).read(uri)
+        else:
+            result = self._view.read(session, uri)
         return await _asked(result, f"Resource not found: {uri!r}", {"uri": uri})
 
     async def _get_prompt(

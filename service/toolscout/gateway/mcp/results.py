@@ -13,7 +13,7 @@ import mcp_types
 from mcp import MCPError
 
 from toolscout.common.lru import Lru
-from toolscout.gateway.mcp.texts import SCHEME, plain_text
+from toolscout.gateway.mcp.texts import SCHEME, text_result
 
 _URI = re.compile(rf"{SCHEME}result-[0-9a-f]{{32}}")
 """The URI of a result; those of servers have a `/` after the server's name."""
@@ -85,7 +85,7 @@ class Results:
         if owner is not session:
             why = "this result has made room for newer ones, or another session has called the tool"
             raise MCPError(mcp_types.INVALID_PARAMS, f"{why}: call it again", {"uri": uri})
-        return plain_text(uri, *texts)
+        return text_result(uri, *texts)
 
 
 def is_result(uri: str) -> bool:

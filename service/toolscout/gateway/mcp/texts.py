@@ -1,7 +1,8 @@
 """Resources and prompts of servers, under URIs and names that say which server has them.
 
 `toolscout://SERVER/URI` is the resource URI of a server, as it writes it; `SERVER__NAME` a prompt.
-The gateway has two resources of its own, `toolscout://overview` and `toolscout://index`.
+The gateway has resources of its own: `toolscout://overview`, `toolscout://index` and one of each
+tool, `toolscout://tool/NAME`; a server that is called `tool` has those URIs to itself.
 What a result refers to is renamed likewise, so that it can be read through the gateway.
 """
 
@@ -35,10 +36,22 @@ OWN_RESOURCES = (
 )
 """The gateway's own resources, as they are listed."""
 
+TOOL = f"{SCHEME}tool/"
+OWN_TEMPLATES = (
+    mcp_types.ResourceTemplate(
+        name="tool",
+        title="A tool",
+        uri_template=f"{TOOL}{{name}}",
+        description="One tool whole",
+        mime_type="application/json",
+    ),
+)
+"""The gateway's own resources that are read by a name."""
 
-def plain_text(uri: str, *parts: str) -> mcp_types.ReadResourceResult:
+
+def text_result(uri: str, *parts: str, media: str = "text/plain") -> mcp_types.ReadResourceResult:
     """Return the result of reading a text that the gateway has, in one part or several."""
-    named: dict[str, Any] = {"uri": uri, "mime_type": "text/plain"}
+    named: dict[str, Any] = {"uri": uri, "mime_type": media}
     contents = [mcp_types.TextResourceContents(text=text, **named) for text in parts]
     return mcp_types.ReadResourceResult(contents=list(contents))
 

@@ -3,8 +3,11 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
+from urllib.parse import unquote
 
+import mcp_types
 import msgspec
+from mcp import MCPError
 from msgspec import UNSET, Meta
 
 from toolscout.common.spelling import key
@@ -15,6 +18,7 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.listing import Offered
+from toolscout.gateway.mcp.texts import TOOL, text_result
 from toolscout.gateway.mcp.view import Session, View, without_host
 from toolscout.index import pages
 from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, resolved, show
@@ -141,6 +145,19 @@ class ServerTools:
         if detail != "full":
             return [show(one.shown, detail) for one in offered]
         return list(map(self._read, offered))
+
+    async def read(self, uri: str) -> mcp_types.ReadResourceResult:
+        """Read the resource of a tool: the whole tool, which counts as read in this session.
+
+        Raises:
+            MCPError: no tool has the name; the message has similar ones.
+        """
+        try:
+            name = await resolved(self, unquote(uri.removeprefix(TOOL)))
+        except CallError as error:
+            raise MCPError(mcp_types.INVALID_PARAMS, str(error), {"uri": uri}) from None
+        (shown,) = await self.show([name], "full")
+        return text_result(uri, msgspec.json.encode(shown).decode(), media="application/json")
 
     def definition(self, name: str) -> Mapping[str, Any]:
         """Return a tool as it is listed."""

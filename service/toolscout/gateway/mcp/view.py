@@ -19,7 +19,7 @@ from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, always_loaded
 from toolscout.gateway.mcp.results import Results, is_result
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, plain_text, renamed
+from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, renamed, text_result
 from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
 from toolscout.tools.refused import is_refused_by_all
@@ -186,9 +186,9 @@ class View:
         catalog, tools = self.finder.catalog, self.tools
         rows = [catalog.rows[name] for name in sorted(tools) if name in catalog.rows]
         if uri == OVERVIEW:
-            return plain_text(uri, pages.overview(catalog, rows))
+            return text_result(uri, pages.overview(catalog, rows))
         lines = await asyncio.to_thread(lambda: list(pages.index(catalog, rows)))
-        return plain_text(uri, "\n".join(f"{name}: {summary}" for name, summary in lines))
+        return text_result(uri, "\n".join(f"{name}: {summary}" for name, summary in lines))
 
     def changes(self) -> list[bool]:
         """Return whether tools have changed for hosts since the last time, and whether texts."""
