@@ -2,7 +2,7 @@
 
 from toolscout import Engine
 
-engine = Engine(tools)                       # dicts in any provider's shape
+engine = Engine(tools)                       # in the shape of OpenAI, MCP, …
 engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', …], …)
 """
 
