@@ -130,6 +130,29 @@ def test_what_deletes_and_changes_is_not_taken_for_a_reader():
     assert len(taken) <= 0.003 * len(changing), taken
 
 
+NOUNS = ("view", "list", "search", "filter", "check", "scan", "watch", "query", "lookup", "status")
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("{}_delete", "{}: delete one"),
+        ("{}_delete", "{}s: deletes one"),
+        ("{}_delete", "{} delete operation"),
+        ("{}_remove", "{} table removal"),
+        ("{}_drop_v2", ""),
+        ("{}_delete_by_id", ""),
+        ("{}_delete_all", "{} delete all"),
+        ("fs__{}_delete", "{}: delete one"),
+        ("{}_and_clear_queue", "{}s all messages and clears the queue"),
+    ],
+)
+def test_a_noun_before_what_deletes_is_no_verb_of_reading(noun: str, name: str, description: str):
+    tool = {"name": name.format(noun), "description": description.format(noun.capitalize())}
+    assert risk_of(tool) == "destructive"
+
+
 def test_readers_of_what_was_changed_stay_readers():
     reading = named("reads")
     lost = [tool["name"] for tool in reading if risk_of(tool) != "read_only"]

@@ -34,6 +34,9 @@ _KINDS = ("read_only", "write", "write_remote", "destructive")
 _JOINED = frozenset(("and", "or"))
 """Words between two verbs of a name, of which the worse one counts: `search_and_replace`."""
 
+_TRAILING = frozenset(("all", "by", "exists", "id", "ids", "if", "v"))
+"""Words at the end of a name that say which one is meant, or which version."""
+
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 _Endings = tuple[tuple[str, tuple[str, ...]], ...]
@@ -60,6 +63,7 @@ _SPEAKING_ENDINGS = tuple(row for row in _ENDINGS if row[0] in ("", "s", "es", "
 """Endings of a verb that says what a tool does: "deletes", but neither "deleted" nor "deletion"."""
 
 _ARTICLES = frozenset(("a", "an", "the"))
+_OF_NOUNS = _ARTICLES | {"of"}
 """Words behind which a verb is a noun: "the update of a price"."""
 
 
@@ -162,7 +166,10 @@ def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk | None:
     in_name, in_text = list(_words(name)), list(_words(description))
     verb_kinds = [kinds[word] for word in in_name if word in kinds]
     if verb_kinds:
-        first = verb_kinds[0] if _JOINED.isdisjoint(in_name) else _worst(verb_kinds)
+        first = verb_kinds[0]
+        if not _JOINED.isdisjoint(in_name):
+            every = _table().all_verbs
+            first = _worst(every[word] for word in in_name if word in every)
         own = verb_kind(name[len(prefix(name)) :]) or first
         kind = _worst([first, own, *_kinds_behind(first, name, description)])
     else:
@@ -192,10 +199,12 @@ def _kinds_behind(first: str, name: str, description: str) -> list[str]:
     table = _table()
     kinds = [table.all_verbs[word] for word in _words(name) if word in table.all_verbs]
     told, is_at_start = _told_kind(description)
+    last = table.all_verbs.get(_last_word(name), first)
     if told == "read_only" and set(_words(description)) <= set(_words(name)):
         told = None  # "View delete" says no more than the name
+    if told == "read_only" and _begins_with_noun(name, description):
+        return ["destructive"] if last == "destructive" else []
     if told is None:
-        last = table.all_verbs.get(_WORD.findall(name)[-1].lower(), first)
         is_meant = last == "destructive" or not table.nouns.isdisjoint(_words(name))
         return [last] if is_meant else []
     if _worst([first, told]) == first:
@@ -204,6 +213,26 @@ def _kinds_behind(first: str, name: str, description: str) -> list[str]:
         return [told, *kinds]
     is_plain = told == "destructive" and is_at_start and first == "read_only"
     return [told] if is_plain else []
+
+
+def _last_word(name: str) -> str:
+    """Return the last word of a name that is not about which one: `delete` of `delete_by_id`."""
+    words: list[str] = [word.lower() for word in _WORD.findall(name)]
+    while len(words) > 1 and words[-1] in _TRAILING:
+        words.pop()
+    return words[-1]
+
+
+def _begins_with_noun(name: str, description: str) -> bool:
+    """Return whether a description begins with the noun that a name begins with.
+
+    "View: delete a saved view" of `view_delete` does not view; "Preview a reset" previews, and
+    "Status of a reset" is a status.
+    """
+    own = name[len(prefix(name)) :] or name
+    in_name, in_text = list(_words(own)), list(_words(description))
+    is_noun = in_text[:1] == in_name[:1] and in_name[0] in _table().nouns
+    return is_noun and _OF_NOUNS.isdisjoint(in_text[1:2])
 
 
 def _told_kind(description: str) -> tuple[str | None, bool]:
