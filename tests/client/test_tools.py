@@ -95,16 +95,27 @@ def test_what_rights_go_by_is_sent_in_every_setting(make, definition: str, schem
     assert ("Internal name" in str(sent)) is (definition == "full")
 
 
-@pytest.mark.parametrize("risk", ["Destructive", "high", 5, ["read_only"], {"level": "read_only"}])
-def test_a_risk_that_is_not_understood_counts_as_the_highest(make, risk: Any):
+STRICTEST = {
+    "risk": "destructive",
+    "status": "unavailable",
+    "annotations": {"destructiveHint": True},
+}
+
+
+@pytest.mark.parametrize("definition", ["full", "minimal", "none"])
+@pytest.mark.parametrize("field", STRICTEST)
+@pytest.mark.parametrize("value", ["Destructive", "UNAVAILABLE", 5, [{"destructiveHint": True}]])
+def test_what_restricts_and_is_not_understood_counts_as_the_strictest(
+    make, definition: str, field: str, value: Any
+):
     with peer(read_file) as fake:
-        make(fake.url).select("x", [{"name": "odd", "risk": risk}, *TOOLS])
-    assert fake.requests[0].json["tools"][0]["risk"] == "destructive"
+        make(fake.url, definition=definition).select("x", [{"name": "odd", field: value}, *TOOLS])
+    assert fake.requests[0].json["tools"][0][field] == STRICTEST[field]
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("tags", "finance"), ("status", "gone"), ("namespace", 7), ("source", {}), ("keywords", [1])],
+    [("tags", "finance"), ("namespace", 7), ("source", {}), ("keywords", [1])],
 )
 def test_a_field_that_the_service_would_refuse_costs_no_list(make, field: str, value: Any):
     tool = {"name": "odd", "description": "Odd", field: value, "input_schema": {}}

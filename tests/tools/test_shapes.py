@@ -166,6 +166,19 @@ def test_what_json_cannot_write_is_refused():
         read_tools([{"name": "a", "input_schema": {"default": object()}}])
 
 
+LEVELS = ("read_only", "write_local", "write_remote", "destructive")
+
+
+@pytest.mark.parametrize("inside", LEVELS)
+@pytest.mark.parametrize("beside", LEVELS)
+def test_of_two_risks_of_a_declared_function_the_higher_counts(inside: str, beside: str):
+    function = {"name": "a", "risk": inside, "status": "available", "tags": ["own"]}
+    entry = {"risk": beside, "status": "unavailable", "tags": ["of all"]}
+    (tool,) = read_tools([{"functionDeclarations": [function], **entry}])
+    assert tool.risk == max(inside, beside, key=LEVELS.index)
+    assert (tool.status, tool.tags) == ("unavailable", ("own",))
+
+
 @pytest.mark.parametrize("field", ["definition", "parameters", "annotations"])
 @pytest.mark.parametrize("value", [5, "text", [1], True])
 def test_a_definition_that_is_no_object_is_refused(field: str, value: Any):

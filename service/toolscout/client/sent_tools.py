@@ -18,6 +18,14 @@ PATH = "tools[0]"
 FILTERED_FIELDS = ("namespace", "domain", "tags", "source", "capabilities", "risk", "status")
 """Fields that filters and rights go by; they say nothing of a definition."""
 
+IN_PLACE_OF_WRONG: Mapping[str, Any] = {
+    "description": "",
+    "risk": "destructive",
+    "status": "unavailable",
+    "annotations": {"destructiveHint": True},
+}
+"""What stands in place of values that are not understood; None, as of all others, is none."""
+
 MAX_NESTING = 8
 """Levels of a schema that a minimal definition follows."""
 
@@ -36,8 +44,8 @@ _encode = msgspec.json.Encoder(enc_hook=_as_json).encode
 def read_offered(name: str, fields: Mapping[str, Any]) -> Tool:
     """Convert an offered tool as the service would; its definition is the whole tool.
 
-    A field that the service would refuse is left out, as it would refuse the whole list for it. A
-    risk that is not understood counts as the highest: it may be there to restrict.
+    A field that the service would refuse is left out, as it would refuse the whole list for it; one
+    that restricts counts as the strictest.
     """
     with suppress(*UNWRITABLE):
         tool, read = _convert(fields)
@@ -75,8 +83,7 @@ def _without_wrong_field(fields: Mapping[str, Any], error: InvalidRequest) -> Ma
     if not field:  # something in it has no form in JSON
         as_json: dict[str, Any] = msgspec.json.decode(_encode(fields))
         return as_json
-    replaced = {"description": "", "risk": "destructive"}.get(field)
-    return {**fields, field: replaced}
+    return {**fields, field: IN_PLACE_OF_WRONG.get(field)}
 
 
 def without_definition(tool: Tool, *, keeps_parameters: bool) -> Tool:

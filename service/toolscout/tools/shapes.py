@@ -7,10 +7,11 @@ pydantic-ai's tools by their schema attributes, fastmcp's as it lists them.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
+from toolscout.contract.fields import Risk
 from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidTool
 
@@ -45,6 +46,10 @@ _CARRIED_SCHEMAS = ("params_json_schema", "parameters_json_schema", "args_schema
 """Schema attributes of the OpenAI Agents SDK, of pydantic-ai, and of LangChain and CrewAI."""
 
 _DECLARING = frozenset(DECLARATIONS)
+
+_STRICTNESS = {"risk": get_args(Risk), "status": ("available", "unavailable")}
+"""Values of fields that restrict what a tool is offered for, the strictest last."""
+
 _OF_CALLERS = frozenset(Tool.__struct_fields__).difference(
     ("name", "description", "definition", "parameters")
 )
@@ -102,9 +107,20 @@ def declared(tool: Any, path: str = "tools[0]") -> tuple[list[Any], dict[str, An
     rest = {key: value for key, value in fields.items() if key not in _DECLARING | added.keys()}
     if added:
         declarations = [
-            {**one, **added} if isinstance(one, Mapping) else one for one in declarations
+            _with_added(one, added) if isinstance(one, Mapping) else one for one in declarations
         ]
     return declarations, rest
+
+
+def _with_added(function: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a function with the fields of its entry; of two that restrict, the stricter counts."""
+    own = {key: value for key, value in function.items() if value is not None}
+    both = {**added, **own}
+    for key, strictest_last in _STRICTNESS.items():
+        values = [fields[key] for fields in (added, own) if key in fields]
+        if len(values) > 1 and all(value in strictest_last for value in values):
+            both[key] = max(values, key=strictest_last.index)
+    return both
 
 
 def _unfolded(tool: Mapping[str, Any]) -> Mapping[str, Any]:
