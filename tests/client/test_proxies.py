@@ -4,6 +4,7 @@ import httpx2
 import pytest
 
 from toolscout.client.proxies import EnvironmentProxies, UnusableProxyError, read_proxy
+from toolscout.discovery import Transport
 
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
@@ -53,7 +54,11 @@ def test_one_variable_may_name_the_proxy_of_all_schemes(monkeypatch):
         ("tools.example", "http://mytools.example", False),
         (".tools.example", "http://a.tools.example", True),
         ("*.tools.example", "http://a.tools.example", True),
-        (".tools.example", "http://tools.example", False),
+        (".tools.example", "http://tools.example", True),
+        (".tools.example", "http://mytools.example", False),
+        ("http://tools.example/", "http://tools.example", True),
+        ("[fd00::]/8", "http://[fd00::5]", True),
+        (".", "http://tools.example", False),
         ("localhost", "http://localhost:8080", True),
         ("10.0.0.1", "http://10.0.0.1:8080", True),
         ("10.0.0.1", "http://10.0.0.11", False),
@@ -83,14 +88,32 @@ def test_no_proxy_names_hosts_subdomains_networks_and_ports(
 
 
 def test_the_password_of_a_proxy_is_kept_apart_from_its_address():
-    proxy = read_proxy("http://me:secret@proxy:1")
+    proxy = read_proxy("http://me:secret@proxy:1", "HTTP_PROXY")
     assert (str(proxy.url), proxy.auth) == ("http://proxy:1", ("me", "secret"))
 
 
-@pytest.mark.parametrize(
-    "address", ["foo://me:secret@x:1", "http://me:secret@[::1", "http://me:secret@x:y"]
+UNUSABLE = (
+    "foo://me:secret@x:1",
+    "http://me:secret@[::1",
+    "http://me:secret@x:y",
+    "http://me:secret@x:99999",
+    "http://",
+    "socks5://me:secret@127.0.0.1:1",
 )
-def test_an_address_that_is_none_is_refused_without_its_password(address: str):
-    with pytest.raises(UnusableProxyError) as refused:
-        read_proxy(address)
+
+
+@pytest.mark.parametrize("address", UNUSABLE)
+def test_an_address_that_is_none_is_refused_by_its_variable_without_its_password(address: str):
+    with pytest.raises(UnusableProxyError, match="the proxy variable HTTPS_PROXY") as refused:
+        read_proxy(address, "HTTPS_PROXY")
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("address", UNUSABLE)
+def test_a_proxy_that_does_not_lead_to_a_url_costs_nothing(monkeypatch, address: str):
+    monkeypatch.setenv("HTTPS_PROXY", address)
+    assert found("http://tools.example") is None
+    monkeypatch.setenv("ALL_PROXY", address)
+    monkeypatch.setenv("NO_PROXY", "tools.example")
+    assert found("http://tools.example") is None
+    Transport("http://127.0.0.1:9").close()

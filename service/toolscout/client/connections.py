@@ -191,11 +191,7 @@ class Connections:
         """Log once that the environment names a proxy that cannot be used."""
         if "proxy" not in self._warned:
             self._warned.add("proxy")
-            logger.warning(
-                "every search falls open: a proxy variable of the environment (ALL_PROXY, "
-                "HTTPS_PROXY, HTTP_PROXY) cannot be used: %s",
-                error,
-            )
+            logger.warning("every search falls open: %s", error)
         return Reply(detail="the environment's proxy cannot be used", blame=False)
 
     def _report_own(self, error: Exception) -> Reply:
@@ -206,7 +202,7 @@ class Connections:
         kind = type(error).__name__
         if kind not in self._warned:
             self._warned.add(kind)
-            logger.error("a search falls open by an error of the client", exc_info=error)
+            logger.error("a search fell open by a defect of the client", exc_info=error)
         return Reply(detail=f"error of the client ({kind})", blame=False)
 
     def _connected(self) -> httpcore2.AsyncConnectionPool:

@@ -20,22 +20,26 @@ class Outgoing(Generic[TransportT]):
 
     def __init__(self, inner: TransportT | None, make: Callable[..., TransportT]) -> None:
         self._is_open = True
+        self._make: Callable[..., TransportT] = make
         self._direct: TransportT = make() if inner is None else inner
         self._proxies = EnvironmentProxies() if inner is None else None
         self._through: dict[httpx2.Proxy, TransportT] = {}
-        for proxy in self._proxies.all() if self._proxies else ():
-            self._through[proxy] = make(proxy=proxy)
 
     def transport_for(self, url: httpx2.URL) -> TransportT:
         """Return the transport that leads to a URL.
 
         Raises:
             RuntimeError: they have been closed.
+            UnusableProxyError: the environment names a proxy that cannot be used.
         """
         if not self._is_open:
             raise RuntimeError("the transport has been closed")
         proxy = None if self._proxies is None else self._proxies.find(url)
-        return self._direct if proxy is None else self._through[proxy]
+        if proxy is None:
+            return self._direct
+        if proxy not in self._through:
+            self._through[proxy] = self._make(proxy=proxy)
+        return self._through[proxy]
 
     def end(self) -> Iterator[TransportT]:
         """Choose none any more, and yield those that have to be closed."""
