@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
+    "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f"  # controls, but for those of lines and pages
     "\u202a-\u202e\u2066-\u2069"  # overrides, embeddings and isolates of the direction
-    "\U000e0000-\U000e007f]"  # tags, which spell ASCII and are not shown
+    "\u200b\u2060-\u2064\ufeff"  # spaces without a width, and operators that are not shown
+    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"  # tags and selectors, which can spell any text
 )
 """Characters that are not shown. Marks of direction and joiners, which scripts need, are not."""
 
@@ -24,13 +25,17 @@ ORDERS: Mapping[str, re.Pattern[str]] = {
     "keeps something from the user": re.compile(
         r"\b(?:do not|don['’]t|never|without)\s+(?:mention|tell|inform|reveal|disclos)(?:e|ing)?\s+"
         r"(?:(?:this|that|these|it|anything|any|of|about|what|you|did|do|to|the|your)\s+)*"
-        r"(?:user|human|instructions?)\b",
+        r"(?:user|human|instructions?)\b(?!['’]s)"
+        r"|\b(?:do not|don['’]t|never|without)\s+let(?:ting)?\s+the\s+"
+        r"(?:user|human)\s+(?:know|see)\b"
+        r"|\b(?:secret|hidden)\s+from\s+the\s+(?:user|human)\b",
         re.IGNORECASE,
     ),
     "overrides other instructions": re.compile(
         r"\b(?:ignore|disregard|forget|override)\s+(?:all |any |the |your |every )*"
         r"(?:previous|prior|earlier|above|preceding|system)\s+"
-        r"(?:instruction|prompt|rule|message|direction|guideline)",
+        r"(?:instruction|prompt|rule|message|direction|guideline)"
+        r"|\b(?:ignore|disregard|forget)\s+(?:everything|anything|all)\s+(?:above|before)\b",
         re.IGNORECASE,
     ),
     "has a tag that poses as the host's": re.compile(
@@ -96,7 +101,8 @@ def poison_in(value: Any) -> list[str]:
     if has_hidden(value):
         found["hides characters"] = None
     for text in _texts(value):
-        found |= dict.fromkeys(what for what, order in ORDERS.items() if order.search(text))
+        shown = HIDDEN.sub("", text)
+        found |= dict.fromkeys(what for what, order in ORDERS.items() if order.search(shown))
     return list(found)
 
 

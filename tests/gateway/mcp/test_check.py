@@ -1,5 +1,6 @@
 """`--check`, and the log at the start, say which tools are not offered, and why."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,16 @@ def test_a_check_names_tools_whose_texts_order_the_model_about(check: Any):
         "2 with texts that order the model about, or hide something: "
         "odd__other (keeps something from the user), odd__third (hides characters)"
     )
+
+
+def test_hosts_get_prompts_without_hidden_characters(tmp_path: Path):
+    hidden = "a\u202e\x1bb"
+    argument = {"name": "x", "description": hidden}
+    prompts = json.dumps([{"name": "p", "description": hidden, "arguments": [argument]}])
+    with inside(tmp_path, {"odd": raw_server(ODD[3:], PROMPTS=prompts)}) as office:
+        listed = office.portal.call(office.client.list_prompts)
+        (shown,) = [one for one in listed if one.name == "odd__p"]
+        assert (shown.description, shown.arguments[0].description) == ("ab", "ab")
 
 
 def test_hosts_get_descriptions_without_hidden_characters(tmp_path: Path):

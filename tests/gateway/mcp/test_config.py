@@ -154,7 +154,6 @@ def read(folder: Path, servers: dict, environ: dict[str, str] | None = None) -> 
 @pytest.mark.parametrize(
     ("entry", "warnings"),
     [
-        (STDIO | {"dney": ["y"]}, ("mcpServers.a.dney: ignored: unknown key; did you mean deny?",)),
         (STDIO | {"startup": 1}, ("mcpServers.a.startup: ignored: unknown key",)),
         (HTTP | {"oauth": {"clientId": "${NONE}"}}, ("mcpServers.a.oauth: ignored: of OAuth",)),
         (HTTP | {"auth": {"token": "k"}}, ('mcpServers.a.auth: ignored: expected "oauth"',)),

@@ -116,6 +116,19 @@ ValueError: no repository
 """
 
 
+BOXED_ERROR = """\
+Usage: server [OPTIONS] DIR
+╭─ Error ───────────────────────╮
+│ Missing argument 'DIR'.       │
+╰───────────────────────────────╯
+"""
+
+
+def test_all_of_an_error_in_a_frame_is_logged(tmp_path: Path):
+    with inside(tmp_path, {"git": raw_server([LOG], SAYS=json.dumps(BOXED_ERROR))}) as office:
+        until(lambda: "INFO git: Missing argument 'DIR'." in office.stderr)
+
+
 def test_of_a_banner_one_line_is_logged_and_of_all_else_each(tmp_path: Path):
     with inside(tmp_path, {"git": raw_server([LOG], SAYS=json.dumps(BANNER))}) as office:
         until(lambda: "no repository" in office.stderr)

@@ -35,6 +35,47 @@ def test_an_unknown_key_of_a_server_about_tools_stops_the_start(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
+    "entry",
+    [
+        *({key: ["y"]} for key in ("dney", "alow", "exclude", "excluded", "include", "blocked")),
+        *(
+            {key: ["y"]}
+            for key in ("blocklist", "denylist", "disabled_actions", "disabledFunctions")
+        ),
+        *({key: True} for key in ("Disabled", "disable", "isDisabled", "readOnly")),
+        *({key: False} for key in ("enable", "active", "Enabled", "is_active")),
+        {"filter": {"deny": ["y"]}},
+    ],
+)
+def test_an_unknown_key_that_may_restrict_a_server_stops_the_start(
+    tmp_path: Path, entry: dict[str, Any]
+):
+    (key,) = entry
+    with pytest.raises(ConfigurationError, match=rf"mcpServers\.a\.{key}: unknown key"):
+        read(tmp_path, {"mcpServers": {"a": STDIO | entry}})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"disabledServers": ["a"]},
+        {"disabled_servers": ["a"]},
+        {"mcp": {"disabled": ["a"]}},
+        {"allowedServers": []},
+        {"mcp": {"blockedServers": ["a"]}},
+    ],
+)
+def test_an_unknown_list_of_servers_stops_the_start(tmp_path: Path, more: dict[str, Any]):
+    with pytest.raises(ConfigurationError, match="it may say which servers not to offer"):
+        read(tmp_path, TWO | more)
+
+
+def test_a_server_that_is_not_active_is_disabled(tmp_path: Path):
+    config = read(tmp_path, {"mcpServers": {"a": STDIO, "b": STDIO | {"isActive": False}}})
+    assert (list(config.servers), config.disabled) == (["a"], ("b",))
+
+
+@pytest.mark.parametrize(
     ("place", "more"),
     [
         ("excludeTools", {"excludeTools": ["y"]}),
@@ -150,7 +191,9 @@ def test_keys_of_comfort_never_stop_the_start(tmp_path: Path, entry: dict[str, A
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
-        ({"alwaysLoad": ["y"]}, "alwaysLoad: ignored: expected a text or a boolean"),
+        ({"alwaysLoad": ["y"]}, "alwaysLoad: ignored: expected a bool"),
+        ({"alwaysLoad": "true"}, "alwaysLoad: ignored: expected a bool"),
+        ({"deferTools": False}, "deferTools: ignored: expected a str"),
         (
             {"configs": {"y": {"defer_loading": False}}},
             "configs.y.defer_loading: ignored: write pinned in toolscout instead",

@@ -87,7 +87,7 @@ class _File:
                 both = f"{named[prefix]!r} and {name!r}"
                 raise ConfigurationError(f"{place}: {both} have the same prefix, {prefix}__")
             named[prefix] = name
-            is_off = value.get("disabled") is True or value.get("enabled") is False
+            is_off = value.get("disabled") is True or False in map(value.get, dialects.ACTIVE)
             if is_off or dialects.is_left_out(name, lists):
                 disabled.append(name)
             else:
@@ -163,8 +163,9 @@ class _File:
     def _note_unread_pins(self, value: dict[str, Any], place: str) -> None:
         """Note what would list tools as themselves, and is written otherwise than hosts do."""
         for key in dialects.PINNING.keys() & value.keys():
-            if not isinstance(value[key], str | bool):
-                self._warnings.append(f"{place}.{key}: ignored: expected a text or a boolean")
+            if type(value[key]) is not type(dialects.PINNING[key]):
+                kind = type(dialects.PINNING[key]).__name__
+                self._warnings.append(f"{place}.{key}: ignored: expected a {kind}")
         for name, one in value.get("configs", {}).items():
             if one.get("defer_loading") is False:
                 where = f"{place}.configs.{name}.defer_loading"
@@ -176,7 +177,7 @@ class _File:
         """Note keys that are ignored, and return them.
 
         Raises:
-            ConfigurationError: one may say which tools are not to be offered.
+            ConfigurationError: one may say which tools are not to be offered, or that none is.
         """
         unknown, dot = dict(json_file.unknown_keys(value, keys)), "." if place else ""
         for key, hint in unknown.items():
@@ -184,6 +185,8 @@ class _File:
             permissions = list(
                 restrictions.about_tools(key, value[key], where, of_server=of_server)
             )
+            if of_server:
+                restrictions.check_key_of_server(key, hint, where)
             self._warnings += [f"{one}: ignored: {restrictions.DENY_HERE}" for one in permissions]
             if where not in permissions:
                 why = UNSUPPORTED.get(key, f"unknown key{hint}")

@@ -141,11 +141,14 @@ def _limit(amount: float, milliseconds_from: float = inf) -> float | None:
     return (amount / 1_000 if amount >= milliseconds_from else amount) or None
 
 
+ACTIVE = ("enabled", "isActive")
+"""Keys by which hosts switch a server on; the latter is Cherry Studio's."""
+
 _OURS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (str, ("command", "cwd", "envFile", "url", "type", "transport", "default_risk", "start")),
     (_Names, ("allow", "deny")),
     (dict[str, _Names], ("keywords", "examples")),
-    (bool, ("disabled", "enabled")),
+    (bool, ("disabled", *ACTIVE)),
     (Any, ("auth",)),
 )
 """Keys that are read under their own names, by the type of their values."""

@@ -22,9 +22,17 @@ _FOR_COMFORT = frozenset(
 )
 """Keys about tools that leave none out, in small letters without `_` and `-`."""
 
+_RESTRICTING = re.compile(
+    r"allow(?:ed)?|den(?:y|ied)|(?:allow|deny|block)_?list|block(?:ed)?|exclu(?:de|ded|sions?)"
+    r"|inclu(?:de|ded|sions?)|(?:is_?)?(?:dis|en)able|(?:is_?)?enabled|(?:is_?)?active"
+    r"|(?:is_?)?disabled\w*|read_?only|restrict\w*|filters?",
+    re.IGNORECASE,
+)
+"""Keys of a server that say which of its tools there are, or whether it is there at all."""
+
 _ABOUT_SERVERS = re.compile(
     r"(?:(?P<allow>allow)|den(?:y|ied)|block|exclu|inclu|enable|disable|permit|restrict)"
-    r".*mcp.*servers",
+    r".*servers?$|^disabled$",
     re.IGNORECASE,
 )
 """Keys that say which servers there are; an empty list of allowed ones leaves all out."""
@@ -83,6 +91,18 @@ def about_tools(key: str, value: Any, place: str, *, of_server: bool) -> Iterato
     elif isinstance(value, list):
         for number, one in enumerate(value):
             yield from about_tools("", one, f"{place}[{number}]", of_server=of_server)
+
+
+def check_key_of_server(key: str, hint: str, place: str) -> None:
+    """Refuse an unknown key of a server that restricts, or is a slip of one that does.
+
+    Raises:
+        ConfigurationError: it does.
+    """
+    meant = hint.removeprefix("; did you mean ").removesuffix("?")
+    if _RESTRICTING.fullmatch(key) or _RESTRICTING.fullmatch(meant):
+        what = "; it may restrict the server: write its allow, deny or disabled instead"
+        raise ConfigurationError(f"{place}: unknown key{hint or what}")
 
 
 def _leaves_out_servers(key: str, value: Any) -> bool:

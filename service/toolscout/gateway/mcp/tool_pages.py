@@ -17,6 +17,7 @@ from toolscout.gateway.mcp.cache import KINDS, MAX_AGE_S, MAX_LIST_BYTES, Kind, 
 from toolscout.gateway.mcp.clients import Client
 from toolscout.gateway.mcp.failures import is_lost
 from toolscout.index.tool_list import MAX_TOOLS
+from toolscout.tools.poisoned import has_hidden, strip_hidden
 
 MAX_PAGES = 250
 """Where the reading of a list ends; the tools until then are offered."""
@@ -108,6 +109,14 @@ async def read_texts(client: Client) -> dict[str, Any]:
     }
 
 
+def _without_hidden(entry: Any) -> Any:
+    """Return a resource or a prompt whose description and title hide no characters."""
+    written = entry.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if not has_hidden(written):
+        return entry
+    return type(entry).model_validate(strip_hidden(written), by_name=False)
+
+
 async def _texts(ask: Any, kind: Kind) -> tuple[Any, ...]:
     """Return the entries of a list, the first of each name, until one page cannot be read."""
     entries: dict[str, Any] = {}
@@ -116,7 +125,7 @@ async def _texts(ask: Any, kind: Kind) -> tuple[Any, ...]:
             for entry in getattr(page, kind.field):
                 name = getattr(entry, kind.key)
                 if name.strip() and name.isprintable() and len(name) <= MAX_NAME_CHARS:
-                    entries.setdefault(name, entry)
+                    entries.setdefault(name, _without_hidden(entry))
             if len(entries) > MAX_TEXTS:
                 break
     except (ValidationError, MCPError) as error:

@@ -48,6 +48,9 @@ CONNECT_S, STREAM_S = 30.0, 300.0
 """Seconds for a server to be reached over HTTP, and for the next bytes of a stream that it holds
 open."""
 
+_WRONG = re.compile(r"error|usage|traceback", re.IGNORECASE)
+"""How the text in a frame begins that says why a server ends."""
+
 _FRAME = re.compile(r"[\s\u2500-\u259f]+")
 """What frames and banners are drawn with: lines, corners and blocks."""
 
@@ -278,7 +281,8 @@ def _logged(name: str, secrets: tuple[str, ...]) -> Iterator[int]:
 def _relay(name: str, source: int, secrets: tuple[str, ...]) -> None:
     """Log each line; what is too long, and the rest of a line that was cut, is dropped.
 
-    Of what is drawn in a frame, as a banner, the first line with words is logged for everybody.
+    Of what is drawn in a frame, as a banner, the first line with words is logged for everybody, and
+    all of an error.
     """
     longest = max((len(line) for secret in secrets for line in secret.splitlines()), default=0)
     with os.fdopen(source, "rb") as lines:
@@ -305,6 +309,6 @@ def _relay(name: str, source: int, secrets: tuple[str, ...]) -> None:
             words = _FRAME.sub(" ", text).strip()
             is_drawn = words[:1] != text.strip()[:1]
             level = logging.DEBUG if not words or (is_drawn and is_told) else logging.INFO
-            is_told = is_drawn and (is_told or bool(words))
+            is_told = is_drawn and (is_told or bool(words and not _WRONG.search(words)))
             shown = words if is_drawn else text
             logger.log(level, "%s: %s", name, printable(shown[:MAX_LINE_CHARS]))

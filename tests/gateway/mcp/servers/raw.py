@@ -3,8 +3,8 @@
 With `STARTS_WITH` it answers nothing until there is a file of that name. A call is answered with
 the name of the tool; one of `grow` announces one tool more, at once, and lists it when a file of
 the name in `LISTS_WITH` is there, if that is set. `LIST` is added to each list. With `SILENT` each
-list has one tool more than the one before. `SAYS`, as JSON, is written to
-standard error first.
+list has one tool more than the one before. `PROMPTS` is listed as
+they are. `SAYS`, as JSON, is written to standard error first.
 """
 
 import json
@@ -37,7 +37,7 @@ def result_of(request: dict[str, Any]) -> dict[str, Any]:
     if request["method"] == "initialize":
         wait_for("STARTS_WITH")
         version = request["params"]["protocolVersion"]
-        capabilities = {"tools": {"listChanged": True}}
+        capabilities = {"tools": {"listChanged": True}, "prompts": {}}
         about = {"serverInfo": {"name": "raw", "version": "1"}}
         return {"protocolVersion": version, "capabilities": capabilities, **about}
     if request["method"] == "tools/list":
@@ -47,6 +47,8 @@ def result_of(request: dict[str, Any]) -> dict[str, Any]:
         if "SILENT" in os.environ:
             tools.append(tools[0] | {"name": f"tool_{len(tools)}"})
         return {"tools": tools, **more}
+    if request["method"] == "prompts/list":
+        return {"prompts": json.loads(os.environ.get("PROMPTS", "[]"))}
     if request["method"] == "tools/call":
         name = request["params"]["name"]
         if name == "grow":
