@@ -34,7 +34,7 @@ def test_the_program_alone_says_what_there_is_to_do(capsys: pytest.CaptureFixtur
     ("command", "is_buffered"),
     [
         *((command, True) for command in ("", "version", "--version", "serve --help", "openapi")),
-        *((command, False) for command in ("", "version", "openapi")),
+        *((command, False) for command in ("", "version", "--version", "serve --help", "openapi")),
     ],
 )
 def test_a_full_disk_is_told_in_a_line(command: str, is_buffered: bool):

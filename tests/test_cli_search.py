@@ -107,7 +107,7 @@ def test_without_a_file_sample_tools_are_searched_and_the_next_command_is_said(c
     assert main(["search", "open a pull request"]) == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines()[0] == "pr_open"
-    assert '60 tools of the playground; of your own: toolscout search "open a pull' in printed.err
+    assert 'searched 60 sample tools; to search yours: toolscout search "open a pull' in printed.err
 
 
 def test_a_service_that_is_none_is_said(server: Process, capsys):

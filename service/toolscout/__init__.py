@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """Load the engine on first use: the client install has no vectors to load it with."""
     if name in ("AsyncSelector", "Selector"):
-        raise ImportError(f"it is in the client: from toolscout.client import {name}")
+        raise ImportError(f"{name} is in toolscout.client: from toolscout.client import {name}")
     if name in ("Engine", "Result"):
         try:
             from toolscout import engine

@@ -103,7 +103,7 @@ def init(parsed: Any) -> int:
         path.write_text(text, "utf-8")
         print(path)  # noqa: T201  # a command prints
     evaluate = ["toolscout", "evaluate", "--tools", str(tools), "--questions", str(questions)]
-    complain(f"replace the questions by yours; then: {shlex.join(evaluate)}", DIM)
+    complain(f"replace the questions with your own; then: {shlex.join(evaluate)}", DIM)
     return 0
 
 

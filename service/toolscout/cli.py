@@ -15,7 +15,7 @@ from toolscout.errors import ConfigurationError, ToolscoutError
 from toolscout.searching import add_search_arguments, search
 from toolscout.settings import BY_NAME, SETTINGS, Settings
 from toolscout.settings_sources import load, redacted
-from toolscout.terminal import USAGE, YELLOW, Parser, as_json, complain, flush_output
+from toolscout.terminal import USAGE, YELLOW, Parser, ShowVersion, as_json, complain, flush_output
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -178,7 +178,8 @@ def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
     """
     statuses = "; ".join(f"{status}: {text}" for status, text in EXITS.items())
     top = Parser(prog="toolscout", description=__doc__, epilog=f"Exit status. {statuses}.")
-    top.add_argument("-v", "--version", action="version", version=__version__)
+    about = "show program's version number and exit"
+    top.add_argument("-v", "--version", action=ShowVersion, nargs=0, const=__version__, help=about)
     top.set_defaults(run=_begin, flags=top.flags, command=top)
     commands = top.add_subparsers(metavar="COMMAND", prog=top.prog)
 
@@ -243,7 +244,7 @@ def _add_others(command: Callable[..., Any]) -> None:
         one.set_defaults(is_restored=one is restore)
         _add_setting(one, BY_NAME["store"])
 
-    about = "write a file of settings and one of questions, to fill in"
+    about = "write files of settings, tools and questions, to fill in"
     add_init_arguments(command("init", init, about))
 
     openapi = command("openapi", _openapi, "print the OpenAPI document, as YAML")

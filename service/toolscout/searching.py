@@ -79,7 +79,7 @@ def search(parsed: argparse.Namespace) -> int:
         complain(f"no tool fits{how}", YELLOW)
     if is_sample:
         own = f'toolscout search "{parsed.pattern}" --tools tools.json'
-        complain(f"of {len(tools or ())} tools of the playground; of your own: {own}", DIM)
+        complain(f"searched {len(tools or ())} sample tools; to search yours: {own}", DIM)
     return 0 if answer["selected_names"] else 1
 
 

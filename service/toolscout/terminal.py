@@ -89,6 +89,10 @@ class Parser(argparse.ArgumentParser):
             parsed.command.error(f"unrecognized arguments: {written}{_hint(unknown, parsed)}")
         return parsed
 
+    def print_help(self, file: Any = None) -> None:
+        """Print help; argparse's own printing would drop that a disk is full."""
+        print(self.format_help(), end="", file=file)
+
     def error(self, message: str) -> NoReturn:
         """Exit with usage and message."""
         if match := _NO_CHOICE.match(message):
@@ -98,6 +102,15 @@ class Parser(argparse.ArgumentParser):
             message = f"{what}: there is no {got!r}{hint}"
         usage = f"usage: {self.prog} …; {self.prog} --help has the rest"
         self.exit(USAGE, f"{usage}\n{painted('toolscout:', RED, sys.stderr)} {message}\n")
+
+
+class ShowVersion(argparse.Action):
+    """Prints a version and exits; argparse's own action would drop that a disk is full."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        """Print it."""
+        print(self.const)  # noqa: T201  # a command prints
+        parser.exit()
 
 
 ELSEWHERE = {"--workers": "; docs/scale.md says how several processes serve"}
