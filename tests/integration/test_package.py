@@ -90,7 +90,11 @@ def test_the_metadata_is_complete(wheel: Path):
     assert said["Project-URL"] is None  # until there are addresses of its own
     assert len(said.get_all("Classifier", [])) > 10
     always = [one for one in said.get_all("Requires-Dist", []) if "extra ==" not in one]
-    assert {one.partition("<")[0].partition(">")[0] for one in always} == {"httpx2", "msgspec"}
+    assert {one.partition("<")[0].partition(">")[0] for one in always} == {
+        "httpcore2",
+        "httpx2",
+        "msgspec",
+    }
 
 
 def test_the_client_brings_no_more_than_its_two_libraries_need(client: Path):
