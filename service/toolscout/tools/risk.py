@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple, get_args
 
 from toolscout import data
@@ -169,7 +170,8 @@ def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk | None:
         first = verb_kinds[0]
         if not _JOINED.isdisjoint(in_name):
             every = _table().all_verbs
-            first = _worst(every[word] for word in in_name if word in every)
+            behind = [word for before, word in pairwise(in_name) if before in _JOINED]
+            first = _worst([*verb_kinds, *(every[word] for word in behind if word in every)])
         own = verb_kind(name[len(prefix(name)) :]) or first
         kind = _worst([first, own, *_kinds_behind(first, name, description)])
     else:
