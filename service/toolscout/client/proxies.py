@@ -10,9 +10,9 @@ from urllib.request import getproxies
 
 import httpx2
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
+from toolscout.common.addresses import MAX_PORT
 
-MAX_PORT = 65_535
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class UnusableProxyError(ValueError):

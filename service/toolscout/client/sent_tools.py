@@ -24,7 +24,7 @@ IN_PLACE_OF_WRONG: Mapping[str, Any] = {
     "status": "unavailable",
     "annotations": {"destructiveHint": True},
 }
-"""What stands in place of values that are not understood; None, as of all others, is none."""
+"""Replacements of values that are not understood. Other fields are left out."""
 
 MAX_NESTING = 8
 """Levels of a schema that a minimal definition follows."""
