@@ -129,7 +129,7 @@ def test_all_of_an_error_in_a_frame_is_logged(tmp_path: Path):
         until(lambda: "INFO git: Missing argument 'DIR'." in office.stderr)
 
 
-def test_of_a_banner_one_line_is_logged_and_of_all_else_each(tmp_path: Path):
+def test_of_a_banner_one_line_is_logged_and_of_an_error_each(tmp_path: Path):
     with inside(tmp_path, {"git": raw_server([LOG], SAYS=json.dumps(BANNER))}) as office:
         until(lambda: "no repository" in office.stderr)
         said = [line for line in office.stderr.splitlines() if line.startswith("INFO git: ")]
@@ -138,6 +138,7 @@ def test_of_a_banner_one_line_is_logged_and_of_all_else_each(tmp_path: Path):
         "INFO  Starting",
         "    indented │ as before",
         "Traceback",
+        "in main",
         "ValueError: no repository",
     ]
 
