@@ -96,15 +96,6 @@ def _kind(names: str) -> str:
     return " or ".join(_KINDS.get(kind, kind) for kind in kinds)
 
 
-def not_json(path: str, error: Exception) -> FieldError:
-    """Describe what is not JSON at a path, without repeating any of it."""
-    if isinstance(error, RecursionError):
-        return FieldError(path, "nested too deeply")
-    if isinstance(error, UnicodeDecodeError):
-        return FieldError(path, "not valid UTF-8")
-    return FieldError(path, str(error).partition(" '")[0])
-
-
 class ToolscoutError(Exception):
     """Base of every expected error; `code` is the stable name of its kind."""
 

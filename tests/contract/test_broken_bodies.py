@@ -69,6 +69,24 @@ def test_no_json_at_all(server: Server, body: bytes):
     problem_of(server.post(body), 400, "invalid_json")
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "it is empty"),
+        (b" \n", "it is empty"),
+        (b'{"pattern": "read', "(line 1, column 18)"),
+        (b'{"pattern": "read",\n "tools": [},', "(line 2, column 12)"),
+        (b'{"pattern": "\xc3\xa9" x', "(line 1, column 17)"),
+        (b'{"pattern": "\xe9"}', "not valid UTF-8 (line 1, column 14)"),
+        ('{"pattern": "x"}'.encode("utf-16"), "it is UTF-16, not UTF-8"),
+        ('{"pattern": "x"}'.encode("utf-8-sig"), "begins with a byte order mark"),
+    ],
+)
+def test_what_is_no_json_is_told_with_its_place(server: Server, body: bytes, said: str):
+    problem = problem_of(server.post(body), 400, "invalid_json")
+    assert problem["errors"][0]["message"].endswith(said) or said in problem["detail"]
+
+
 @pytest.mark.parametrize("body", [b"null", b"true", b"1", b'"text"', b"[]", b"[{}]", b"{}"])
 def test_json_of_another_kind(server: Server, body: bytes):
     problem_of(server.post(body), 422, "invalid_request")

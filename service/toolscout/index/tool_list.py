@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from toolscout.common.json_errors import not_json
 from toolscout.contract.bounds import MAX_OFFERED, MAX_TOOL_DEPTH, MAX_TOOL_VALUES
 from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.tools import RAW_FIELDS, Tool
@@ -17,7 +18,6 @@ from toolscout.errors import (
     InvalidJson,
     InvalidRequest,
     TooManyTools,
-    not_json,
     wrong_field,
 )
 from toolscout.index.values import count_values, count_values_outside_texts, is_deeper

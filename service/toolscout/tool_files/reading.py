@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from toolscout.common.json_errors import find_end, locate
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, ConfigurationError, InvalidJson, InvalidRequest
 from toolscout.tool_files.operations import is_openapi, tools_of
@@ -27,8 +28,6 @@ OF_SERVERS = {"mcpServers", "servers"}
 
 _ADDRESS = re.compile(r"(https?):/+(.+)")
 """An address on the web, of whose slashes a path keeps one."""
-
-_BYTE = re.compile(r"\(byte (\d+)\)")
 
 
 def read_file(path: Path) -> list[Tool]:
@@ -119,7 +118,7 @@ def _listed(data: bytes, path: Path) -> list[Any]:
         content = _from_yaml(text, shown) if is_yaml else msgspec.json.decode(text)
     except UnicodeDecodeError as error:
         wrong = f"not UTF-8: byte 0x{data[error.start]:02x}"
-        raise InvalidJson(f"{shown}{_position(data, error.start)}: {wrong}") from None
+        raise InvalidJson(f"{shown}{_place(data, error)}: {wrong}") from None
     except NOT_JSON as error:
         raise InvalidJson(f"{shown}{_place(data, error)}: not valid JSON: {error}") from None
     listed: Any = tools_of(content) if is_openapi(content) else list_in(content)
@@ -150,15 +149,5 @@ def _from_yaml(text: str, shown: object) -> Any:
 
 def _place(data: bytes, error: Exception) -> str:
     """Return where bytes stop being JSON, as `:LINE:COLUMN` from 1; empty if unknown."""
-    if match := _BYTE.search(str(error)):
-        end = int(match[1]) - ("trailing characters" in str(error))  # names the byte after
-    elif isinstance(error, RecursionError):
-        return ""
-    else:  # cut short
-        end = len(data)
-    return _position(data, end)
-
-
-def _position(data: bytes, end: int) -> str:
-    before = data[:end].decode("utf-8", "replace").split("\n")
-    return f":{len(before)}:{len(before[-1]) + 1}"
+    end = find_end(data, error)
+    return "" if end is None else ":{}:{}".format(*locate(data, end))

@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from toolscout.common.json_errors import not_json
 from toolscout.contract.fields import is_absent
 from toolscout.contract.tools import Tool
-from toolscout.errors import NOT_JSON, InvalidJson, not_json
+from toolscout.errors import NOT_JSON, InvalidJson
 from toolscout.tools import schemas
 from toolscout.tools.shapes import (
     DECLARATIONS,

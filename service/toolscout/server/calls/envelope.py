@@ -164,7 +164,7 @@ def decode(body: bytes, decoder: Callable[[bytes], T]) -> T:
             body.decode()
         return decoder(body)
     except (msgspec.ValidationError, *NOT_JSON) as error:
-        raise decode_error(error) from None
+        raise decode_error(body, error) from None
 
 
 def decode_checked(body: bytes, shape: type[S]) -> S:

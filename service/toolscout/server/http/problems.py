@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from toolscout.common.json_errors import body_not_json
 from toolscout.contract.fields import CHOICES
 from toolscout.contract.requests import Filters
 from toolscout.errors import (
@@ -20,7 +21,6 @@ from toolscout.errors import (
     FieldError,
     InvalidRequest,
     ToolscoutError,
-    not_json,
     wrong_field,
 )
 from toolscout.state.store import StoreFull, StoreUnavailable
@@ -182,7 +182,7 @@ def blank(field: str) -> EmptyPattern:
     return EmptyPattern(f"{field} is blank", (FieldError(field, "must not be blank"),))
 
 
-def decode_error(error: Exception) -> Refused:
+def decode_error(body: bytes, error: Exception) -> Refused:
     """Describe why a body did not decode, without repeating any of it."""
     if isinstance(error, msgspec.ValidationError):
         wrong = wrong_field("", error)
@@ -196,5 +196,5 @@ def decode_error(error: Exception) -> Refused:
             message = f"expected one of {', '.join(choices)}{_got(error, choices)}"
             wrong = FieldError(wrong.path, message)
         return Refused("invalid_request", f"{wrong.path}: {wrong.message}", (wrong,))
-    reason = not_json("body", error)
+    reason = body_not_json(body, error)
     return Refused("invalid_json", f"the body is not valid JSON: {reason.message}", (reason,))
