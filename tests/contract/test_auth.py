@@ -53,6 +53,20 @@ def test_without_a_valid_key_nothing_is_answered(keyed: Server, path: str, heade
     assert ZENITH[:8] not in str(body)
 
 
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({}, "no key was sent"),
+        ({"authorization": ZENITH}, "send Authorization: Bearer KEY"),
+        ({"x-api-key": "k" * 40}, "this service has no such key"),
+        ({"x-api-key": f"acme={ACME_OLD}"}, "of tenant=KEY in its settings, send KEY alone"),
+        ({"x-api-key": ZENITH, "authorization": f"Bearer {ACME_OLD}"}, "two different keys"),
+    ],
+)
+def test_a_wrong_key_is_told_apart_from_none(keyed: Server, headers: dict, said: str):
+    assert said in problem_of(keyed.post(BODY, SEARCH, headers), 401, "unauthorized")["detail"]
+
+
 def test_the_key_is_checked_before_the_body(keyed: Server):
     problem_of(keyed.post(b"{"), 401, "unauthorized")
 

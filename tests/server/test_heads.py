@@ -61,6 +61,12 @@ def chunk(*trailers: str) -> bytes:
     return b"%x\r\n%s\r\n0\r\n%s\r\n" % (len(BODY), BODY, end.encode())
 
 
+def test_https_on_a_port_without_tls_is_counted_by_its_own_reason(server: Process):
+    hello = bytes.fromhex("16030100050100000100")
+    assert exchange(server, hello)[0] == 400
+    until(lambda: 'reason="https_on_http_port"} 1.0' in server.get("/metrics").text)
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -178,7 +184,7 @@ def test_the_older_http_needs_no_host(server: Process):
 def test_what_is_no_http_is_refused_and_cannot_fill_the_log(tmp_path: Path):
     with running(tmp_path) as server:
         for _ in range(100):
-            assert refused(server, b"\x16\x03\x01 hello\r\n\r\n") == (400, "bad_request")
+            assert refused(server, b"\x16 hello\r\n\r\n") == (400, "bad_request")
             upgrade = (
                 b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
             )

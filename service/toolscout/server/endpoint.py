@@ -18,6 +18,7 @@ from toolscout.server.http.answer import (
     answer_refused,
     send_answer,
 )
+from toolscout.server.http.auth import explain_refusal
 from toolscout.server.http.problems import REFUSALS, Refused, refusal, too_long
 from toolscout.server.http.request import ClientGone, Request, Route
 from toolscout.server.observe.record import Record, Trace
@@ -127,7 +128,7 @@ def admit(service: Service, request: Request, trace: Trace) -> None:
         raise Refused("unsupported_media_type", "send Content-Type: application/json")
     key = service.keyring.find(request.headers)
     if key is None:
-        raise Refused("unauthorized", "send one Authorization: Bearer KEY or X-API-Key: KEY")
+        raise Refused("unauthorized", explain_refusal(request.headers))
     tenant = key.tenant
     trace.tenant, trace.space, trace.key = tenant, key.space, key.name
     if key.has_expired:

@@ -39,6 +39,9 @@ SLICE = 4_096
 limit, and the size of requests queued behind one that is being answered.
 """
 
+TLS_HANDSHAKE = b"\x16\x03"
+"""How a client begins that asks for https where http is served."""
+
 FEW_CHUNKS = 1_000
 MIN_CHUNK = 64
 """Minimum average bytes of a chunk after the first ones, because parsing chunks takes time."""
@@ -164,7 +167,9 @@ class LimitedProtocol(HttpToolsProtocol):
                 if isinstance(cause, HeadRefused):
                     self._refuse(cause.code, cause.detail)
                 else:
-                    self._refuse("bad_request", "this is not HTTP/1.1")
+                    is_tls = self._unfed.startswith(TLS_HANDSHAKE)
+                    reason = "https_on_http_port" if is_tls else ""
+                    self._refuse("bad_request", "this is not HTTP/1.1", reason)
                 break
             self._pending = 0 if self._has_progressed else self._pending + len(part)
             if self._head_bytes + self._pending > MAX_HEAD_BYTES:

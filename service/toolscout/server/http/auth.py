@@ -119,6 +119,18 @@ class Keyring:
         return matching[0] if matching else None
 
 
+def explain_refusal(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """Return why a request without a known key is refused; repeats no key."""
+    presented = _presented(headers)
+    if len(presented) > 1:
+        return "two different keys were sent; send one"
+    if not presented:
+        return "no key was sent; send Authorization: Bearer KEY or X-API-Key: KEY"
+    if b"=" in presented.pop().rstrip(b"="):
+        return "this service has no such key; of tenant=KEY in its settings, send KEY alone"
+    return "this service has no such key"
+
+
 def _wider(old: Key, new: Key) -> list[str]:
     gains = [f"scope {scope}" for scope in sorted(new.scopes - old.scopes)]
     if new.tenant != old.tenant:
@@ -152,6 +164,8 @@ def _known(entry: str) -> Key:
     tenant, key, options = _parted(entry)
     if len(key) < MIN_KEY_CHARS:
         raise ConfigurationError(f" has {len(key)} characters; at least {MIN_KEY_CHARS} are needed")
+    if len(key.split()) > 1:
+        raise ConfigurationError(" has a blank in it")
     hashed = sha256(key.encode()).digest()
     name = hashed.hex()[:12]
     tenant, filters = tenant or f"key-{name}", _filters(options)
