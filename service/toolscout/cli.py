@@ -95,10 +95,11 @@ def _serve(parsed: argparse.Namespace) -> int:
 def _check_config(parsed: argparse.Namespace) -> int:
     from toolscout.server.http.auth import Keyring
     from toolscout.server.serve import check, warnings
+    from toolscout.state.opening import find_warnings
 
     settings = _settings(parsed)
     check(settings)
-    for warning in warnings(settings):
+    for warning in [*warnings(settings), *find_warnings(settings.store)]:
         complain(f"warning: {warning}", YELLOW)
     keys = Keyring(settings.api_keys).keys
     if keys and all(key.has_expired for key in keys):

@@ -1,8 +1,10 @@
 """Health, readiness, and the documents a person reads."""
 
 import re
+from pathlib import Path
 
-from tests.support import Process
+from tests.in_process import serving
+from tests.support import Process, running, until
 
 
 def test_healthz_says_alive(server: Process):
@@ -18,6 +20,33 @@ def test_readyz_names_its_components(server: Process):
     body = response.json()
     assert body["status"] == "ready"
     assert body["components"] == {"model": True, "self_test": True, "accepting": True}
+
+
+def test_readyz_says_with_verbose_whether_the_store_works(tmp_path: Path):
+    (tmp_path / "file").write_text("no folder", "utf-8")
+    folder = tmp_path / "new"
+    with serving(tmp_path, store=f"sqlite:{folder}/state.db") as works:
+        assert works.get("/readyz?verbose").json()["store"] == "ok"
+        assert "store" not in works.get("/readyz").json()
+    keys = "k" * 32
+    broken = f"sqlite:{tmp_path}/file/state.db"
+    with serving(tmp_path, store=broken, api_keys=keys) as keyed:
+        assert "store" not in keyed.get("/readyz?verbose").json()
+        answer = keyed.get("/readyz?verbose", authorization=f"Bearer {keys}")
+        assert answer.status_code == 200
+        assert answer.json()["status"] == "ready"
+        assert f"{tmp_path}/file/state.db: " in answer.json()["store"]
+        assert "searches go on" in answer.json()["store"]
+
+
+def test_a_folder_that_the_store_needs_is_made_with_a_line_in_the_log(tmp_path: Path):
+    folder = tmp_path / "new" / "folder"
+    with running(tmp_path, "--store", f"sqlite:{folder}/state.db") as server:
+        until(lambda: "store_folder_made" in server.stdout)
+        assert str(folder) in server.stdout
+    with running(tmp_path, "--store", f"sqlite:{folder}/state.db") as server:
+        assert server.search().status_code == 200
+    assert "store_folder_made" not in server.stdout
 
 
 def test_a_summary_for_language_models_leads_to_what_is_there(keyed: Process):

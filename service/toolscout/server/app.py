@@ -23,16 +23,25 @@ from toolscout.server.calls.envelope import decode
 from toolscout.server.calls.typed import Call, refused_argument
 from toolscout.server.endpoint import admit, serve
 from toolscout.server.http.answer import Answer, relayed
-from toolscout.server.http.problems import CODES, Refused
+from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Request, Route
 from toolscout.server.observe.record import Trace
 from toolscout.server.openapi import pages
-from toolscout.server.routes.table import METHODS, RAW, Operation, near_paths, patterns, typed
+from toolscout.server.routes.table import (
+    METHODS,
+    RAW,
+    Operation,
+    near_paths,
+    paths,
+    patterns,
+    typed,
+)
 from toolscout.server.service import Service
 from toolscout.serving.connections import Steps, cancel_until_done
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
-from toolscout.state.store import StoreUnavailable, key
+from toolscout.state.opening import find_fault, sqlite_path
+from toolscout.state.store import StoreUnavailable
 
 if TYPE_CHECKING:
     from toolscout.server.mcp.facade import McpFacade
@@ -41,9 +50,6 @@ if TYPE_CHECKING:
 SWITCH_S = 0.0001
 """How long a thread may keep the interpreter lock from the event loop: pages and traits of large
 catalogs are made in threads. With Python's 5 ms, 8 callers of them quadrupled the longest stall."""
-
-CHECK_STORE_S = 2.0
-"""How long the store may take to answer as the service starts; nothing waits for it."""
 
 TICK_S = 0.1
 """Housekeeping period in seconds: write records, flush the log, look after the worker."""
@@ -143,7 +149,7 @@ class Application:
                     raise _not_allowed(by_method)
                 return route, path.groupdict()
         near = near_paths(request.path)
-        raise Refused("not_found", CODES["not_found"].title, suggestions=near)
+        raise Refused("not_found", f"a search is POST {paths()[0]}", suggestions=near)
 
 
 def _admit(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
@@ -225,11 +231,14 @@ async def in_background(service: Service) -> AsyncIterator[None]:
 
 
 async def _check_store(service: Service) -> None:
-    """Log one line where the store cannot be used; searches go on without it."""
-    try:
-        await service.guard.within(CHECK_STORE_S).get(key("checked", ""))
-    except StoreUnavailable as error:
-        service.log.error("store_unavailable", detail=str(error))
+    """Log a line where the store cannot be used, or its folder had to be made."""
+    path = sqlite_path(service.settings.store)
+    is_new = path is not None and not path.parent.exists()
+    fault = await find_fault(service.guard)
+    if fault is not None:
+        service.log.error("store_unavailable", detail=fault)
+    elif path is not None and is_new:
+        service.log.warning("store_folder_made", path=str(path.parent))
 
 
 async def _housekeep(service: Service) -> None:

@@ -46,7 +46,7 @@ class PostgresStore:
         psycopg = needed("store", "psycopg", "postgres", "psycopg")
         psycopg_pool = needed("store", "psycopg", "postgres", "psycopg_pool")
         try:
-            psycopg.conninfo.conninfo_to_dict(url)
+            host = psycopg.conninfo.conninfo_to_dict(url).get("host")
         except psycopg.ProgrammingError:
             raise ConfigurationError("store: this is no URL of a PostgreSQL database") from None
         # It writes down parts of passwords that are not encoded.
@@ -61,6 +61,7 @@ class PostgresStore:
             check=psycopg_pool.AsyncConnectionPool.check_connection,
             kwargs={"autocommit": True, "connect_timeout": CONNECT_S},
         )
+        self._where = f"postgres at {host}" if host else "postgres"
         self._is_ready = False
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -162,12 +163,12 @@ class PostgresStore:
         try:
             await asyncio.wait([task], timeout=within_s)
             if not task.done():
-                raise StoreUnavailable(f"postgres: no answer within {within_s:g} s")
+                raise StoreUnavailable(f"{self._where}: no answer within {within_s:g} s")
             return task.result()
         except (StoreUnavailable, Changed):
             raise
         except Exception as error:
-            raise StoreUnavailable(f"postgres: {type(error).__name__}") from error
+            raise StoreUnavailable(f"{self._where}: {type(error).__name__}") from error
         finally:
             task.cancel()
 

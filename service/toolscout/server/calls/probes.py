@@ -1,5 +1,7 @@
 """Probes and Prometheus metrics."""
 
+from typing import Any
+
 from litestar import get
 
 from toolscout.contract.answers import LearningSize, StatsAnswer
@@ -9,6 +11,10 @@ from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
+from toolscout.state.opening import find_fault
+
+VERBOSE = b"verbose"
+"""The parameter that asks for more, as of the probes of Kubernetes."""
 
 
 async def healthz(service: Service, request: Request, trace: Trace) -> Answer:
@@ -22,11 +28,14 @@ async def healthz(service: Service, request: Request, trace: Trace) -> Answer:
 async def readyz(service: Service, request: Request, trace: Trace) -> Answer:
     """Report readiness.
 
-    Model loaded, self-test ranked, not draining. The store does not count.
+    Model loaded, self-test ranked, not draining. The store does not count; with `?verbose` and a
+    key, where there are keys, `store` says whether it works.
     """
     components = service.components()
     ready = all(components.values())
-    body = {"status": "ready" if ready else "not_ready", "components": components}
+    body: dict[str, Any] = {"status": "ready" if ready else "not_ready", "components": components}
+    if VERBOSE in request.scope["query_string"] and service.keyring.find(request.headers):
+        body["store"] = await find_fault(service.guard) or "ok"
     return answer_json(body, status=200 if ready else 503)
 
 
