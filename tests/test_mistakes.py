@@ -11,6 +11,7 @@ from toolscout.cli import main
 from toolscout.client import InvalidArgument, Selector
 from toolscout.discovery import Transport
 from toolscout.errors import ConfigurationError, did_you_mean
+from toolscout.server.http.auth import Keyring
 from toolscout.serving.callers import check_reachable
 
 
@@ -21,6 +22,8 @@ from toolscout.serving.callers import check_reachable
         ("search ticket --top-k 3 open", 'quote the question: "ticket open"'),
         ("serve --workers 4", "docs/scale.md says how several processes serve"),
         ("serve -p 8081", "did you mean --port?"),
+        ("serve 8081", "did you mean --port 8081?"),
+        ("search x -k 3", "did you mean --top-k?"),
         ("search x --tools https://tools.example/a.json", "curl -o tools.json https://tools.ex"),
         ("lint --tools http://tools.example", "--tools takes a file: curl -o tools.json http://t"),
         ("serve --host 127.0.0.1:8081", "an address without a port; add --port 8081"),
@@ -88,6 +91,62 @@ def test_an_import_of_the_selector_from_the_package_says_where_it_is(name: str):
 def test_swapped_arguments_of_a_selection_are_refused():
     with Selector(None) as selector, pytest.raises(InvalidArgument, match="are swapped"):
         selector.select([{"name": "read_file"}], "read a file")
+
+
+@pytest.mark.parametrize(("name", "meant"), [("k", "top_k"), ("query", "pattern"), ("x", "")])
+def test_an_argument_of_another_library_names_ours(name: str, meant: str):
+    expected = f"{name}: is no argument of Selector{f'; did you mean {meant}' if meant else ''}"
+    with Selector(None) as selector, pytest.raises(InvalidArgument, match=expected):
+        selector.select("read a file", [], **{name: 1})  # type: ignore[arg-type]
+
+
+def test_a_selection_says_what_to_iterate_over():
+    with Selector(None) as selector:
+        selection = selector.select("read a file", [{"name": "read_file"}])
+    assert selection  # is no empty list either
+    with pytest.raises(TypeError, match=r"use its \.names or its \.tools"):
+        list(selection)
+
+
+def test_a_key_with_a_blank_is_refused():
+    with pytest.raises(ConfigurationError, match="key 2 has a blank in it"):
+        Keyring(f"acme={'k' * 32}, zenith={'k' * 16} {'k' * 16}")
+
+
+def test_a_file_of_the_service_that_is_yaml_is_told_to_be_toml(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "toolscout.yaml"
+    file.write_text("port: 8081\n", "utf-8")
+    assert main(["check-config", "--config", str(file)]) == 2
+    assert f"{file}: not valid TOML, such as port = 8080" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        ("sqlite:{}/file/state.db", "file/state.db: "),
+        ("redis://127.0.0.1:9/0", "redis at 127.0.0.1:9: "),
+    ],
+)
+def test_a_store_that_cannot_be_used_is_a_warning_with_its_consequence(
+    store: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "file").write_text("no folder", "utf-8")
+    assert main(["check-config", "--store", store.format(tmp_path)]) == 0
+    warned = capsys.readouterr().err
+    assert "warning: store: " in warned
+    assert said in warned
+    assert "searches go on; registering, sessions and reports are refused until" in warned
+
+
+def test_a_check_tells_of_a_folder_that_would_be_made_and_makes_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "a" / "b"
+    assert main(["check-config", "--store", f"sqlite:{folder}/state.db"]) == 0
+    assert f"store: the folder {folder} will be made" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_transport_in_a_client_of_another_library_names_both():

@@ -167,6 +167,8 @@ def service_at(address: str, missing: str | None = None) -> Iterator["httpx2.Cli
             detail = "give one of its keys in TOOLSCOUT_API_KEY"
         elif status == httpx2.codes.NOT_FOUND and detail and missing:
             detail = missing
+        elif status == httpx2.codes.NOT_FOUND and (path := httpx2.URL(address).path.strip("/")):
+            detail = f"give --url without /{path}"
         what = f"refuses ({status}): {detail}" if detail else f"is no Toolscout: status {status}"
         raise ConfigurationError(f"{shown} {what}") from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:

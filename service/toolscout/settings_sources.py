@@ -143,7 +143,7 @@ def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path}: {error}") from None
+        raise ConfigurationError(f"{path}: not valid TOML, such as port = 8080: {error}") from None
     for name in table:
         if name not in BY_NAME:
             where = f"{path}{_line(text, name)}"

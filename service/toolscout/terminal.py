@@ -113,8 +113,13 @@ class ShowVersion(argparse.Action):
         parser.exit()
 
 
-ELSEWHERE = {"--workers": "; docs/scale.md says how several processes serve"}
+ELSEWHERE = {
+    "--workers": "; docs/scale.md says how several processes serve",
+}
 """What is said of flags that other servers have."""
+
+SHORT = {"-k": "--top-k", "-n": "--top-k"}
+"""Short flags that other programs have, and ours of that meaning."""
 
 
 def _hint(unknown: Sequence[str], parsed: argparse.Namespace) -> str:
@@ -122,13 +127,15 @@ def _hint(unknown: Sequence[str], parsed: argparse.Namespace) -> str:
     flag = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
     if flag is None:
         if not hasattr(parsed, "pattern"):
-            return ""
+            is_port = unknown[0].isdecimal() and "--port" in parsed.flags
+            return f"; did you mean --port {unknown[0]}?" if is_port else ""
         question = " ".join([parsed.pattern, *unknown])
         return f'; quote the question: "{question}"'
     if flag in ELSEWHERE and flag not in parsed.flags:
         return ELSEWHERE[flag]
     if len(flag) == 2:  # such as -p
-        longer = [one for one in parsed.flags if one.startswith(f"-{flag}")]
+        begins = SHORT.get(flag, f"-{flag}")
+        longer = [one for one in parsed.flags if one.startswith(begins)]
         return f"; did you mean {longer[0]}?" if longer else ""
     return did_you_mean(flag, parsed.flags)
 

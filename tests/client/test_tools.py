@@ -249,7 +249,7 @@ def test_what_is_no_tool_stays_and_the_others_are_searched(make, caplog):
         selection = make(fake.url).select("open a file", [None, *TOOLS, "x", 7])
     assert selection.tools == [TOOLS[1], TOOLS[0], None, "x", 7]
     assert len(fake.requests[0].json["tools"]) == len(TOOLS)
-    assert "tools[0, 7, 8]: of no known shape, and not searched" in caplog.messages
+    assert "tools[0, 7, 8]: no object with a name, and not searched" in caplog.messages
 
 
 @pytest.mark.parametrize("odd", ["tools", b"tools", {"name": "a"}, 7, None, object])

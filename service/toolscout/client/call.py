@@ -235,7 +235,7 @@ def _selected(call: Call, reply: Reply, about: dict[str, Any]) -> Selection[Any]
         return Selection([], [], True, reason, detail, **about)
 
     if not reply.is_success:
-        return none(Reason.API_ERROR, reply.detail or f"status {reply.status}")
+        return none(Reason.API_ERROR, reply.detail or _explain(reply.status))
     try:
         names = answer.names_in(reply.body)
     except AnswerError as error:
@@ -247,6 +247,18 @@ def _selected(call: Call, reply: Reply, about: dict[str, Any]) -> Selection[Any]
     if usable := answer.usable(names, call.offer.all_by_name, call.top_k, ()):
         return Selection(usable, [], **about)  # pins, which others name though nobody sent them
     return none(Reason.UNKNOWN_SELECTION_NAMES, f"{len(names)} names, none of them offered")
+
+
+HINTS = {
+    401: ": is api_key one of the service's keys?",
+    403: ": has the api_key the scope search?",
+    404: ": give the address of the service, without a path",
+}
+"""What is said of statuses that a setting of the client explains."""
+
+
+def _explain(status: int) -> str:
+    return f"status {status}{HINTS.get(status, '')}"
 
 
 def unexpected(error: Exception) -> str:

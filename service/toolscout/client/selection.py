@@ -1,7 +1,7 @@
 """The result of a call: the tools to show, and how they were selected."""
 
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 import msgspec
 
@@ -59,3 +59,7 @@ class Selection(msgspec.Struct, Generic[T], frozen=True):
     overlap: float | None = None
     """In a shadow rollout, the names in both this and the local relevance ranking as a share of
     the names in either, 0 to 1; None when nothing was compared."""
+
+    def __iter__(self) -> NoReturn:
+        """Refuse to be taken for a list, of which a selection has two."""
+        raise TypeError("a Selection is not iterable; use its .names or its .tools")

@@ -13,12 +13,12 @@ from concurrent.futures import CancelledError, Future
 from contextvars import copy_context
 from functools import partial
 from time import monotonic
-from typing import Any, Self, TypeVar
+from typing import Any, Never, Self, TypeVar
 
 from toolscout.client.call import Call
 from toolscout.client.connections import CLOSED, Reply, too_late
 from toolscout.client.selection import Selection, T
-from toolscout.client.settings import SelectorBase
+from toolscout.client.settings import SelectorBase, check_options
 from toolscout.contract.fields import DEFAULT_TOP_K
 
 R = TypeVar("R")
@@ -43,8 +43,9 @@ class AsyncSelector(SelectorBase):
         session: str | None = None,
         loop: int = 0,
         fields: Mapping[str, Any] | None = None,
+        **unknown: Never,
     ) -> Selection[T]:
-        """Choose at most `top_k` of the tools; never raises.
+        """Choose at most `top_k` of the tools; raises for unknown arguments alone.
 
         Args:
             pattern: prose, keywords, a tool name or a regular expression; or the content parts of
@@ -58,7 +59,9 @@ class AsyncSelector(SelectorBase):
             fields: further fields of the request, such as `ranker`, `filters` or `min_score`; a
                 service ignores those it does not know. A conversation (`messages`) is sent instead
                 of the pattern, which then serves the ranking in this process alone.
+            unknown: none; a name that is no argument is refused with the one that is meant.
         """
+        check_options(self, unknown, self._begin)
         begin = partial(self._begin, pattern, tools, top_k, always_keep, session, loop, fields)
         call = await self._begin_in_thread(begin) if _is_long(tools) else begin()
         if self.channel is not None:
@@ -124,8 +127,10 @@ class Selector(SelectorBase):
         session: str | None = None,
         loop: int = 0,
         fields: Mapping[str, Any] | None = None,
+        **unknown: Never,
     ) -> Selection[T]:
         """Choose at most `top_k` of the tools; as `AsyncSelector.select`."""
+        check_options(self, unknown, self._begin)
         call = self._begin(pattern, tools, top_k, always_keep, session, loop, fields)
         if self.channel is not None:
             # The loop gives up at the deadline; this thread waits a little longer for it.

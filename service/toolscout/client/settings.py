@@ -2,7 +2,7 @@
 
 import os
 import ssl
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from time import monotonic, perf_counter
@@ -64,16 +64,22 @@ _KINDS: dict[str, tuple[Any, str]] = {
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def check_options(owner: object, names: Iterable[str], *functions: Callable[..., Any]) -> None:
+MEANT = {"k": "top_k", "n": "top_k", "limit": "top_k", "query": "pattern"}
+"""Names that other libraries have for arguments."""
+
+
+def check_options(owner: object, names: Collection[str], *functions: Callable[..., Any]) -> None:
     """Check the names of arguments.
 
     Raises:
         InvalidArgument: one is no parameter of these functions; the message has the nearest.
     """
+    if not names:
+        return
     parameters = {name for function in functions for name in signature(function).parameters}
     for name in names:
         if name not in parameters:
-            hint = did_you_mean(name, parameters)
+            hint = did_you_mean(MEANT.get(name, name), parameters)
             raise InvalidArgument(f"{name}: is no argument of {type(owner).__name__}{hint}")
 
 
@@ -197,7 +203,7 @@ class SelectorBase:
             offer = Offer(())
             wrong = Reason.API_ERROR, f"the tools cannot be read ({type(error).__name__})"
         if offer.odd:
-            logger.warning("tools%s: of no known shape, and not searched", [*offer.odd])
+            logger.warning("tools%s: no object with a name, and not searched", [*offer.odd])
         if self._permit is not None:
             refused = {name for name in offer.all_by_name if not self._is_permitted(name)}
             offer = offer.without(refused)

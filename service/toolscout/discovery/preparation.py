@@ -89,7 +89,7 @@ class Preparation:
             return request
         request, tools, visible = written
         if offer.odd:
-            logger.warning("tools%s: of no known shape, and left out", [*offer.odd])
+            logger.warning("tools%s: no object with a name, and left out", [*offer.odd])
             offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
         upstream = upstream._replace(session=session)
         every, choice, keeps = offer, provider.choice(request), provider.keeps_tools(request)
