@@ -216,8 +216,8 @@ mcp-tokens: $(VENV)/.tested ## the tables in docs/mcp.md: twelve tasks over nine
 prompt-cost: $(VENV)/.tested ## what a conversation costs by the way tools are shown; the table in docs/client.md (TOOLSCOUT_DATA)
 	$(BIN)/python -m evals.prompt_cost --docs docs/client.md $(addprefix --litellm ,$(wildcard .venv-litellm/bin/litellm))
 
-conformance: $(VENV)/.tested ## ask this engine what users elsewhere have found selectors to get wrong
-	$(BIN)/python -m evals.conformance --engine
+conformance: $(VENV)/.tested ## ask this engine what selectors get wrong, and the service whether it keeps the contract
+	$(BIN)/python -m evals.conformance --engine --serve
 
 openapi: $(STAMP) ## write openapi.yaml anew
 	$(BIN)/toolscout openapi > openapi.yaml

@@ -1,12 +1,13 @@
 """Ask a selector of tools what users elsewhere have found selectors to get wrong.
 
-    python -m evals.conformance --engine
+    python -m evals.conformance --engine --serve
     python -m evals.conformance --url http://127.0.0.1:8080
     python -m evals.conformance --mcp "toolscout mcp --config {config}"
     python -m evals.conformance --peer ratel --peer my_selector.py
 
-The exit status is 1 if a case is missed. A case that a selector has no way to be asked, such as one
-of filters, is not run.
+What speaks HTTP, a URL or the service that `--serve` starts, is also asked whether it keeps the
+contract with a proxy, rule by rule. The exit status is 1 if a case is missed or a rule broken. A
+case that a selector has no way to be asked, such as one of filters, is not run.
 """
 
 import argparse
@@ -18,11 +19,16 @@ from pathlib import Path
 import httpx2
 
 from evals import docs, report
+from evals.conformance import answers, requests
+from evals.conformance.backend import Backend
+from evals.conformance.contract import GROUPS, find_broken
 from evals.conformance.selectors import Gateway, engine, peer, service
 from evals.conformance.suite import Selector, Suite, Verdict, badge, load, run
 from evals.rankers import MissingPackage
+from evals.speed import servers
 
 OURS = "toolscout"
+RULES = [*answers.rule, *requests.rule]
 
 
 def main() -> int:
@@ -34,6 +40,7 @@ def main() -> int:
     )
     add = parser.add_argument
     add("--engine", action="store_true", help="this engine, in process")
+    add("--serve", action="store_true", help="this service, started for it, over HTTP")
     add("--url", metavar="URL", help="a service that speaks the contract; key: TOOLSCOUT_API_KEY")
     add("--mcp", metavar="COMMAND", help="a gateway with a tool that searches; {config}: mcp.json")
     add("--search-tool", metavar="NAME", default="search_tools", help="that tool (search_tools)")
@@ -51,10 +58,14 @@ def main() -> int:
         selectors = _selectors(parsed)
     except MissingPackage as missing:
         parser.error(f"the package {missing} is not installed")
-    if not selectors:
-        parser.error("say what to ask: --engine, --url, --mcp or --peer")
-    suite = load()
+    if not (selectors or parsed.serve):
+        parser.error("say what to ask: --engine, --serve, --url, --mcp or --peer")
+    suite, key = load(), os.environ.get("TOOLSCOUT_API_KEY", "")
     try:
+        broken = {parsed.url: broken_at(parsed.url, key)} if parsed.url else {}
+        if parsed.serve:
+            with servers.toolscout() as ours:
+                broken[OURS] = broken_at(f"http://127.0.0.1:{ours.port}")
         verdicts = {name: list(run(suite, selector)) for name, selector in selectors.items()}
     except httpx2.HTTPError as error:
         parser.error(str(error))
@@ -62,13 +73,44 @@ def main() -> int:
         for selector in selectors.values():
             if isinstance(selector, Gateway):
                 selector.close()
-    print(f"{by_group(suite, verdicts, markdown=False)}\n\n{misses(verdicts, markdown=False)}")
+    if broken:
+        print(f"{kept(broken)}\n\n{breaches(broken)}\n")
+    if verdicts:
+        print(f"{by_group(suite, verdicts, markdown=False)}\n\n{misses(verdicts, markdown=False)}")
     if parsed.badge:
         parsed.badge.write_text(badge(next(iter(verdicts.values()))) + "\n", "utf-8")
     if parsed.docs:
         text = f"{by_group(suite, verdicts, markdown=True)}\n\n{misses(verdicts, markdown=True)}"
         docs.write(parsed.docs, "conformance", text)
-    return 1 if any(one.holds is False for each in verdicts.values() for one in each) else 0
+    is_missed = any(one.holds is False for each in verdicts.values() for one in each)
+    return 1 if is_missed or any(broken.values()) else 0
+
+
+def broken_at(url: str, key: str = "") -> dict[str, str]:
+    """Return the rules that a backend breaks, with what it does instead."""
+    backend = Backend(url, key)
+    try:
+        return find_broken(backend, RULES)
+    finally:
+        backend.close()
+
+
+def kept(broken: dict[str, dict[str, str]]) -> str:
+    """Return how many rules of each group are kept, a column for each backend."""
+    rows = []
+    for group, about in GROUPS.items():
+        texts = [rule.text for rule in RULES if rule.group == group]
+        held = [len([text for text in texts if text not in each]) for each in broken.values()]
+        rows.append([f"{group}: {about}", *(f"{count} of {len(texts)}" for count in held)])
+    return report.table(["rules", *broken], rows, markdown=False)
+
+
+def breaches(broken: dict[str, dict[str, str]]) -> str:
+    """Return the rules that are broken, with what happened instead."""
+    rows = [[who, rule, did] for who, each in broken.items() for rule, did in each.items()]
+    if not rows:
+        return "No rule is broken."
+    return report.table(["backend", "rule", "instead"], rows, markdown=False)
 
 
 def _selectors(parsed: argparse.Namespace) -> dict[str, Selector]:

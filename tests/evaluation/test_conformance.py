@@ -3,10 +3,15 @@
 import json
 import shlex
 import sys
+from collections.abc import Callable
+from typing import Any
 
+import httpx2
 import pytest
 
-from evals.conformance.__main__ import main
+from evals.conformance.__main__ import RULES, main
+from evals.conformance.backend import NEWER_PATH, PATH, Backend
+from evals.conformance.contract import find_broken
 from evals.conformance.selectors import Gateway, engine
 from evals.conformance.suite import Case, RefusedError, UnsupportedError, load, run
 from tests.support import Process
@@ -100,3 +105,72 @@ def test_the_gateway_misses_the_same():
         assert missed(gateway) == KNOWN_MISSES
     finally:
         gateway.close()
+
+
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class Tampered(Backend):
+    """A backend whose requests or answers are changed on their way."""
+
+    def __init__(self, url: str, asked: Change | None, answered: Change | None) -> None:
+        super().__init__(url)
+        self._asked, self._answered = asked, answered
+
+    def post(self, body: Any, path: str = PATH) -> httpx2.Response:
+        if self._asked and isinstance(body, dict):
+            body = self._asked(body)
+        response = super().post(body, path)
+        if not (self._answered and response.is_success):
+            return response
+        return httpx2.Response(200, json=self._answered(response.json()))
+
+
+def test_the_service_keeps_every_rule(server: Process):
+    backend = Backend(server.url)
+    assert find_broken(backend, RULES) == {}
+    backend.close()
+
+
+def names(change: Callable[[list[str]], list[str]]) -> Change:
+    return lambda answer: {**answer, "selected_names": change(answer["selected_names"])}
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "rule"),
+    [
+        (None, names(lambda found: found[::-1]), "the best one first"),
+        (None, names(lambda found: found * 2), "each once"),
+        (None, names(lambda found: [*found, "x"]), "all of them were offered"),
+        (None, names(lambda found: found or ["read_file"]), "Where nothing fits"),
+        (None, lambda answer: {"names": answer["selected_names"]}, "names the tool that fits"),
+        (None, lambda answer: {**answer, "success": 1}, "`query` and `max_tools` get"),
+        (lambda body: {**body, "top_k": 20}, None, "at most `top_k` names"),
+        (lambda body: {**body, "always_keep": []}, None, "in the answer of every match"),
+        (lambda body: {**body, "tools": body["tools"][:9]}, None, "definition of every provider"),
+        (lambda body: {"pattern": "x", **body} if body.get("pattern") else body, None, ""),
+        (lambda body: {**body, "pattern": body.get("pattern") or "x"}, None, "A blank query"),
+    ],
+)
+def test_a_backend_that_does_otherwise_breaks_a_rule(
+    server: Process, asked: Change | None, answered: Change | None, rule: str
+):
+    backend = Tampered(server.url, asked, answered)
+    broken = find_broken(backend, RULES)
+    backend.close()
+    if rule:
+        assert any(rule in text for text in broken), broken
+    else:
+        assert not broken
+
+
+def test_a_backend_without_the_newer_path_breaks_its_rules(server: Process):
+    class Older(Backend):
+        def post(self, body: Any, path: str = PATH) -> httpx2.Response:
+            return httpx2.Response(404) if path != PATH else super().post(body, path)
+
+    backend = Older(server.url)
+    broken = find_broken(backend, RULES)
+    backend.close()
+    assert NEWER_PATH.startswith("/api/")
+    assert {rule.text for rule in RULES if rule.group == "newer"} == {*broken}
