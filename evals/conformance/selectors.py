@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,6 +27,8 @@ REFUSALS = (400, 413, 422)
 """Statuses that say that a request is wrong; any other is no answer to a case."""
 
 TIMEOUT_S = 30.0
+PAUSE_S = 0.1
+"""Between two questions whether a gateway's server has started."""
 
 
 ENGINES: dict[str, Engine] = {}
@@ -120,13 +122,26 @@ class Gateway:
 
     async def _asked(self, tools: Sequence[Any], case: Case) -> str:
         if case.tools not in self._clients:
-            self._clients[case.tools] = await self._start(tools)
-        client = self._clients[case.tools]
-        result = await client.call_tool_mcp(self._search, {"query": case.query})
+            client = self._clients[case.tools] = await self._start(tools)
+            with suppress(TimeoutError):
+                await self._until_found(client, tools[0]["name"])
+        return await self._search_by(self._clients[case.tools], case.query)
+
+    async def _search_by(self, client: Client[Any], query: str) -> str:
+        result = await client.call_tool_mcp(self._search, {"query": query})
         text = "\n".join(getattr(part, "text", "") for part in result.content)
         if result.is_error:
             raise RefusedError(text)
         return text
+
+    async def _until_found(self, client: Client[Any], name: str) -> None:
+        """Wait until a gateway finds a tool by its name, as its server may still be starting."""
+        async with asyncio.timeout(TIMEOUT_S):
+            while True:
+                with suppress(RefusedError):
+                    if name in await self._search_by(client, name):
+                        return
+                await asyncio.sleep(PAUSE_S)
 
     async def _start(self, tools: Sequence[Any]) -> Client[Any]:
         folder = Path(self._started.enter_context(TemporaryDirectory()))

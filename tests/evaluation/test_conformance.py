@@ -148,7 +148,6 @@ def names(change: Callable[[list[str]], list[str]]) -> Change:
         (lambda body: {**body, "top_k": 20}, None, "at most `top_k` names"),
         (lambda body: {**body, "always_keep": []}, None, "in the answer of every match"),
         (lambda body: {**body, "tools": body["tools"][:9]}, None, "definition of every provider"),
-        (lambda body: {"pattern": "x", **body} if body.get("pattern") else body, None, ""),
         (lambda body: {**body, "pattern": body.get("pattern") or "x"}, None, "A blank query"),
     ],
 )
@@ -156,12 +155,9 @@ def test_a_backend_that_does_otherwise_breaks_a_rule(
     server: Process, asked: Change | None, answered: Change | None, rule: str
 ):
     backend = Tampered(server.url, asked, answered)
-    broken = find_broken(backend, RULES)
+    (meant,) = [one for one in RULES if rule in one.text]
+    assert meant.text in find_broken(backend, [meant])
     backend.close()
-    if rule:
-        assert any(rule in text for text in broken), broken
-    else:
-        assert not broken
 
 
 def test_a_backend_without_the_newer_path_breaks_its_rules(server: Process):

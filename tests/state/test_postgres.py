@@ -124,7 +124,7 @@ async def test_what_was_acknowledged_survives_a_crash(
 async def test_no_server_makes_the_store_unavailable():
     pytest.importorskip("psycopg_pool")
     store = PostgresStore("postgres://me:plugh@127.0.0.1:1/state")
-    with pytest.raises(StoreUnavailable, match="^postgres at 127.0.0.1: "):
+    with pytest.raises(StoreUnavailable, match=r"^postgres at 127\.0\.0\.1: "):
         await store.get("key")
     await store.close()
 
