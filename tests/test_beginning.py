@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -28,6 +29,17 @@ def test_the_program_alone_says_what_there_is_to_do(capsys: pytest.CaptureFixtur
     for line in FIRST.splitlines():
         if line.startswith("  toolscout "):
             assert line.split()[1] in commands()
+
+
+def test_the_first_commands_work_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    written = re.findall(r"^  toolscout (.*?)(?:  .*| from yours.*)?$", FIRST, re.M)
+    ending = [line for line in written if line.split()[0] in ("search", "evaluate")]
+    assert len(ending) == 3
+    for line in ["init", *ending]:
+        assert main(shlex.split(line)) == 0, line
 
 
 @pytest.mark.parametrize(

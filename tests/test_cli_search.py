@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import socket
 import subprocess
 import sys
@@ -107,7 +108,19 @@ def test_without_a_file_sample_tools_are_searched_and_the_next_command_is_said(c
     assert main(["search", "open a pull request"]) == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines()[0] == "pr_open"
-    assert 'searched 60 sample tools; to search yours: toolscout search "open a pull' in printed.err
+    assert "searched 60 sample tools; to search yours: toolscout search 'open a pull" in printed.err
+
+
+@pytest.mark.parametrize("query", ["open a pull request", 'it\'s a "file" of $HOME `id`'])
+def test_the_command_that_is_said_next_works_as_written(
+    query: str, offered: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(Path(offered).parent)
+    main(["search", query])
+    own = shlex.split(capsys.readouterr().err.rpartition("to search yours: ")[2])
+    assert own == ["toolscout", "search", query, "--tools", "tools.json"]
+    assert main(own[1:]) in (0, 1)  # found, or nothing fits
+    assert "sample" not in capsys.readouterr().err
 
 
 def test_a_service_that_is_none_is_said(server: Process, capsys):

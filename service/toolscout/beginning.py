@@ -15,7 +15,7 @@ FIRST = """\
 Toolscout answers which few of many tools a model should see. Begin with one of these:
 
   toolscout search "open a pull request"            an answer, from the tools of the playground
-  toolscout search "…" --tools tools.json           from yours, in any provider's shape
+  toolscout search "read a file" --tools tools.json from yours, in any provider's shape
   toolscout serve                                   the service, with a playground at its address
   toolscout init                                    files of settings, tools and questions
   toolscout evaluate --tools tools.json --questions questions.csv

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -78,7 +79,7 @@ def search(parsed: argparse.Namespace) -> int:
         how = "" if parsed.explain else "; --explain says how it was judged"
         complain(f"no tool fits{how}", YELLOW)
     if is_sample:
-        own = f'toolscout search "{parsed.pattern}" --tools tools.json'
+        own = shlex.join(["toolscout", "search", parsed.pattern, "--tools", "tools.json"])
         complain(f"searched {len(tools or ())} sample tools; to search yours: {own}", DIM)
     return 0 if answer["selected_names"] else 1
 
