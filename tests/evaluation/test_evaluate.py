@@ -87,7 +87,7 @@ def test_the_report_begins_with_what_came_of_the_questions(files: Path, capsys: 
     (files / "some.jsonl").write_text("\n".join(map(json.dumps, asked)))
     page = files / "page.html"
     evaluate(files, "--top-k", "1", "--html", str(page), questions="some.jsonl")
-    said = "1 of 4 found; 1 answered with nothing; 1 of 2 impossible ones refused."
+    said = "1 of 4 found; 1 answered with nothing; 1 of 2 unanswerable ones refused."
     assert capsys.readouterr().out.startswith(f"6 questions, {len(TOOLS)} tools: {said}\n")
     body = page.read_text().partition("</h1>")[2].lstrip()
     assert body.startswith(f'<p class="said">{said}</p>')

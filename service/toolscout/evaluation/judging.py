@@ -192,7 +192,7 @@ def _thirds(overlaps: Sequence[float], recalls: Sequence[float]) -> list[Part]:
     """Return the recall of each third of the questions, by how many words they share."""
     order = sorted(range(len(overlaps)), key=overlaps.__getitem__)
     size = -(-len(order) // 3) or 1
-    titles = ("fewest words of their tools", "some", "most words of their tools")
+    titles = ("few shared words", "some", "many shared words")
     parts = (order[start : start + size] for start in range(0, len(order), size))
     return [
         Part(title, len(part), _mean(recalls[i] for i in part))

@@ -39,7 +39,7 @@ def sentence(verdict: Verdict) -> str:
         parts += [f"{nothing:,} answered with nothing"] if nothing else []
     if verdict.refused is not None:
         refused = round(verdict.refused * verdict.impossible)
-        parts.append(f"{refused:,} of {verdict.impossible:,} impossible ones refused")
+        parts.append(f"{refused:,} of {verdict.impossible:,} unanswerable ones refused")
     return "; ".join(parts) + "."
 
 
@@ -50,7 +50,7 @@ def headline(verdict: Verdict) -> list[tuple[str, str]]:
     figures += [("first one right", f"{verdict.first_right:.1%}")]
     figures += [("nothing selected", f"{verdict.no_match:.1%}")]
     if verdict.refused is not None:
-        figures.append(("impossible ones refused", f"{verdict.refused:.1%}"))
+        figures.append(("unanswerable ones refused", f"{verdict.refused:.1%}"))
     return figures
 
 
@@ -68,7 +68,7 @@ def as_text(verdict: Verdict, price: float | None) -> str:
     """Return the verdict in words, with the first misses."""
     lines = [f"{verdict.questions:,} questions, {verdict.tools:,} tools: {sentence(verdict)}"]
     lines += [f"  {title:<24} {value}" for title, value in headline(verdict)]
-    lines += ["", savings(verdict, price), "", f"R@{verdict.top_k} where the question has"]
+    lines += ["", savings(verdict, price), "", f"R@{verdict.top_k} where question and tools have"]
     lines += [
         f"  {part.overlap:<28} {part.recall:.3f}  ({part.questions} questions)"
         for part in verdict.overlap
