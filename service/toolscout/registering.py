@@ -73,7 +73,9 @@ def _kept(client: httpx2.Client, path: str) -> str | None:
 def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]]) -> int:
     """Add tools to a catalog, which is made where there is none; returns how many it has then."""
     if _kept(client, path) == "whole":
-        raise ConfigurationError(f"{path} already exists as an ordinary catalog; delete it, or take another name")
+        raise ConfigurationError(
+            f"{path} already exists as an ordinary catalog; delete it, or take another name"
+        )
     answer = client.patch(path, json={"upsert": tools})
     if answer.status_code == httpx2.codes.NOT_FOUND:
         answer = client.put(path, json={"tools": tools, "keep": "postgres"})
