@@ -1,5 +1,7 @@
 """Keys: where they may stand, rotation, and what needs none."""
 
+import sys
+
 import pytest
 
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
@@ -132,3 +134,25 @@ def test_an_open_address_needs_a_key(host: str, keys: str):
     assert "TOOLSCOUT_API_KEYS" in done.stderr
     assert "--insecure" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_reading_keys_takes_as_many_steps_for_each_however_many_there_are():
+    """Counted are calls of functions, which no clock and no busy machine changes."""
+
+    def steps(count: int) -> float:
+        calls = 0
+
+        def called(frame: object, event: str, argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        text = "\n".join(f"t{number}={number:040d}" for number in range(count))
+        sys.setprofile(called)
+        try:
+            ring = Keyring(text)
+            ring.find([(b"x-api-key", b"%040d" % (count - 1))])
+        finally:
+            sys.setprofile(None)
+        return calls / count
+
+    assert steps(2_000) < 1.5 * steps(200)

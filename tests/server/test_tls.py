@@ -220,6 +220,13 @@ def test_a_certificate_that_ends_soon_is_named_and_measured_until_it_is_renewed(
         shutil.copy(renewed.key, pair.key)
         shutil.copy(renewed.cert, pair.cert)
         until(lambda: server.metric(sample) > time() + 80 * DAY_S)
+        assert "certificate_expires" not in server.stdout
+        short = authority.issue("short", server=True, lasts=timedelta(hours=1))
+        shutil.copy(short.key, pair.key)
+        shutil.copy(short.cert, pair.cert)
+        until(lambda: "certificate_expires" in server.stdout)
+        shutil.copy(renewed.key, pair.key)
+        shutil.copy(renewed.cert, pair.cert)
         assert "warning" not in toolscout("check-config", *flags).stderr
 
 

@@ -1,5 +1,7 @@
 """A registered catalog is whole, whatever becomes of a write."""
 
+import re
+
 import pytest
 
 from toolscout.state.guarded import Guard
@@ -62,12 +64,18 @@ async def test_what_another_release_registered_can_be_replaced_and_deleted(other
     assert await registry.record(PLACE) is None
 
 
-async def test_a_record_that_cannot_be_read_is_replaced():
+@pytest.mark.parametrize("damage", [b"{", b'"expires":1e300', b'"created":-1e300'])
+async def test_a_record_that_cannot_be_read_is_replaced(damage: bytes):
     store = MemoryStore()
     registry = Registry(Guard(store))
     await registry.put(PLACE, None, "d1", [b'{"name":"a"}'], None)
     (place,) = [name for name in await store.keys("") if "registered/" in name]
-    await store.put(place, b"{")
+    kept = await store.get(place)
+    assert kept is not None
+    name = damage.partition(b":")[0]
+    value = re.sub(rb"%s:[^,}]+" % name, damage, kept) if b":" in damage else damage
+    assert value != kept
+    await store.put(place, value)
     assert await registry.record(PLACE) is None
     await registry.put(PLACE, None, "d2", [b'{"name":"b"}'], None)
     found = await registry.find(PLACE)

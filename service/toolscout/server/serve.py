@@ -5,7 +5,7 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from math import nan
 from pathlib import Path
@@ -28,9 +28,6 @@ from toolscout.settings import Settings
 from toolscout.state.opening import check_store
 
 BACKLOG = 2_048
-
-EXPIRES_SOON = timedelta(days=14)
-"""A key or certificate that ends within this time is warned of; the alerts do the same."""
 
 LOOKUP = "timeout:1 attempts:1"
 """Options of the C library's resolver. A name server that is silent would hold the two threads that
@@ -230,7 +227,7 @@ def _expiries(settings: Settings) -> list[str]:
     return [
         f"{what} {'expired' if date <= now else 'ends'} at {date}"
         for what, date in dates
-        if date is not None and date <= now + EXPIRES_SOON
+        if date is not None and date <= now + tls.EXPIRES_SOON
     ]
 
 

@@ -40,6 +40,9 @@ PAUSE_S = 1.0
 CLOSING_S = 0.01
 """Seconds without accepting where idle connections were closed to make room."""
 
+HANDSHAKE_S = 10
+"""Seconds for a handshake of TLS, before which nobody has shown a key."""
+
 LAST_S = 0.1
 """Seconds that those who were accepted last have to send their request."""
 
@@ -154,7 +157,10 @@ class LimitedServer(uvicorn.Server):
             app_state=self.lifespan.state,
         )
         with suppress(OSError):  # gone, or no TLS: the loop closes it
-            await self._loop.connect_accepted_socket(make, connection, ssl=config.ssl)
+            limit = HANDSHAKE_S if config.ssl else None
+            await self._loop.connect_accepted_socket(
+                make, connection, ssl=config.ssl, ssl_handshake_timeout=limit
+            )
 
     async def _watch(self) -> None:
         while True:

@@ -7,7 +7,7 @@ pair holds from the next connection on, and a wrong one changes nothing.
 
 import re
 import ssl
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from toolscout.errors import ConfigurationError
 from toolscout.serving.connections import Events
 from toolscout.serving.followed_files import FollowedFiles
 from toolscout.settings import Settings
+
+EXPIRES_SOON = timedelta(days=14)
+"""A key or certificate that ends within this time is warned of; the alerts do the same."""
 
 _NAMES = ("tls_cert", "tls_key", "tls_client_ca")
 
@@ -86,6 +89,8 @@ class Certificate:
             return
         self.expires = expires(self._files[0])
         self._log.info("certificate_changed")
+        if self.expires is not None and self.expires <= datetime.now(UTC) + EXPIRES_SOON:
+            self._log.warning("certificate_expires", at=str(self.expires))
 
     def _hand_over(
         self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _: ssl.SSLContext

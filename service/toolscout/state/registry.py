@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import InitVar, dataclass
 from secrets import token_hex
 from time import time
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -51,15 +51,19 @@ class Place(NamedTuple):
         return key("registered-tools", *self, content)
 
 
+Moment = Annotated[float, msgspec.Meta(ge=0, le=253_402_300_799)]
+"""Seconds since 1970, up to the year 9999: what a date can say."""
+
+
 class Record(msgspec.Struct, frozen=True):
     """The metadata of a registered catalog; times are seconds since 1970."""
 
     digest: str
     tools: int
     version: int
-    created: float
-    updated: float
-    expires: float | None = None
+    created: Moment
+    updated: Moment
+    expires: Moment | None = None
     content: str = ""
     """Name of the tools' key; unique for every write."""
     external: bool = False
