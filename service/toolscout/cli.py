@@ -95,7 +95,7 @@ def _serve(parsed: argparse.Namespace) -> int:
 def _check_config(parsed: argparse.Namespace) -> int:
     from toolscout.server.http.auth import Keyring
     from toolscout.server.serve import check, warnings
-    from toolscout.state.opening import find_warnings
+    from toolscout.state.health import find_warnings
 
     settings = _settings(parsed)
     check(settings)

@@ -159,6 +159,19 @@ def test_one_tenant_cannot_fill_the_store(tmp_path: Path):
         assert put(server, "office", TOOLS) == 201
 
 
+def test_a_store_that_others_filled_takes_deletions(tmp_path: Path):
+    keys = f"acme={ACME_OLD},zenith={ZENITH}"
+    store = {"store": f"sqlite:{tmp_path / 'state.db'}", "store_bytes": 1 << 20}
+    with serving(tmp_path, api_keys=keys, **store) as server:
+        zenith = {"x-api-key": ZENITH}
+        assert put(server, "office", TOOLS, ZENITH) == 201
+        for number in range(3):
+            assert put(server, f"wheels{number}", LARGE) == 201
+        filled = [put(server, f"more{number}", LARGE, ZENITH) for number in range(9)]
+        assert filled[-4:] == [503] * 4
+        assert server.client.delete("/v1/catalogs/office", headers=zenith).status_code == 204
+
+
 @pytest.mark.parametrize("keys", ["", f"acme={ACME_OLD}"], ids=["no key", "one key"])
 def test_a_tenant_alone_may_take_all(tmp_path: Path, keys: str):
     store = {"store": f"sqlite:{tmp_path / 'state.db'}", "store_bytes": 1 << 20}

@@ -16,7 +16,8 @@ from toolscout.ranking.ask import Ask
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.sqlite import SqliteStore
-from toolscout.state.store import StateStore, StoreUnavailable
+from toolscout.state.sqlite_file import back_up
+from toolscout.state.store import StateStore, StoreFull, StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -162,13 +163,22 @@ async def test_what_is_recorded_while_the_log_is_read_counts_once():
 
 async def test_what_is_forgotten_is_not_read_by_another_process_meanwhile():
     class Watched(MemoryStore):
+        is_followed = False
+
         async def put(self, *arguments: object, **more: object) -> None:
             await super().put(*arguments, **more)  # type: ignore[arg-type]
-            await follow(two)
+            await self.followed()
 
         async def drop(self, log: str) -> None:
             await super().drop(log)
-            await follow(two)
+            await self.followed()
+
+        async def followed(self) -> None:
+            """Have the other process read; what it finishes is not followed again."""
+            if not self.is_followed:
+                self.is_followed = True
+                await follow(two)
+                self.is_followed = False
 
     store = Watched()
     one, two = learner(store), learner(store)
@@ -199,3 +209,71 @@ async def test_a_chain_is_told_as_it_was_reported_whatever_its_tools_are_called(
     known = one.insight("acme", PATTERN)
     assert known is not None
     assert known.chain.names == chain
+
+
+async def test_replicas_read_anew_what_an_older_copy_has(tmp_path: Path):
+    """As after a backup was restored under them, or a primary took over that had not everything."""
+    path, copy = tmp_path / "state.db", tmp_path / "copy.db"
+    stores = [SqliteStore(path) for _ in range(2)]
+    one, two = map(learner, stores)
+    await one.record("acme", [worked("read_file")] * 3)
+    back_up(path, copy)
+    await one.record("acme", [worked("send_email")] * 2)
+    for each in (one, two):
+        await follow(each)
+        assert each.experience("acme").observations == 5
+    for suffix in ("-wal", "-shm", ""):
+        path.with_name(path.name + suffix).unlink()
+    copy.rename(path)
+    for each in (one, two):
+        reports: list[str] = []
+        await follow(each, reports)  # is told that the file is another one
+        await follow(each, reports)
+        assert any("an older copy" in report for report in reports)
+        assert each.experience("acme").observations == 3
+    await one.record("acme", [worked("send_email")])
+    await follow(two)
+    assert two.experience("acme").observations == 4
+    for store in stores:
+        await store.close()
+
+
+async def test_a_reset_that_could_not_begin_removes_nothing():
+    class Full(MemoryStore):
+        async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
+            raise StoreFull("full")
+
+    store = Full()
+    one, two = learner(store), learner(store)
+    await one.record("acme", [worked()])
+    await follow(two)
+    with pytest.raises(StoreFull):
+        await one.reset("acme")
+    for each in (one, two, learner(store)):
+        await follow(each)
+        assert each.experience("acme").observations == 1
+
+
+async def test_a_reset_that_was_broken_off_is_finished_by_another_process():
+    class Dying(MemoryStore):
+        is_dead = False
+
+        async def drop(self, log: str) -> None:
+            if self.is_dead:
+                raise StoreUnavailable("gone")
+            await super().drop(log)
+
+    store = Dying()
+    one, two = learner(store), learner(store)
+    await one.record("acme", [worked()])
+    await follow(two)
+    store.is_dead = True
+    with pytest.raises(StoreUnavailable):
+        await one.reset("acme")
+    store.is_dead = False
+    for _ in range(3):
+        await follow(two)
+    assert two.experience("acme").observations == 0
+    fresh = learner(store)
+    await follow(fresh)
+    assert fresh.experience("acme").observations == 0

@@ -7,7 +7,7 @@ import pytest
 from tests.support import PATIENCE_S, Clock
 from toolscout.state.guarded import FAILURES, PAUSE_S, Guard
 from toolscout.state.memory import MemoryStore
-from toolscout.state.store import StoreUnavailable
+from toolscout.state.store import StoreFull, StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -118,3 +118,15 @@ async def test_a_store_that_takes_nothing_more_can_be_read():
     with pytest.raises(StoreUnavailable, match="left alone"):
         await guard.within(1).append("log", [b"entry"], 1)
     assert await get(guard) is None
+
+
+async def test_what_the_store_refuses_leaves_it_open_to_everybody():
+    failed: list[str] = []
+    guard = Guard(MemoryStore(max_bytes=1_000), failed.append)
+    for _ in range(3 * FAILURES):
+        with pytest.raises(StoreFull):
+            await guard.within(1).put("key", b"x" * 2_000)
+    await guard.within(1).delete("key")
+    await guard.within(1).put("other", b"value")
+    assert await guard.within(1).get("other") == b"value"
+    assert not failed

@@ -1,19 +1,28 @@
 """The store on PostgreSQL keeps the contract, on a real server; its schema goes up and down."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import os
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests import debian
 from tests.attacks.peers import STORES
 from tests.attacks.peers import store as peer
 from tests.postgres_server import PostgresServer
 from tests.state.contract import StoreContract
+from tests.support import PATIENCE_S, free_port, until
 from toolscout.errors import ConfigurationError
 from toolscout.state import postgres
+from toolscout.state.guarded import FAILURES, Guard
 from toolscout.state.opening import open_store
 from toolscout.state.postgres import MIGRATIONS, PostgresStore
-from toolscout.state.store import StoreUnavailable
+from toolscout.state.store import StoreRefused, StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -144,3 +153,134 @@ def test_a_malformed_url_is_refused(url: str):
     pytest.importorskip("psycopg_pool")
     with pytest.raises(ConfigurationError, match="store"):
         open_store(url)
+
+
+@pytest.mark.integration
+async def test_a_process_that_stops_amid_a_log_holds_up_nobody_for_long(
+    empty_store: PostgresStore, postgres_server: PostgresServer
+):
+    """Another session holds the lock, as a process of an older release that is paused would."""
+    import psycopg
+
+    await empty_store.append("log", [b"one"], keep=10)
+    guard = Guard(empty_store)
+    async with await psycopg.AsyncConnection.connect(postgres_server.url) as other:
+        await other.execute("SELECT pg_advisory_xact_lock(hashtextextended('log', 0))")
+        for _ in range(FAILURES + 1):
+            with pytest.raises(StoreRefused):
+                await guard.within(PATIENCE_S).append("log", [b"two"], keep=10)
+        await guard.within(PATIENCE_S).append("of another tenant", [b"three"], keep=10)
+    await guard.within(PATIENCE_S).append("log", [b"four"], keep=10)
+    assert [entry.value for entry in await empty_store.read("log")] == [b"one", b"four"]
+
+
+@pytest.mark.integration
+async def test_under_serializable_isolation_no_write_is_lost(
+    empty_store: PostgresStore, postgres_server: PostgresServer
+):
+    await empty_store.get("key")
+    strict = "?options=-c%20default_transaction_isolation%3Dserializable"
+    mark = "&" if "?" in postgres_server.url else "?"
+    url = postgres_server.url + strict.replace("?", mark, 1)
+    stores = [PostgresStore(url) for _ in range(2)]
+
+    async def write(number: int) -> None:
+        store = stores[number % 2]
+        for each in range(20):
+            await store.append("log", [b"%d-%d" % (number, each)], keep=1_000)
+            await store.put(f"key-{number}", b"value")
+
+    await asyncio.gather(*map(write, range(8)))
+    assert len(await stores[0].read("log")) == 160
+    for store in stores:
+        await store.close()
+
+
+@pytest.mark.integration
+async def test_behind_a_pooler_of_transactions_nothing_is_refused(
+    empty_store: PostgresStore, postgres_server: PostgresServer, tmp_path: Path
+):
+    await empty_store.get("key")
+    with pooler(postgres_server, tmp_path) as url:
+        stores = [PostgresStore(url) for _ in range(2)]
+
+        async def work(number: int) -> None:
+            store = stores[number % 2]
+            for each in range(48):
+                await store.put(f"key-{number}", b"%d" % each)
+                assert await store.get(f"key-{number}") == b"%d" % each
+                await store.append(f"log-{number}", [b"%d" % each], keep=100)
+
+        await asyncio.gather(*map(work, range(6)))
+        for number in range(6):
+            assert len(await stores[0].read(f"log-{number}")) == 48
+        for store in stores:
+            await store.close()
+
+
+@contextmanager
+def pooler(server: PostgresServer, folder: Path) -> Iterator[str]:
+    """Yield the address of PgBouncer in transaction mode before a server, four sessions to it."""
+    import psycopg
+
+    debian.need(pgbouncer="pgbouncer", recommended=False)
+    info = psycopg.conninfo.conninfo_to_dict(server.url)
+    port = free_port()
+    to = " ".join(f"{key}={info[key]}" for key in ("host", "port", "user") if info.get(key))
+    (folder / "users").write_text(f'"{info["user"]}" ""\n', "utf-8")
+    (folder / "pgbouncer.ini").write_text(
+        f"""[databases]
+* = {to}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+auth_type = trust
+auth_file = {folder}/users
+pool_mode = transaction
+default_pool_size = 4
+unix_socket_dir =
+""",
+        "utf-8",
+    )
+    user = ["-u", server.folder.owner()] if os.geteuid() == 0 else []
+    command = ["pgbouncer", *user, str(folder / "pgbouncer.ini")]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=folder) as process:
+        try:
+            until(lambda: is_listening(port))
+            yield f"postgres://{info['user']}@127.0.0.1:{port}/{info['dbname']}"
+        finally:
+            process.terminate()
+
+
+def is_listening(port: int) -> bool:
+    """Return whether anybody takes connections."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.integration
+async def test_positions_of_an_older_copy_are_behind(empty_store: PostgresStore):
+    await empty_store.append("log", [b"one"], keep=10)
+    (entry,) = await empty_store.read("log")
+    assert not await empty_store.is_behind("log", entry.position)
+    await empty_store.drop("log")
+    assert not await empty_store.is_behind("log", entry.position)
+    assert await empty_store.is_behind("log", str(int(entry.position) + 1))
+
+
+@pytest.mark.integration
+async def test_a_connection_is_kept_for_what_deletes(empty_store: PostgresStore):
+    await empty_store.put("key", b"value")
+    asked = asyncio.Event()
+
+    async def hold(connection: Any) -> None:
+        await asked.wait()
+
+    holding = [asyncio.create_task(empty_store.run(hold, within_s=60)) for _ in range(20)]
+    await empty_store.delete("key")
+    asked.set()
+    await asyncio.gather(*holding, return_exceptions=True)
+    assert await empty_store.get("key") is None

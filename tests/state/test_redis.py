@@ -10,9 +10,10 @@ from tests.attacks.peers import store as peer
 from tests.redis_server import RedisServer
 from tests.state.contract import StoreContract
 from toolscout.errors import ConfigurationError
+from toolscout.state.guarded import FAILURES, Guard
 from toolscout.state.opening import open_store
 from toolscout.state.redis import RedisStore
-from toolscout.state.store import StoreUnavailable
+from toolscout.state.store import StoreFull, StoreRefused, StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -97,3 +98,67 @@ async def test_what_is_no_redis_is_no_store(answers: str):
 def test_an_unknown_store_or_a_malformed_address_is_refused(url: str):
     with pytest.raises(ConfigurationError, match="store"):
         open_store(url)
+
+
+@pytest.mark.integration
+async def test_a_key_of_another_kind_is_refused_to_whoever_asks_for_it(redis_server: RedisServer):
+    redis_server.empty()
+    store = RedisStore(redis_server.url)
+    redis_server.command("LPUSH", "toolscout:1:registered/acme/x", "junk")
+    guard = Guard(store)
+    for _ in range(3 * FAILURES):
+        with pytest.raises(StoreRefused):
+            await guard.within(2).get("registered/acme/x")
+        with pytest.raises(StoreRefused):
+            await guard.within(2).append("registered/acme/x", [b"entry"], keep=10)
+    await guard.within(2).put("registered/zenith/x", b"value")
+    assert await guard.within(2).get("registered/zenith/x") == b"value"
+    await store.close()
+
+
+@pytest.mark.integration
+async def test_a_full_server_still_deletes(redis_server: RedisServer):
+    redis_server.empty()
+    store = RedisStore(redis_server.url)
+    await store.put("key", b"value")
+    guard = Guard(store)
+    with redis_server.full():
+        with pytest.raises(StoreFull):
+            await fill(store)
+        for _ in range(2 * FAILURES):
+            with pytest.raises(StoreFull):
+                await guard.within(2).put("more", b"x" * 1_000_000)
+        await guard.within(2).delete("key")
+    await store.close()
+    redis_server.empty()
+
+
+@pytest.mark.integration
+async def test_a_policy_that_may_evict_what_has_no_end_is_a_risk(redis_server: RedisServer):
+    store = RedisStore(redis_server.url)
+    assert await store.risk() == ""
+    redis_server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    assert await store.risk() == ""  # without a limit nothing is evicted
+    redis_server.command("CONFIG", "SET", "maxmemory", "100mb")
+    assert "maxmemory-policy is allkeys-lru" in await store.risk()
+    redis_server.command("CONFIG", "SET", "maxmemory-policy", "volatile-lru")
+    assert await store.risk() == ""
+    redis_server.command("CONFIG", "SET", "maxmemory", "0")
+    redis_server.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
+    await store.close()
+
+
+@pytest.mark.integration
+async def test_a_stream_of_an_older_copy_is_behind(redis_server: RedisServer):
+    redis_server.empty()
+    store = RedisStore(redis_server.url)
+    await store.append("log", [b"one", b"two"], keep=10)
+    position = (await store.read("log"))[-1].position
+    assert not await store.is_behind("log", position)
+    await store.drop("log")
+    assert not await store.is_behind("log", position)
+    milliseconds, _, number = position.partition("-")
+    assert await store.is_behind("log", f"{milliseconds}-{int(number) + 1}")
+    redis_server.empty()
+    assert await store.is_behind("log", position)
+    await store.close()

@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from math import log
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
 
 from toolscout import data
 from toolscout.contract.requests import Filters
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.state.postgres import CONNECTIONS, PostgresStore, swap
 from toolscout.state.registry import Place
-from toolscout.state.store import Changed, StateStore
+from toolscout.state.store import Changed, StateStore, StoreRefused
 from toolscout.tools.filters import labels_of
 
 T = TypeVar("T")
@@ -29,6 +30,9 @@ NAMED, OF_FORM = 30, 10
 
 MOST_HITS = 1_000
 """Tools with one of a question's rare words that are compared; more common words bring none."""
+
+CHANGES = CONNECTIONS // 2
+"""Changes at once; the other connections are for everybody's short questions."""
 
 WRITE_S = 30.0
 """Seconds for a change, of 1,000 tools at most: some 2, most of it for the index of vectors."""
@@ -102,6 +106,9 @@ class Tables:
         self._dimension = dimension
         self._is_made = False
         self._searches = asyncio.Semaphore(CONNECTIONS)
+        self._changes = asyncio.Semaphore(CHANGES)
+        self._changing = WeakValueDictionary[str, asyncio.Lock]()
+        """One change of a tenant at a time, so that none fills the places of the others."""
 
     @property
     def _store(self) -> PostgresStore:
@@ -181,7 +188,7 @@ class Tables:
                 raise Changed
             return value
 
-        return await self._together(write)
+        return await self._together(write, place.tenant)
 
     async def drop(self, place: Place, record: bytes | None = None) -> None:
         """Remove a catalog's tools, and its record if that is given.
@@ -196,16 +203,21 @@ class Tables:
             if record is not None and not await swap(cursor, place.key, record, None, None):
                 raise Changed
 
-        await self._together(drop)
+        await self._together(drop, place.tenant)
 
-    async def _together(self, action: Callable[[Any], Awaitable[T]]) -> T:
+    async def _together(self, action: Callable[[Any], Awaitable[T]], tenant: str = "") -> T:
         """Run an action whose changes are all made, or none of them."""
 
         async def run(connection: Any) -> T:
             async with connection.transaction(), connection.cursor() as cursor:
                 return await action(cursor)
 
-        return await self._store.run(run, within_s=WRITE_S)
+        turn = self._changing.setdefault(tenant, asyncio.Lock())
+        try:
+            async with asyncio.timeout(WRITE_S), turn, self._changes:
+                return await self._store.run(run, within_s=WRITE_S)
+        except TimeoutError:
+            raise StoreRefused("postgres: other changes took too long") from None
 
     async def near(
         self, place: Place, query: CandidateQuery

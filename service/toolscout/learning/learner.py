@@ -245,7 +245,10 @@ class Learner:
         begun = unfinished(epoch) if epoch == learned.epoch else None
         if begun is not None:  # whoever began it has had a second
             epoch = await log.finish(tenant, begun)
-        if epoch != learned.epoch:
+        is_older = await log.is_older(tenant, learned.positions)
+        if is_older:
+            report("learning: the store is an older copy; what it has is read anew")
+        if is_older or epoch != learned.epoch:
             learned = self._tenants.renew(tenant)
             learned.epoch = epoch
         await self._read(log, tenant, learned, report)

@@ -85,6 +85,9 @@ class Erasure(msgspec.Struct, frozen=True, omit_defaults=True):
         return {*self.subjects} <= {*seen.subjects}
 
 
+ALL = Erasure()
+"""Everything of a tenant, its turns, too."""
+
 _decode_erasure = msgspec.json.Decoder(Erasure).decode
 
 
@@ -130,9 +133,7 @@ class Log:
         Raises:
             StoreUnavailable: the store failed, and some or all entries may remain.
         """
-        for kind in (TURNS, OBSERVATIONS):
-            await self._writing.drop(key(kind, tenant))
-        return await self._begin_epoch(tenant)
+        return await self.erase(tenant, ALL)
 
     async def _begin_epoch(self, tenant: str, erasing: bytes = b"") -> bytes:
         """Have all processes read the logs again, which have to be as they shall be read."""
@@ -177,6 +178,10 @@ class Log:
             StoreUnavailable: some of them may remain.
         """
         log = key(OBSERVATIONS, tenant)
+        if erasure == ALL:
+            for kind in (TURNS, OBSERVATIONS):
+                await self._writing.drop(key(kind, tenant))
+            return await self._begin_epoch(tenant)
         async for entries in self._pages(log):
             meant = [entry.position for entry in entries if erasure.means(entry)]
             if meant:
@@ -279,6 +284,13 @@ class Log:
                     if read.model == self.model and len(unpack(read.vector)):
                         turns[read.turn] = Turn(read.time, read.catalog, read.vector, read.gains)
         return turns
+
+    async def is_older(self, tenant: str, positions: Mapping[str, str]) -> bool:
+        """Return whether a log ends before what was read of it, as a restored copy does."""
+        for kind, position in positions.items():
+            if await self._reading.is_behind(key(kind, tenant), position):
+                return True
+        return False
 
     async def _pages(self, log: str) -> AsyncIterator[list[Entry]]:
         position = START

@@ -40,7 +40,8 @@ from toolscout.server.service import Service
 from toolscout.serving.connections import Steps, cancel_until_done
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
-from toolscout.state.opening import find_fault, sqlite_path
+from toolscout.state.health import Health, examine
+from toolscout.state.opening import sqlite_path
 from toolscout.state.store import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 SWITCH_S = 0.0001
 """How long a thread may keep the interpreter lock from the event loop: pages and traits of large
 catalogs are made in threads. With Python's 5 ms, 8 callers of them quadrupled the longest stall."""
+
+WATCH_STORE_S = 5.0
+"""Between two looks whether the store works."""
 
 TICK_S = 0.1
 """Housekeeping period in seconds: write records, flush the log, look after the worker."""
@@ -202,7 +206,7 @@ async def in_background(service: Service) -> AsyncIterator[None]:
     """Run what a process does beside its requests; then release threads, timers and the store."""
     service.log.info("start", version=__version__, pid=os.getpid())
     service.compiles.open()
-    work = [_check_store(service), _housekeep(service)]
+    work = [_watch_store(service), _housekeep(service)]
     if service.learner is not None:
         follow, tenants = service.learner.follow, service.keyring.tenants
         work.append(follow(tenants, lambda what: service.log.warning("state", detail=what)))
@@ -230,15 +234,25 @@ async def in_background(service: Service) -> AsyncIterator[None]:
         service.log.close()
 
 
-async def _check_store(service: Service) -> None:
-    """Log a line where the store cannot be used, or its folder had to be made."""
+async def _watch_store(service: Service) -> None:
+    """Log a line where the store stops working, works again or may lose what it took."""
     path = sqlite_path(service.settings.store)
-    is_new = path is not None and not path.parent.exists()
-    fault = await find_fault(service.guard)
-    if fault is not None:
-        service.log.error("store_unavailable", detail=fault)
-    elif path is not None and is_new:
-        service.log.warning("store_folder_made", path=str(path.parent))
+    is_made = path is not None and not path.parent.exists()
+    before = Health()
+    while True:
+        health = await examine(service.guard.store)
+        if health.fault and health.event != before.event:
+            service.log.error(health.event, detail=health.fault)
+        if before.fault and not health.fault:
+            service.log.info("store_available")
+        if health.risk and not before.risk:
+            service.log.warning("store_may_evict", detail=health.risk)
+        if path is not None and is_made and not health.fault:
+            service.log.warning("store_folder_made", path=str(path.parent))
+            is_made = False
+        service.metrics.store_may_evict.set(bool(health.risk))
+        before = health
+        await asyncio.sleep(WATCH_STORE_S)
 
 
 async def _housekeep(service: Service) -> None:

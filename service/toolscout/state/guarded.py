@@ -2,7 +2,8 @@
 
 Callers always get an answer or `StoreUnavailable` within the limit. After a few failures in a row
 the store is not called for a while, so that a dead one costs nothing. Reads and writes fail
-separately: a full disk can still be read.
+separately: a full disk can still be read. What the store answers and refuses, as it is full or a
+value of another kind, is no failure of the store.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from time import monotonic
 from types import SimpleNamespace
 from typing import Any, cast
 
-from toolscout.state.store import StateStore, StoreUnavailable
+from toolscout.state.store import StateStore, StoreRefused, StoreUnavailable
 
 FAILURES = 3
 """Failures in a row after which the store is not called."""
@@ -24,7 +25,7 @@ MAX_PAUSE_S = 5.0
 the store is away, and than the last try takes to fail, writes may stay refused."""
 
 
-READS = frozenset({"get", "keys", "logs", "now", "read", "share"})
+READS = frozenset({"get", "is_behind", "keys", "logs", "now", "read", "risk", "share"})
 """Actions that change nothing."""
 
 WRITES = frozenset({"append", "delete", "drop", "put", "remove", "swap"})
@@ -77,6 +78,8 @@ class Guard:
             # Not wait_for, which loses a cancellation at the moment when the action ends.
             async with asyncio.timeout(limit_s):
                 result = await getattr(self.store, name)(*args, **options)
+        except StoreRefused:
+            raise  # it says nothing of what others ask
         except (StoreUnavailable, TimeoutError) as error:
             self.failed(name)
             circuit.failures += 1

@@ -96,6 +96,10 @@ class MemoryStore:
         behind = (entry for entry in self._logs.get(log, ()) if entry[0] > last)
         return [Entry(str(number), value) for number, value in islice(behind, limit)]
 
+    async def is_behind(self, log: str, position: str) -> bool:
+        """Return False, as its entries end with the process."""
+        return False
+
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries."""
         before = self._logs.get(log, deque())
@@ -112,6 +116,10 @@ class MemoryStore:
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""
         self._bytes -= _size(value for _, value in self._logs.pop(log, ()))
+
+    async def risk(self) -> str:
+        """Return that nothing is known."""
+        return ""
 
     async def close(self) -> None:
         """Do nothing."""

@@ -1,19 +1,10 @@
 """Open the store of the setting `store`."""
 
-import asyncio
 from pathlib import Path
-from tempfile import TemporaryFile
 
 from toolscout.errors import ConfigurationError
 from toolscout.state import memory, postgres, redis, sqlite, sqlite_file
-from toolscout.state.guarded import Guard
-from toolscout.state.store import StateStore, StoreUnavailable, key
-
-CHECK_S = 2.0
-"""How long a store may take to show that it works."""
-
-WITHOUT = "searches go on; registering, sessions and reports are refused until it works"
-"""What it means that a store does not work."""
+from toolscout.state.store import StateStore
 
 
 def open_store(url: str, max_bytes: int = sqlite.MAX_BYTES) -> StateStore:
@@ -60,35 +51,3 @@ def check_store(url: str) -> None:
         open_store(url)
     else:
         sqlite_file.verify(path)
-
-
-async def find_fault(guard: Guard) -> str | None:
-    """Return why a store cannot be used and what that means; None if it can."""
-    try:
-        await guard.within(CHECK_S).get(key("checked", ""))
-    except StoreUnavailable as error:
-        return f"{error}; {WITHOUT}"
-    return None
-
-
-def find_warnings(url: str) -> list[str]:
-    """Return what would not be as it was meant with a store; makes no file and no folder."""
-    path = sqlite_path(url)
-    if path is None:
-        fault = asyncio.run(_find_fault_once(url))
-        return [f"store: {fault}"] if fault else []
-    folder = next(one for one in path.absolute().parents if one.exists())
-    try:
-        with TemporaryFile(dir=folder):
-            is_new = folder != path.absolute().parent
-    except OSError as error:
-        return [f"store: sqlite {path}: {error.strerror}; {WITHOUT}"]
-    return [f"store: the folder {path.parent} will be made"] if is_new else []
-
-
-async def _find_fault_once(url: str) -> str | None:
-    store = open_store(url)
-    try:
-        return await find_fault(Guard(store))
-    finally:
-        await store.close()

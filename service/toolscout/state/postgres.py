@@ -3,17 +3,27 @@
 The schema `toolscout` is made and brought up to date with the first connection. One of a newer
 release is refused and not changed. Positions of a log grow in the order in which appends commit,
 because a log is locked while it is appended to: no reader passes an entry that is still on its way.
+One statement locks and appends, so that a process that is stopped meanwhile holds no lock. Nothing
+is kept in a session, which a pooler may share: no prepared statements, no settings.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext, suppress
 from typing import Any, TypeVar
 
 from toolscout import data
 from toolscout.common.optional import needed
 from toolscout.errors import ConfigurationError
-from toolscout.state.store import LAST_CHARACTER, START, Changed, Entry, StoreUnavailable
+from toolscout.state.store import (
+    LAST_CHARACTER,
+    START,
+    Changed,
+    Entry,
+    StoreRefused,
+    StoreUnavailable,
+)
 
 T = TypeVar("T")
 
@@ -25,6 +35,16 @@ CONNECT_S = 1
 
 READ_S = 2.0
 """Seconds for an answer; requests have shorter limits."""
+
+TRIES = 3
+"""How often an action is begun that the server ends for the sake of another one."""
+
+OF_ONE_STATEMENT = ("22", "23", "40", "42", "53100", "53400", "54", "55", "57014")
+"""How SQLSTATEs begin that say something of a statement, and nothing of the server:
+https://www.postgresql.org/docs/current/errcodes-appendix.html"""
+
+KEEPALIVES = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+"""After 25 s without a sign the other end is taken for gone."""
 
 _TABLE = data.load("postgres")
 _QUERY: dict[str, str] = _TABLE["queries"]
@@ -59,10 +79,20 @@ class PostgresStore:
             reconnect_timeout=CONNECT_S,
             open=False,
             check=psycopg_pool.AsyncConnectionPool.check_connection,
-            kwargs={"autocommit": True, "connect_timeout": CONNECT_S},
+            configure=_configure,
+            kwargs={
+                "autocommit": True,
+                "connect_timeout": CONNECT_S,
+                # A pooler may give the next statement another session, which has not prepared it.
+                "prepare_threshold": None,
+                **KEEPALIVES,
+            },
         )
         self._where = f"postgres at {host}" if host else "postgres"
-        self._is_ready = False
+        self._places = asyncio.Semaphore(CONNECTIONS)
+        self._places_of_others = asyncio.Semaphore(CONNECTIONS - 1)
+        """Of what deletes nothing: a connection is kept for what does."""
+        self._is_ready = self._is_strict = False
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def get(self, key: str) -> bytes | None:
@@ -84,7 +114,7 @@ class PostgresStore:
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
-        await self._ask("delete", key=key)
+        await self._free("delete", key=key)
 
     async def now(self) -> float:
         """Return the server's time."""
@@ -102,22 +132,23 @@ class PostgresStore:
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries."""
-
-        async def add(connection: Any) -> None:
-            async with connection.transaction():
-                for query in ("lock", "append", "trim"):
-                    await _ask(connection, query, log=log, values=list(values), keep=keep)
-
-        await self.run(add)
+        await self._ask("append", log=log, values=list(values))
+        with suppress(StoreUnavailable):  # they are there; the next call trims
+            await self._ask("trim", log=log, keep=keep)
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position."""
         asked = await self._ask("read", log=log, after=int(after or 0), limit=limit)
         return [Entry(str(position), value) for position, value in await asked.fetchall()]
 
+    async def is_behind(self, log: str, position: str) -> bool:
+        """Return whether the positions of all logs end before."""
+        (last,) = await (await self._ask("last")).fetchone()
+        return int(last) < int(position)
+
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries."""
-        asked = await self._ask("remove", log=log, positions=list(map(int, positions)))
+        asked = await self._free("remove", log=log, positions=list(map(int, positions)))
         return int(asked.rowcount)
 
     async def logs(self, prefix: str) -> list[str]:
@@ -127,12 +158,16 @@ class PostgresStore:
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""
-        await self._ask("drop", log=log)
+        await self._free("drop", log=log)
 
     async def migrate(self, version: int = len(MIGRATIONS)) -> None:
         """Bring the schema to a version, up or down; 0 removes all tables but that of versions."""
         await self.run(lambda connection: _migrate(connection, version), prepared=False)
         self._is_ready = version == len(MIGRATIONS)
+
+    async def risk(self) -> str:
+        """Return that nothing is known."""
+        return ""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -142,10 +177,15 @@ class PostgresStore:
         """Run a query of the table; returns its cursor, which has all rows."""
         return await self.run(lambda connection: _ask(connection, query, **values))
 
+    async def _free(self, query: str, **values: Any) -> Any:
+        """Run a query that deletes, for which a connection is kept; returns its cursor."""
+        return await self.run(lambda connection: _ask(connection, query, **values), is_freeing=True)
+
     async def run(
         self,
         action: Callable[[Any], Awaitable[T]],
         *,
+        is_freeing: bool = False,
         prepared: bool = True,
         within_s: float = READ_S,
     ) -> T:
@@ -157,7 +197,8 @@ class PostgresStore:
             StoreUnavailable: it failed in any way, or took too long.
             Changed: the action found that somebody was faster.
         """
-        task = asyncio.create_task(self._with_connection(action, prepared=prepared))
+        places = self._places if is_freeing else self._places_of_others
+        task = asyncio.create_task(self._with_connection(action, places, prepared=prepared))
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         try:
@@ -168,7 +209,9 @@ class PostgresStore:
         except (StoreUnavailable, Changed):
             raise
         except Exception as error:
-            raise StoreUnavailable(f"{self._where}: {type(error).__name__}") from error
+            code = getattr(error, "sqlstate", None) or ""
+            kind = StoreRefused if code.startswith(OF_ONE_STATEMENT) else StoreUnavailable
+            raise kind(f"{self._where}: {type(error).__name__}") from error
         finally:
             task.cancel()
 
@@ -178,13 +221,39 @@ class PostgresStore:
         if not task.cancelled():
             task.exception()
 
-    async def _with_connection(self, action: Callable[[Any], Awaitable[T]], *, prepared: bool) -> T:
+    async def _with_connection(
+        self, action: Callable[[Any], Awaitable[T]], places: asyncio.Semaphore, *, prepared: bool
+    ) -> T:
         await self._pool.open()  # does nothing where it is open
-        async with self._pool.connection() as connection:
+        async with places, self._pool.connection() as connection:
             if prepared and not self._is_ready:
                 await _migrate(connection, len(MIGRATIONS))
+                isolation = await (await _ask(connection, "isolation")).fetchone()
+                self._is_strict = isolation != ("read committed",)
                 self._is_ready = True
+            for _ in range(TRIES - 1):
+                with suppress(*_again()):
+                    return await self._do(action, connection)
+            return await self._do(action, connection)
+
+    async def _do(self, action: Callable[[Any], Awaitable[T]], connection: Any) -> T:
+        """Do something; where single statements would be serialized, in a transaction of ours."""
+        async with connection.transaction() if self._is_strict else nullcontext():
             return await action(connection)
+
+
+def _again() -> tuple[type[Exception], ...]:
+    """Return the errors of actions that may succeed when they are begun anew."""
+    from psycopg import errors
+
+    return errors.SerializationFailure, errors.DeadlockDetected
+
+
+async def _configure(connection: Any) -> None:
+    """Let transactions see what was committed meanwhile, whatever is the database's default."""
+    import psycopg
+
+    await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
 
 
 async def swap(

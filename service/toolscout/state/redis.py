@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from toolscout import data
 from toolscout.common.optional import needed
 from toolscout.errors import ConfigurationError
-from toolscout.state.store import SCHEMA, START, Entry, StoreUnavailable
+from toolscout.state.store import SCHEMA, START, Entry, StoreFull, StoreRefused, StoreUnavailable
 
 T = TypeVar("T")
 
@@ -33,6 +33,9 @@ CONNECT_S = 0.5
 
 READ_S = 2.0
 """Seconds for an answer; requests have shorter limits."""
+
+WRONG_KIND = "WRONGTYPE"
+"""In errors that say something of one key, and nothing of the server."""
 
 _SWAP: str = data.load("redis")["swap"]
 
@@ -127,6 +130,17 @@ class RedisStore:
 
         return await self._run(read)
 
+    async def is_behind(self, log: str, position: str) -> bool:
+        """Return whether the stream is gone, or its last identifier is older."""
+
+        async def last() -> str:
+            if not await self._redis.exists(self._key(log)):
+                return "0-0"
+            about = await self._redis.xinfo_stream(self._key(log))
+            return str(about["last-generated-id"].decode())
+
+        return _ordered(await self._run(last)) < _ordered(position)
+
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries."""
         if not positions:
@@ -140,6 +154,21 @@ class RedisStore:
     async def drop(self, log: str) -> None:
         """Remove a log's entries; the stream stays, so that its positions keep growing."""
         await self._run(lambda: self._redis.xtrim(self._key(log), maxlen=0, approximate=False))
+
+    async def risk(self) -> str:
+        """Return which policy evicts keys that have no time to live, where memory is bounded."""
+
+        async def about() -> Any:
+            return await self._redis.info("memory")
+
+        found = await self._run(about)
+        nodes = [found] if "maxmemory_policy" in found else found.values()
+        policies = {node["maxmemory_policy"] for node in nodes if node["maxmemory"]}
+        evicting = sorted(policy for policy in policies if policy.startswith("allkeys"))
+        if not evicting:
+            return ""
+        what = "when it is full it deletes registered catalogs and what was learned"
+        return f"redis: maxmemory-policy is {evicting[0]}: {what}; use volatile-lru"
 
     async def close(self) -> None:
         """Close the connections."""
@@ -183,7 +212,23 @@ class RedisStore:
                 return await action()
         except Exception as error:
             where = f"redis at {self._hosts}" if self._hosts else "redis"
-            raise StoreUnavailable(f"{where}: {type(error).__name__}") from error
+            kind = _refusal(error)
+            raise kind(f"{where}: {type(error).__name__}") from error
+
+
+def _ordered(position: str) -> tuple[int, ...]:
+    """Return what the identifiers of a stream, `milliseconds-number`, are compared by."""
+    return tuple(map(int, position.split("-")))
+
+
+def _refusal(error: Exception) -> type[StoreUnavailable]:
+    """Return what an error of the client says of the server."""
+    from redis import exceptions
+
+    if isinstance(error, exceptions.OutOfMemoryError):
+        return StoreFull
+    of_one_key = isinstance(error, exceptions.ResponseError) and WRONG_KIND in str(error)
+    return StoreRefused if of_one_key else StoreUnavailable
 
 
 def _clients(url: str) -> list[Any]:

@@ -56,6 +56,8 @@ class SqliteStore:
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, "sqlite")
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        """Which file it is that was opened; None before the first."""
 
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key."""
@@ -120,6 +122,11 @@ class SqliteStore:
         rows = await self._ask("read", log, int(after or 0), limit)
         return [store.Entry(str(position), value) for position, value in rows]
 
+    async def is_behind(self, log: str, position: str) -> bool:
+        """Return whether the positions of all logs end before."""
+        ((last,),) = await self._ask("last")
+        return int(last) < int(position)
+
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries, which are overwritten in the file."""
         query = _QUERY["remove"]
@@ -153,6 +160,10 @@ class SqliteStore:
             self._reserve.empty_log(db)
 
         await self._run(dropped)
+
+    async def risk(self) -> str:
+        """Return that nothing is known."""
+        return ""
 
     async def close(self) -> None:
         """Close the file."""
@@ -202,9 +213,11 @@ class SqliteStore:
         """Run an action in the thread of this store, which opens the file first."""
 
         def run() -> T:
+            self._check_file()
             if self._connection is None:
                 try:
                     self._connection = self._opened()
+                    self._file = sqlite_file.identity(self._path)
                 except sqlite3.OperationalError as error:
                     if not sqlite_file.is_read_only(error):
                         raise
@@ -216,7 +229,27 @@ class SqliteStore:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, run)
         except (sqlite3.Error, OSError, RuntimeError) as error:
-            raise store.StoreUnavailable(f"sqlite {self._path}: {error}") from error
+            kind = sqlite_file.refusal(error)
+            raise kind(f"sqlite {self._path}: {error}") from error
+
+    def _check_file(self) -> None:
+        """Check that the file that is open is the one at the path.
+
+        Raises:
+            StoreReplaced: it was moved away or deleted, or another one is there, which the next
+                action opens.
+        """
+        here = sqlite_file.identity(self._path)
+        if self._file is None or here == self._file:
+            return
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if here is None:
+            why = "it is gone; put it back, or restart to begin with an empty one"
+            raise store.StoreReplaced(f"sqlite {self._path}: {why}")
+        self._file = None
+        raise store.StoreReplaced(f"sqlite {self._path}: another file is there now, and is opened")
 
     def _opened(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from toolscout.errors import ConfigurationError
-from toolscout.state.store import SCHEMA
+from toolscout.state.store import SCHEMA, StoreFull, StoreRefused, StoreUnavailable
 
 T = TypeVar("T")
 
@@ -136,6 +136,24 @@ def read_only(path: Path) -> sqlite3.Connection:
         if not is_read_only(error) or _size(path.with_name(f"{path.name}-wal")):
             raise
     return _opened(f"{address}&immutable=1")
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from any other at its path; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def refusal(error: Exception) -> type[StoreUnavailable]:
+    """Return what an error says of a store: that it is full, refuses a value, or is away."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if isinstance(error, DiskFull) or code == sqlite3.SQLITE_FULL:
+        return StoreFull
+    is_of_a_value = code in (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG)
+    return StoreRefused if is_of_a_value else StoreUnavailable
 
 
 def is_read_only(error: sqlite3.Error) -> bool:

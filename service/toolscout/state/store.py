@@ -6,7 +6,8 @@ Every store keeps the same promises, which one contract test checks:
 - values of an `append` or `put` that returned survive a killed process, unless the store is in
   memory;
 - `remove` is all or nothing, also if the process is killed;
-- positions of a log only grow, even after it was trimmed or dropped.
+- positions of a log only grow, even after it was trimmed or dropped; a copy that was restored
+  begins where it ended.
 """
 
 from collections.abc import Sequence
@@ -47,9 +48,22 @@ version has separate keys.
 class StoreUnavailable(Exception):  # noqa: N818 - a state, not a bug
     """The store could not be reached, did not answer in time, or refused to write."""
 
+    event = "store_unavailable"
+    """Its name in the log."""
 
-class StoreFull(StoreUnavailable):
+
+class StoreRefused(StoreUnavailable):
+    """The store is there and does not do this one thing; it may do another, for another tenant."""
+
+
+class StoreFull(StoreRefused):
     """The store is full; deleting makes room."""
+
+
+class StoreReplaced(StoreUnavailable):
+    """The file of a store is another one, or gone."""
+
+    event = "store_replaced"
 
 
 class Changed(Exception):  # noqa: N818 - somebody was faster
@@ -99,6 +113,9 @@ class StateStore(Protocol):
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position, oldest first."""
 
+    async def is_behind(self, log: str, position: str) -> bool:
+        """Return whether a log ends before a position that it once had: it is an older copy."""
+
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries, all or none; return how many were still there."""
 
@@ -107,6 +124,9 @@ class StateStore(Protocol):
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""
+
+    async def risk(self) -> str:
+        """Return why what was written may be lost without a failure; empty if nothing is known."""
 
     async def close(self) -> None:
         """Close files and connections."""

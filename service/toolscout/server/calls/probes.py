@@ -11,7 +11,7 @@ from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.state.opening import find_fault
+from toolscout.state.health import examine
 
 VERBOSE = b"verbose"
 """The parameter that asks for more, as of the probes of Kubernetes."""
@@ -35,7 +35,7 @@ async def readyz(service: Service, request: Request, trace: Trace) -> Answer:
     ready = all(components.values())
     body: dict[str, Any] = {"status": "ready" if ready else "not_ready", "components": components}
     if VERBOSE in request.scope["query_string"] and service.keyring.find(request.headers):
-        body["store"] = await find_fault(service.guard) or "ok"
+        body["store"] = "; ".join((await examine(service.guard.store)).texts) or "ok"
     return answer_json(body, status=200 if ready else 503)
 
 

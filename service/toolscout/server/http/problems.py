@@ -23,7 +23,7 @@ from toolscout.errors import (
     ToolscoutError,
     wrong_field,
 )
-from toolscout.state.store import StoreFull, StoreUnavailable
+from toolscout.state.store import StoreFull, StoreRefused, StoreUnavailable
 
 MAX_ERRORS = 8
 """Field errors listed in one answer; bodies stay under 2 KiB."""
@@ -146,6 +146,8 @@ def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
         return Refused(error.code, error.detail, error.errors)
     if isinstance(error, StoreFull):
         return Refused("overloaded", "the state store is full; delete what is not needed")
+    if isinstance(error, StoreRefused):
+        return Refused("store_unavailable", "the state store refused this request")
     if isinstance(error, StoreUnavailable):
         return Refused("store_unavailable", "the state store could not be reached")
     return error

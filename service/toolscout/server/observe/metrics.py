@@ -62,11 +62,13 @@ class Metrics:
         self.shed = counter("shed", "Searches refused for overload", ("reason",))
         self.lag = gauge("event_loop_lag_seconds", "How late the event loop runs")
 
-        about = "Connections closed for what was sent or not read, by reason"
-        self.connections_refused = counter("connections_refused", about, ("reason",))
+        self.connections_refused = counter(
+            "connections_refused", "Connections closed for what was sent or not read", ("reason",)
+        )
         self.log_dropped = counter("log_lines_dropped", "Log lines nobody read in time, or at all")
         about = "Actions on the state store that failed or took too long"
         self.store_failures = counter("store_failures", about, ("action",))
+        self.store_may_evict = gauge("store_may_evict", "Whether the store may evict what it took")
         about = "Logs of reports of which most would be too old at once; they are kept for now"
         self.clock_suspect = gauge("clock_suspect", about)
         about = "Catalogs with reports that were searched last, by what experience orders of them"
