@@ -1,6 +1,7 @@
 """OpenAPI 3 documents are files of tools: one for each operation."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -172,3 +173,95 @@ def test_no_document_raises(paths: dict[str, Any]):
     document = {"openapi": "3.0.1", "paths": paths}
     assert is_openapi(document)
     msgspec.json.encode(tools_of(document))
+
+
+def nested(levels: int, **innermost: Any) -> dict[str, Any]:
+    """Return a schema of objects within objects, each of which requires the next one."""
+    if levels == 0:
+        return {"type": "string", **innermost}
+    inner = nested(levels - 1, **innermost)
+    return {"type": "object", "properties": {"next": inner}, "required": ["next"]}
+
+
+def document_of(*schemas: dict[str, Any]) -> dict[str, Any]:
+    """Return a document with an operation for each schema of a body."""
+    paths = {}
+    for number, schema in enumerate(schemas):
+        operation = {
+            "operationId": f"put_{number}",
+            "summary": f"Replace everything on shelf {number}",
+            "requestBody": {"required": True, "content": {JSON: {"schema": schema}}},
+        }
+        paths[f"/{number}"] = {"put": operation}
+    return {"openapi": "3.1.0", "paths": paths}
+
+
+Lint = Callable[..., tuple[list[str], list[str]]]
+
+
+@pytest.fixture
+def lint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> Lint:
+    """Lint a document; returns what is found in bodies of these schemas, and what is warned of."""
+
+    def lint(*schemas: dict[str, Any]) -> tuple[list[str], list[str]]:
+        path = tmp_path / "api.json"
+        path.write_text(json.dumps(document_of(*schemas)), "utf-8")
+        main(["lint", "--json", "--ignore", "near-duplicate", "--tools", str(path)])
+        found = json.loads(capsys.readouterr().out)
+        return [each["detail"] for each in found], caplog.messages
+
+    return lint
+
+
+WIDE = {
+    "type": "object",
+    "properties": {
+        f"part_{number}": {
+            "type": "object",
+            "properties": {"kind": {"type": ["string", "null"], "enum": ["a", None]}},
+            "required": ["kind"],
+        }
+        for number in range(600)
+    },
+}
+
+
+@pytest.mark.parametrize("schema", [nested(9), nested(40), WIDE], ids=["deep", "deeper", "wide"])
+def test_what_is_shortened_here_is_no_fault_of_the_document(lint: Lint, schema):
+    found, told = lint(schema)
+    assert found == []
+    assert told == ["the schemas of 1 tool are shortened to 12 levels and 2,000 values: put_0"]
+
+
+def test_shortened_schemas_are_told_once_for_all_tools(lint: Lint):
+    _, (told,) = lint(*[nested(20)] * 4)
+    assert told.endswith(
+        "4 tools are shortened to 12 levels and 2,000 values: put_0, put_1, put_2, …"
+    )
+
+
+def test_a_schema_of_usual_depth_is_neither_shortened_nor_told(lint: Lint):
+    assert lint(nested(5)) == ([], [])
+
+
+@pytest.mark.parametrize("above", [1, 4, 5])
+def test_a_required_name_that_the_document_lacks_is_a_fault_also_beside_what_is_shortened(
+    lint: Lint, above: int
+):
+    ghost = nested(3)
+    ghost["required"].append("ghost")
+    for _ in range(above):
+        ghost = {"type": "object", "properties": {"next": ghost}, "required": ["next"]}
+    (found,), _ = lint(ghost)
+    assert "requires ghost, which is no property of it (gemini)" in found
+
+
+def test_a_list_of_values_is_whole_or_left_out_with_its_schema():
+    (tool,) = tools_of(document_of(WIDE | {"required": ["part_0"]}))
+    last = tool["input_schema"]["properties"]["part_599"]
+    assert last == {}
+    for part in tool["input_schema"]["properties"].values():
+        kinds = part.get("properties", {}).get("kind", {})
+        assert kinds.get("enum", ["a", None]) == ["a", None]

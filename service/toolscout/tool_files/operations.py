@@ -3,9 +3,11 @@
     tools_of(document)   → [{"name": "listPets", "description": "…", "input_schema": {…}}, …]
 
 A tool has the parameters of its operation and the fields of its JSON body as properties. References
-within the document are written out as far as a schema is finite and short; others are left open.
+within the document are written out as far as a schema is finite and short; others are left open,
+and the log names the tools whose schemas are shortened by that.
 """
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -23,7 +25,12 @@ MAX_DEPTH = 12
 MAX_NODES = 2_000
 """Nodes of one tool's schema that are written out; what is beyond them is left open."""
 
+MAX_NAMED = 3
+"""Tools with shortened schemas that the log names."""
+
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+
+_log = logging.getLogger("toolscout")
 
 
 def is_openapi(content: Any) -> bool:
@@ -36,19 +43,31 @@ def is_openapi(content: Any) -> bool:
 def tools_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a tool for each operation, in the order of the document."""
     tools: list[dict[str, Any]] = []
+    shortened: list[str] = []
     taken: dict[str, int] = {}
     for path, item in document["paths"].items():
         for method, operation, shared in _operations(document, item):
             name = _name(method, str(path), operation)
             taken[name] = number = taken.get(name, 0) + 1
-            tools.append(
-                {
-                    "name": name if number == 1 else f"{name}_{number}",
-                    "description": _description(method, str(path), operation),
-                    "input_schema": _Schemas(document).of(operation, shared),
-                }
-            )
+            schemas = _Schemas(document)
+            tool = {
+                "name": name if number == 1 else f"{name}_{number}",
+                "description": _description(method, str(path), operation),
+                "input_schema": schemas.of(operation, shared),
+            }
+            tools.append(tool)
+            if schemas.is_shortened:
+                shortened.append(tool["name"])
+    _note_shortened(shortened)
     return tools
+
+
+def _note_shortened(names: list[str]) -> None:
+    if names:
+        some = ", ".join([*names[:MAX_NAMED], *(["…"] if len(names) > MAX_NAMED else [])])
+        limits = f"{MAX_DEPTH} levels and {MAX_NODES:,} values"
+        count = "1 tool" if len(names) == 1 else f"{len(names):,} tools"
+        _log.warning("the schemas of %s are shortened to %s: %s", count, limits, some)
 
 
 def _operations(
@@ -87,6 +106,8 @@ class _Schemas:
     """Writes the schema of one tool, with the references of its document resolved."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
+        self.is_shortened = False
+        """Whether something was too deep or too long to be written out."""
         self._document = document
         self._left = MAX_NODES
 
@@ -139,10 +160,22 @@ class _Schemas:
         """Return a schema without references; what is too deep or too long is left open."""
         self._left -= 1
         if isinstance(value, list):
-            return [self._written(one, depth + 1) for one in value if self._left > 0]
+            return [self._written(one, depth + 1) for one in value]
         if not isinstance(value, Mapping):
             return value
         if depth > MAX_DEPTH or self._left <= 0:
+            self.is_shortened = self.is_shortened or bool(value)
             return {}
         schema = _resolved(self._document, value) if "$ref" in value else value
-        return {key: self._written(one, depth + 1) for key, one in schema.items()}
+        written = {key: self._written(one, depth + 1) for key, one in schema.items()}
+        return _without_lost_names(schema, written)
+
+
+def _without_lost_names(schema: Mapping[str, Any], written: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that requires no property which was left out here."""
+    before, required = schema.get("properties"), schema.get("required")
+    if not isinstance(before, Mapping) or not isinstance(required, list):
+        return written
+    lost = before.keys() - written["properties"].keys()
+    kept = [name for name in written["required"] if not (isinstance(name, str) and name in lost)]
+    return {**written, "required": kept}
