@@ -13,9 +13,13 @@ import httpx2
 
 from toolscout.errors import ConfigurationError
 from toolscout.searching import service_at
+from toolscout.terminal import counted, first_names
 
 AT_A_TIME = 1_000
 """Tools of one request, and of one page of the catalog that is there already."""
+
+MAX_NAMED = 10
+"""Tools of one kind of change that are named; the others are counted."""
 
 USAGE = ("uses", "success_rate", "typical_duration_ms")
 """Keys that say how a tool was used, not what it is."""
@@ -52,10 +56,10 @@ def write_each(tools: Iterable[Any], catalog: str, url: str) -> str:
             while some := list(islice(left, AT_A_TIME)):
                 total = _write(client, f"/v1/catalogs/{catalog}", some)
                 sent += len(some)
-                sys.stderr.write(f"{catalog}: {sent:,} tools written\n")
+                sys.stderr.write(f"{catalog}: {counted(sent, 'tool')} written\n")
     except ConfigurationError as error:
-        raise ConfigurationError(f"after {sent:,} tools: {error}") from None
-    return f"{catalog}: {total:,} tools"
+        raise ConfigurationError(f"after {counted(sent, 'tool')}: {error}") from None
+    return f"{catalog}: {counted(total, 'tool')}"
 
 
 def keeps_each(catalog: str, url: str) -> bool:
@@ -104,7 +108,7 @@ def _registered(client: httpx2.Client, catalog: str) -> Tools | None:
 
 def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable[str]:
     old, new = before or {}, after or {}
-    yield f"{catalog}: {len(new)} tools"
+    yield f"{catalog}: {counted(len(new), 'tool')}"
     changes = {
         "added": [name for name in new if name not in old],
         "removed": [name for name in old if name not in new],
@@ -112,6 +116,6 @@ def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable
     }
     for change, names in changes.items():
         if names:
-            yield f"{change}: {', '.join(names)}"
+            yield f"{change}: {first_names(names, MAX_NAMED)}"
     if not any(changes.values()):
         yield "nothing has changed"

@@ -16,7 +16,17 @@ from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.settings import RANKERS
 from toolscout.settings_sources import load
-from toolscout.terminal import BOLD, DIM, GREEN, YELLOW, as_json, complain, painted, positive
+from toolscout.terminal import (
+    BOLD,
+    DIM,
+    GREEN,
+    YELLOW,
+    as_json,
+    complain,
+    counted,
+    painted,
+    positive,
+)
 
 if TYPE_CHECKING:
     import httpx2
@@ -207,7 +217,7 @@ def _print_explained(answer: dict[str, Any]) -> None:
     colour = GREEN if answer["outcome"] == "match" else YELLOW
     outcome = painted(answer["outcome"], colour, sys.stdout)
     counts = answer["counts"]
-    lines = [f"{outcome}, ranker {answer['ranker']}, {counts['unique']} tools"]
+    lines = [f"{outcome}, ranker {answer['ranker']}, {counted(counts['unique'], 'tool')}"]
     lines[0] += f", {counts['ranked']} with some evidence"
     for match in answer["matches"]:
         mark = " (pinned)" if match.get("pinned") else ""

@@ -140,6 +140,17 @@ def _hint(unknown: Sequence[str], parsed: argparse.Namespace) -> str:
     return did_you_mean(flag, parsed.flags)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 tool`, `2 tools`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def first_names(names: Sequence[str], at_most: int) -> str:
+    """Return the first names of a list, and how many there are beyond."""
+    rest = len(names) - at_most
+    return ", ".join(names[:at_most]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
 def whole_number(text: str) -> int:
     """Read a whole number from 0 up, as a type of an argument."""
     return _number(text, 0)

@@ -134,7 +134,7 @@ def test_a_tool_that_loses_its_own_question_is_named_with_what_came_instead(
     given = ["--questions", str(tmp_path / "questions.csv"), "--ignore", "near-duplicate"]
     assert lint(tmp_path, [*TOOLS, *crowd(9)], *given) == 1
     out = capsys.readouterr().out
-    assert "get_weather: not shown for 1 of its 1 questions; instead: gadget_" in out
+    assert "get_weather: not shown for 1 of its 1 question; instead: gadget_" in out
     assert "`examples` or `keywords`" in out
 
 
@@ -171,7 +171,8 @@ def test_descriptions_that_quote_what_users_say_are_told(tmp_path: Path, capsys:
     lint(tmp_path, [*TOOLS, quoting])
     assert "1 quote what users say, and are found by it: move_page" in capsys.readouterr().out
     lint(tmp_path, TOOLS)
-    assert 'Use when the user says "…"' in capsys.readouterr().out
+    tip = 'Tip: quote a user in each description, such as: Use when the user says "…"'
+    assert tip in capsys.readouterr().out
 
 
 def test_findings_are_written_for_the_lines_of_their_file(tmp_path, capsys):
@@ -198,8 +199,8 @@ def test_several_files_are_judged_one_by_one(tmp_path, capsys):
     bad.write_text(json.dumps([tool("find_customer", "")]))
     assert main(["lint", "--tools", str(good), str(bad)]) == 1
     told = capsys.readouterr().out
-    assert f"{good}: 1 tools, 0 findings" in told
-    assert f"{bad}: 1 tools, 1 findings" in told
+    assert f"{good}: 1 tool, 0 findings" in told
+    assert f"{bad}: 1 tool, 1 finding" in told
     assert main(["lint", "--json", "--tools", str(good), str(bad)]) == 1
     found = json.loads(capsys.readouterr().out)
     assert {name: len(each) for name, each in found.items()} == {str(good): 0, str(bad): 1}

@@ -99,7 +99,7 @@ def test_a_service_learns_from_its_own_log(tmp_path: Path, capsys: pytest.Captur
         log.write_text(first.stdout)
     with running(new(tmp_path, "fresh")) as fresh:
         assert run("--from", str(log), "--url", fresh.url) == 0
-        assert "1 uses in" in capsys.readouterr().err
+        assert "1 use in" in capsys.readouterr().err
         assert fresh.names("ship the parcel", tools)[:1] == ["beta_two"]
 
 

@@ -146,6 +146,25 @@ def test_yaml_that_is_none_says_where(tmp_path: Path):
         read_file(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("api.json", '{"swagger": "2.0", "paths": {}}', "npx swagger2openapi"),
+        ("api.yaml", "swagger: '2.0'", "npx swagger2openapi"),
+        ("lines.jsonl", '{"name": "a"}\n{"name": "b"}\n', "jq -s . makes a list"),
+        ("tools.csv", "name,description\n", "written as JSON"),
+        ("map.json", '{"a": {"description": "Read"}}', "each with its name in it"),
+    ],
+)
+def test_a_file_in_a_known_form_that_is_not_read_says_what_to_do(
+    tmp_path: Path, capsys, name: str, content: str, hint: str
+):
+    path = tmp_path / name
+    path.write_text(content, "utf-8")
+    assert main(["search", "read", "--tools", str(path)]) == 2
+    assert hint in capsys.readouterr().err
+
+
 def test_a_file_of_servers_says_what_lists_their_tools(tmp_path: Path):
     path = tmp_path / "mcp.json"
     path.write_text('{"mcpServers": {"git": {"command": "git-mcp"}}}', "utf-8")
@@ -238,7 +257,7 @@ def test_what_is_shortened_here_is_no_fault_of_the_document(lint: Lint, schema):
 def test_shortened_schemas_are_told_once_for_all_tools(lint: Lint):
     _, (told,) = lint(*[nested(20)] * 4)
     assert told.endswith(
-        "4 tools are shortened to 12 levels and 2,000 values: put_0, put_1, put_2, …"
+        "4 tools are shortened to 12 levels and 2,000 values: put_0, put_1, put_2 and 1 more"
     )
 
 

@@ -17,6 +17,7 @@ from toolscout.evaluation.judging import Ask, judge, telling
 from toolscout.evaluation.questions import Question
 from toolscout.index.prerequisites import needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL
+from toolscout.terminal import counted, first_names
 from toolscout.text.domains import bundled
 from toolscout.text.tokens import spoken_name, words
 from toolscout.tool_files.reading import STDIN
@@ -206,7 +207,7 @@ def _losers(tools: Sequence[Tool], questions: Sequence[Question], ask: Ask) -> I
     for name, asked, missed in verdict.worst_tools:
         instead = Counter(n for miss in verdict.misses if miss.wanted == name for n in miss.shown)
         most = ", ".join(other for other, _ in instead.most_common(3)) or "nothing"
-        detail = f"not shown for {missed} of its {asked} questions; instead: {most}"
+        detail = f"not shown for {missed} of its {counted(asked, 'question')}; instead: {most}"
         words = "give it `examples` or `keywords` in the words of its questions"
         suggestion = f"{words}, or quote them: {QUOTE}"
         yield Finding("loses", [name], detail, suggestion)
@@ -215,7 +216,8 @@ def _losers(tools: Sequence[Tool], questions: Sequence[Question], ask: Ask) -> I
 def as_text(every: Sequence[Finding], tools: Sequence[Tool]) -> str:
     """Return the findings in words, by kind, each kind with what to do."""
     quoting = [tool.name for tool in tools if quoted_requests(description_of(tool))]
-    lines = [f"{len(tools):,} tools, {len(every):,} findings", _about_quotes(quoting)]
+    lines = [f"{counted(len(tools), 'tool')}, {counted(len(every), 'finding')}"]
+    lines.append(_about_quotes(quoting))
     if levels := inferred_risks(tools):
         lines.append(describe_inferred(levels))
     for kind, title in KINDS.items():
@@ -240,13 +242,12 @@ def inferred_risks(tools: Sequence[Tool]) -> list[Risk]:
 
 def _about_quotes(quoting: Sequence[str]) -> str:
     if not quoting:
-        return f"no description quotes what users say, by which its tool is found: {QUOTE}"
+        return f"Tip: quote a user in each description, such as: {QUOTE}"
     return f"{len(quoting):,} quote what users say, and are found by it: {_names(quoting)}"
 
 
 def _names(names: Sequence[str]) -> str:
-    rest = len(names) - MAX_NAMES
-    return ", ".join(names[:MAX_NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
+    return first_names(names, MAX_NAMES)
 
 
 def as_annotations(every: Sequence[Finding], path: Path) -> str:

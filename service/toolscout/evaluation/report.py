@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from toolscout.evaluation.judging import REASONS, Verdict
+from toolscout.terminal import counted
 
 MAX_MISSES = 10
 """Misses and tools that the text shows; the page and the JSON have all of them."""
@@ -66,11 +67,12 @@ def savings(verdict: Verdict, price: float | None) -> str:
 
 def as_text(verdict: Verdict, price: float | None) -> str:
     """Return the verdict in words, with the first misses."""
-    lines = [f"{verdict.questions:,} questions, {verdict.tools:,} tools: {sentence(verdict)}"]
+    about = f"{counted(verdict.questions, 'question')}, {counted(verdict.tools, 'tool')}"
+    lines = [f"{about}: {sentence(verdict)}"]
     lines += [f"  {title:<24} {value}" for title, value in headline(verdict)]
     lines += ["", savings(verdict, price), "", f"R@{verdict.top_k} where question and tools have"]
     lines += [
-        f"  {part.overlap:<28} {part.recall:.3f}  ({part.questions} questions)"
+        f"  {part.overlap:<28} {part.recall:.3f}  ({counted(part.questions, 'question')})"
         for part in verdict.overlap
     ]
     if verdict.misses:
@@ -109,6 +111,7 @@ def as_page(verdict: Verdict, price: float | None, title: str) -> str:
     ]
     whys = sum(verdict.why.values()) or 1
     reasons = [(REASONS[why], count / whys, f"{count:,}") for why, count in verdict.why.items()]
+    asked, offered = counted(verdict.questions, "question"), counted(verdict.tools, "tool")
     misses = [
         (miss.query, miss.wanted, ", ".join(miss.shown) or "nothing", REASONS[miss.why],
          str(miss.rank or "–"))
@@ -122,7 +125,7 @@ def as_page(verdict: Verdict, price: float | None, title: str) -> str:
             f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>",
             f"<h1>{escape(title)}</h1>",
             f'<p class="said">{escape(sentence(verdict))}</p>',
-            f'<p class="dim">{verdict.questions:,} questions over {verdict.tools:,} tools;'
+            f'<p class="dim">{asked} over {offered};'
             f" at most {verdict.top_k} are shown.</p><dl>{figures}</dl>",
             _bars("Wanted tools among the shown", "shown", recall),
             _bars("The same, by words that the question shares with its tools", "words", parts),

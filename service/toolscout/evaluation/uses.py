@@ -14,6 +14,7 @@ import msgspec
 
 from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PATTERN_CHARS
 from toolscout.errors import NOT_JSON, ConfigurationError
+from toolscout.terminal import counted
 
 HASHED = "hashed requests (`log = full` keeps them)"
 NO_TOOL = "no tool that was called"
@@ -55,7 +56,8 @@ class Uses:
     def summary(self) -> str:
         """Return what was read, a line for each kind."""
         rest = [f"{count:,} with {what}" for what, count in self.lacking.most_common()]
-        return "\n  ".join([f"{len(self.found):,} uses in {self.lines:,} lines", *rest])
+        found = f"{counted(len(self.found), 'use')} in {counted(self.lines, 'line')}"
+        return "\n  ".join([found, *rest])
 
     def of(self, tenant: str | None) -> list[Use]:
         """Return the uses of one tenant, or all if there is only one.

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from toolscout.terminal import counted, first_names
 from toolscout.tools.schemas import follow
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
@@ -47,26 +48,26 @@ def tools_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     taken: dict[str, int] = {}
     for path, item in document["paths"].items():
         for method, operation, shared in _operations(document, item):
-            name = _name(method, str(path), operation)
-            taken[name] = number = taken.get(name, 0) + 1
+            wanted = _name(method, str(path), operation)
+            taken[wanted] = number = taken.get(wanted, 0) + 1
+            name = wanted if number == 1 else f"{wanted}_{number}"
             schemas = _Schemas(document)
             tool = {
-                "name": name if number == 1 else f"{name}_{number}",
+                "name": name,
                 "description": _description(method, str(path), operation),
                 "input_schema": schemas.of(operation, shared),
             }
             tools.append(tool)
             if schemas.is_shortened:
-                shortened.append(tool["name"])
+                shortened.append(name)
     _note_shortened(shortened)
     return tools
 
 
 def _note_shortened(names: list[str]) -> None:
     if names:
-        some = ", ".join([*names[:MAX_NAMED], *(["…"] if len(names) > MAX_NAMED else [])])
         limits = f"{MAX_DEPTH} levels and {MAX_NODES:,} values"
-        count = "1 tool" if len(names) == 1 else f"{len(names):,} tools"
+        count, some = counted(len(names), "tool"), first_names(names, MAX_NAMED)
         _log.warning("the schemas of %s are shortened to %s: %s", count, limits, some)
 
 

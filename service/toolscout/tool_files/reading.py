@@ -120,7 +120,8 @@ def _listed(data: bytes, path: Path) -> list[Any]:
         wrong = f"not UTF-8: byte 0x{data[error.start]:02x}"
         raise InvalidJson(f"{shown}{_place(data, error)}: {wrong}") from None
     except NOT_JSON as error:
-        raise InvalidJson(f"{shown}{_place(data, error)}: not valid JSON: {error}") from None
+        wrong = f"not valid JSON: {error}{_hint_of_lines(data, path)}"
+        raise InvalidJson(f"{shown}{_place(data, error)}: {wrong}") from None
     listed: Any = tools_of(content) if is_openapi(content) else list_in(content)
     if isinstance(listed, dict) and listed.keys() & OF_SERVERS:
         listed_by = f"toolscout mcp --config {shown} --check lists theirs"
@@ -128,8 +129,28 @@ def _listed(data: bytes, path: Path) -> list[Any]:
         raise InvalidRequest(f"{shown}: names servers, not tools; {listed_by}, {imported_by}")
     if not isinstance(listed, list):
         expected = "a list of tools, an object with `tools`, or an OpenAPI 3 document"
-        raise InvalidRequest(f"{shown}: expected {expected}")
+        raise InvalidRequest(f"{shown}: expected {expected}{_hint_of_content(content)}")
     return listed
+
+
+def _hint_of_lines(data: bytes, path: Path) -> str:
+    """Return the end of a message about a file that is a table, or has a tool in each line."""
+    if path.suffix.lower() == ".csv":
+        return "; a table holds no schemas, so tools are written as JSON"
+    if _is_object(data.partition(b"\n")[0]):
+        return "; if there is a tool in each line: jq -s . makes a list of them"
+    return ""
+
+
+def _hint_of_content(content: Any) -> str:
+    """Return the end of a message about JSON that has tools in a form that is not read."""
+    if not isinstance(content, dict):
+        return ""
+    if "swagger" in content:
+        return "; this is Swagger 2: convert it first, such as by npx swagger2openapi"
+    if content and all(isinstance(one, dict) for one in content.values()):
+        return "; if these are tools by name: make a list of them, each with its name in it"
+    return ""
 
 
 def _from_yaml(text: str, shown: object) -> Any:

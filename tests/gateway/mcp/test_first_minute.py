@@ -133,7 +133,7 @@ def test_of_a_banner_one_line_is_logged_and_of_an_error_each(tmp_path: Path):
     with inside(tmp_path, {"git": raw_server([LOG], SAYS=json.dumps(BANNER))}) as office:
         until(lambda: "no repository" in office.stderr)
         said = [line for line in office.stderr.splitlines() if line.startswith("INFO git: ")]
-    assert [line.removeprefix("INFO git: ") for line in said if "1 tools" not in line] == [
+    assert [line.removeprefix("INFO git: ") for line in said if "1 tool" not in line] == [
         "FastGit 3.1",
         "INFO  Starting",
         "    indented │ as before",

@@ -95,8 +95,18 @@ def test_the_tools_of_a_file_become_a_catalog(server: Process, tmp_path, capsys,
     path.write_text(content)
     arguments = ["import", "--tools", str(path), "--catalog", name, "--url", server.url]
     assert main(arguments) == 0
-    assert capsys.readouterr().out == f"{name}: 1 tools\nadded: listPets\n"
+    assert capsys.readouterr().out == f"{name}: 1 tool\nadded: listPets\n"
     assert server.names("which pets are there", catalog=name) == ["listPets"]
+
+
+def test_of_many_changes_some_are_named_and_the_others_counted(server: Process, tmp_path, capsys):
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps([TOOL | {"name": f"list_{number}"} for number in range(242)]))
+    assert main(["import", "--tools", str(path), "--catalog", "many", "--url", server.url]) == 0
+    first, named = capsys.readouterr().out.splitlines()
+    assert first == "many: 242 tools"
+    assert named.startswith("added: list_0, list_1, ")
+    assert named.endswith("list_9 and 232 more")
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_all_pages_of_a_list_are_read_and_what_is_no_name_is_left_out(office: Ho
         "odd__of_list_0",
         "odd__also_as_task",
     }
-    why = "1 that only run as tasks: only_as_task; 1 that cannot be read: xxx"
+    why = "1 runnable only as an MCP task: only_as_task; 1 that cannot be read: xxx"
     assert f"odd: left out: {why}" in office.stderr
     assert "all beyond" not in office.stderr
 

@@ -29,6 +29,7 @@ from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import Server
 from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
 from toolscout.metatools.arguments import CallError
+from toolscout.terminal import counted
 
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""
@@ -206,7 +207,7 @@ class Connection:
         self.is_asleep = False
         await asyncio.to_thread(self.cache.save, self.server, listed)
         if is_new:
-            logger.info("%s: %d tools", self.name, len(listed.tools))
+            logger.info("%s: %s", self.name, counted(len(listed.tools), "tool"))
             await self.changed()
         self._note_tried()
         if not self._is_stale:

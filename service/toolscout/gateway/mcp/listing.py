@@ -236,7 +236,7 @@ def _usable(connection: Connection) -> tuple[list[mcp_types.Tool], list[LeftOut]
         elif not tool.name.strip() or not tool.name.isprintable():
             left.append(LeftOut(ascii(tool.name), "without a name that can be shown"))
         elif tool.execution is not None and tool.execution.task_support == "required":
-            left.append(LeftOut(tool.name, "that only run as tasks"))
+            left.append(LeftOut(tool.name, "runnable only as an MCP task"))
         else:
             by_name.setdefault(tool.name, []).append(tool)
     for name, tools in list(by_name.items()):

@@ -22,6 +22,7 @@ from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, renamed, text_result
 from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
+from toolscout.terminal import counted
 from toolscout.tools.refused import is_refused_by_all
 
 START_S = 5.0
@@ -205,7 +206,7 @@ class View:
 
 def _line(server: Connection, count: int, left_out: str | None) -> str:
     """Return the state of a server that offers some tools, in a line."""
-    tools = f"{count} tool" if count == 1 else f"{count} tools"
+    tools = counted(count, "tool")
     line = f"{server.name}: {'starts when called' if server.is_asleep else 'answers'}, {tools}"
     if server.reason is not None:
         kept = f"; {tools} of its last list cannot be called" if count else ""
