@@ -101,12 +101,12 @@ def test_the_tools_of_a_file_become_a_catalog(server: Process, tmp_path, capsys,
 
 def test_of_many_changes_some_are_named_and_the_others_counted(server: Process, tmp_path, capsys):
     path = tmp_path / "many.json"
-    path.write_text(json.dumps([TOOL | {"name": f"list_{number}"} for number in range(242)]))
+    path.write_text(json.dumps([TOOL | {"name": f"list_{100 + number}"} for number in range(242)]))
     assert main(["import", "--tools", str(path), "--catalog", "many", "--url", server.url]) == 0
     first, named = capsys.readouterr().out.splitlines()
     assert first == "many: 242 tools"
-    assert named.startswith("added: list_0, list_1, ")
-    assert named.endswith("list_9 and 232 more")
+    assert named.startswith("added: list_100, list_101, ")
+    assert named.endswith("list_109 and 232 more")
 
 
 @pytest.mark.parametrize(
