@@ -2,6 +2,7 @@
 
 import codecs
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
@@ -23,7 +24,7 @@ YAML = (".yaml", ".yml")
 SAMPLE = Path(__file__).parents[1] / "playground" / "static" / "platform.json"
 """The first tools of the playground, which are searched where no file is given."""
 
-OF_SERVERS = {"mcpServers", "servers"}
+OF_SERVERS = {"mcpServers", "servers", "context_servers", "amp.mcpServers"}
 """Keys of files that name MCP servers."""
 
 _ADDRESS = re.compile(r"(https?):/+(.+)")
@@ -124,9 +125,12 @@ def _listed(data: bytes, path: Path) -> list[Any]:
         raise InvalidJson(f"{shown}{_place(data, error)}: {wrong}") from None
     listed: Any = tools_of(content) if is_openapi(content) else list_in(content)
     if isinstance(listed, dict) and listed.keys() & OF_SERVERS:
-        listed_by = f"toolscout mcp --config {shown} --check lists theirs"
-        imported_by = f"toolscout import --mcp {shown} registers them"
-        raise InvalidRequest(f"{shown}: names servers, not tools; {listed_by}, {imported_by}")
+        file = "mcp.json" if path == STDIN else shlex.quote(shown)
+        lists = f"toolscout mcp --config {file} --list > tools.json"
+        registers = f"toolscout import --mcp {file} --catalog mine"
+        raise InvalidRequest(
+            f"{shown}: names servers, not tools; {lists} writes theirs, {registers} registers them"
+        )
     if not isinstance(listed, list):
         expected = "a list of tools, an object with `tools`, or an OpenAPI 3 document"
         raise InvalidRequest(f"{shown}: expected {expected}{_hint_of_content(content)}")

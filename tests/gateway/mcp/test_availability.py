@@ -1,5 +1,7 @@
 """Servers that are slow, gone or restarted hold up no other; the gateway leaves nothing behind."""
 
+import os
+import pty
 import signal
 import socket
 import subprocess
@@ -36,7 +38,8 @@ def test_servers_that_do_not_start_do_not_hold_up_the_others(tmp_path: Path):
         assert office.found("list the notes")[0] == "notes__list_notes"
         until(lambda: office.stderr.count("unavailable: ") >= 3)
         said = office.stderr
-        assert "missing: unavailable: its command or its folder does not exist" in said
+        missing = tmp_path / "no-such-program"
+        assert f"missing: unavailable: its command {missing} does not exist" in said
         assert "talkative: unavailable: its process has ended" in said
         assert "dead: unavailable: it cannot be reached at http://127.0.0.1" in said
         assert "sesame" not in said
@@ -79,11 +82,11 @@ def test_no_tool_of_a_higher_risk_is_offered(tmp_path: Path):
 # The gateway as a process: how it ends, and what it leaves behind.
 
 
-def start(*arguments: str, folder: Path) -> subprocess.Popen[bytes]:
+def start(*arguments: str, folder: Path, stdin: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
     with (folder / "stderr").open("wb") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "toolscout", "mcp", *arguments],
-            stdin=subprocess.PIPE,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=log,
             env=environment(**cache_in(folder)),
@@ -94,6 +97,24 @@ def children(pid: int) -> list[Path]:
     """Return the processes that a process has started."""
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
     return [Path(f"/proc/{child}") for child in listed.split()]
+
+
+def test_a_person_at_a_terminal_is_told_once_what_the_gateway_waits_for(tmp_path: Path):
+    config = str(write(tmp_path, {"notes": stdio_server()}))
+    ours, theirs = pty.openpty()
+    with start("--config", config, folder=tmp_path, stdin=theirs) as process:
+        os.close(theirs)
+        until(lambda: b"notes: 8 tools" in (tmp_path / "stderr").read_bytes())
+        process.send_signal(signal.SIGTERM)
+    os.close(ours)
+    said = (tmp_path / "stderr").read_text("utf-8")
+    assert said.count("waiting for a host on standard input; --check shows the servers") == 1
+
+
+def test_a_host_is_not_told_what_the_gateway_waits_for(tmp_path: Path):
+    with host(tmp_path, {"notes": stdio_server()}) as office:
+        assert office.found("list the notes")[0] == "notes__list_notes"
+        assert "waiting for a host" not in office.stderr
 
 
 @pytest.mark.parametrize("over", ["stdio", "http"])

@@ -181,10 +181,8 @@ def test_variables_that_hold_keys_are_named_as_codex_does(tmp_path: Path):
     found = read(tmp_path, {"a": entry}, {"KEY": "k", "TEAM": "t"}).servers["a"]
     assert isinstance(found, HttpServer)
     assert found.headers == {"Authorization": "Bearer k", "X-Team": "t"}
-    with pytest.raises(
-        ConfigurationError, match=r"headers\.Authorization: the variable KEY is not"
-    ):
-        read(tmp_path, {"a": entry}, {"TEAM": "t"})
+    fault = read(tmp_path, {"a": entry}, {"TEAM": "t"}).servers["a"].fault
+    assert fault == "mcpServers.a.headers.Authorization: the variable KEY is not set"
 
 
 def test_when_a_server_runs_and_what_its_tools_risk_is_read(tmp_path: Path):

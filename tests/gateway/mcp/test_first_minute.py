@@ -159,7 +159,7 @@ def test_servers_that_do_not_answer_are_named_in_place_of_a_count_of_no_tools(tm
         answer = office.ask("search_tools", query="show the history")
         assert answer["message"] == "No tool can be found, for these servers do not answer: gone."
         why = answer["unavailable"]["gone"]
-        assert why == "its command or its folder does not exist"
+        assert why == f"its command {tmp_path / 'nothing'} does not exist"
         refused = text_of(office.call("gone__git_log"))
         assert refused == f"there is no tool of this name; gone: {why}"
 
@@ -203,10 +203,9 @@ def test_the_example_says_how_many_tools_it_has(
     for name, folder in cache_in(tmp_path).items():
         monkeypatch.setenv(name, folder)
     assert main(["mcp", "--config", str(EXAMPLE), "--check"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "5 tools of sample",
-        "sample: left out: 1 above max_risk: delete_task",
-    ]
+    _, row, note = capsys.readouterr().out.splitlines()
+    assert row.split()[:3] == ["sample", "ok", "5"]
+    assert note == "sample: left out: 1 above max_risk: delete_task"
 
 
 def test_the_tools_of_the_example_are_found_and_called(tmp_path: Path):

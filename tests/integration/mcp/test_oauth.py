@@ -32,7 +32,7 @@ pytestmark = pytest.mark.integration
 
 HERE = Path(__file__).parent
 TOKEN_S = 3
-NEEDED = "needs login: toolscout mcp --login diary"
+NEEDED = "needs login: toolscout mcp --config FILE --login diary"
 
 
 class Diary:

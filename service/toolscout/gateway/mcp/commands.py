@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -14,11 +15,17 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.servers import Config, HttpServer, Options, prefix_of
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
-from toolscout.terminal import YELLOW, complain, whole_number
+from toolscout.terminal import DIM, USAGE, YELLOW, complain, whole_number
 
 KEY = "TOOLSCOUT_MCP_KEY"
 """The variable with the key that hosts send over HTTP."""
 
+
+WAITING = (
+    "waiting for a host on standard input; --check shows the servers, "
+    "--http 127.0.0.1:8200 serves a URL"
+)
+"""What a person is told who starts the gateway at a terminal."""
 
 FILE = "JSON file with mcpServers, as hosts have it"
 
@@ -39,8 +46,10 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--pin-definitions", type=Path, metavar="FILE", help=pins)
     accept = "accept tools as they are now, by SERVER__TOOL or a pattern such as git__*, and end"
     add("--accept", nargs="+", default=(), metavar="NAME", help=accept)
-    check = "list the tools of all servers, print how many there are, and end"
+    check = "try every server, print a row for each, and end; exit status 2 if one has failed"
     add("--check", action="store_true", help=check)
+    listed = "print the tools of all servers as JSON, for search, lint and evaluate, and end"
+    add("--list", action="store_true", help=listed)
     login = "log in to a server with auth: oauth in a browser, keep its tokens, and end"
     add("--login", metavar="SERVER", help=login)
     add("--no-cache", action="store_true", help="keep no lists of tools on disk")
@@ -68,7 +77,7 @@ def gateway(parsed: argparse.Namespace) -> int:
     file = _Followed(parsed)
     config = file.read()
     _warn(parsed.config, config)
-    from toolscout.gateway.mcp import importing, serving, web
+    from toolscout.gateway.mcp import checking, importing, serving, web
     from toolscout.gateway.mcp.cache import ListCache, user_folder
     from toolscout.gateway.mcp.gateway import Gateway
     from toolscout.gateway.mcp.pins import Pins
@@ -85,7 +94,15 @@ def gateway(parsed: argparse.Namespace) -> int:
     elif parsed.accept:
         answer = importing.accept(config, pins, cache)
     elif parsed.check:
-        answer = importing.check(config)
+        text, is_well = checking.check(config)
+        print(text)  # noqa: T201  # a command prints
+        return 0 if is_well else USAGE
+    elif parsed.list:
+        text, failed = checking.list_tools(config)
+        print(text)  # noqa: T201
+        for line in failed:
+            complain(line)
+        return USAGE if failed else 0
     if answer is not None:
         print(answer)  # noqa: T201  # a command prints
         return 0
@@ -94,6 +111,8 @@ def gateway(parsed: argparse.Namespace) -> int:
     key = os.environ.get(KEY)
     if http is not None:
         check_key(http[0], KEY, key, insecure=settings.insecure)
+    if http is None and sys.stdin is not None and sys.stdin.isatty():
+        complain(WAITING, DIM)
     made = Gateway(config, parsed.store, pins, cache, file.changed)
     return serving.serve(made, http, key, settings)
 
@@ -105,6 +124,8 @@ def _log_in(config: Config, server: str) -> str:
 
     name = prefix_of(server)
     configured = config.servers.get(name)
+    if configured is not None and configured.fault is not None:
+        raise ConfigurationError(f"login: {configured.fault}")
     if not isinstance(configured, HttpServer) or configured.auth is None:
         raise ConfigurationError(f'login: no server {server} with a url and "auth": "oauth"')
     try:
@@ -134,6 +155,7 @@ def import_servers(parsed: argparse.Namespace) -> int:
         print(report)  # noqa: T201  # a command prints
         return 0
     config = read_config(parsed.mcp, os.environ)
+    _check_that_one_starts(parsed.mcp, config)
     _warn(parsed.mcp, config)
     from toolscout.gateway.mcp import importing
 
@@ -159,6 +181,8 @@ class _Followed:
 
         self.seen, flags = self._state(), vars(self.flags)
         config = read_config(self.flags.config, os.environ)
+        if not (self.flags.check or self.flags.list):
+            _check_that_one_starts(self.flags.config, config)
         options = {key: flags[key] for key in Options.__struct_fields__ if flags[key]}
         options["pinned"] = tuple(dict.fromkeys((*config.options.pinned, *self.flags.pinned)))
         replace = msgspec.structs.replace
@@ -178,6 +202,17 @@ class _Followed:
         except OSError:
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _check_that_one_starts(path: Path, config: Config) -> None:
+    """Refuse a file of which no server can be started.
+
+    Raises:
+        ConfigurationError: each of them names a variable that is not set.
+    """
+    faults = [one.fault for one in config.servers.values()]
+    if all(faults):
+        raise ConfigurationError(f"{path}: {'; '.join(filter(None, faults))}")
 
 
 def _warn(path: Path, config: Config) -> None:

@@ -117,9 +117,8 @@ class _File:
         keys = (*dialects.KEYS, *dialects.FOR_HOSTS_ALONE)
         unknown = self._note_unknown(value, keys, place, of_server=True)
         fields = dialects.in_our_words(section, value, place)
-        fields = json_file.expand(fields, self._environ, place)
-        is_process, url = "command" in fields, fields.get("url")
-        if is_process == (url is not None):
+        is_process = "command" in fields
+        if is_process == ("url" in fields):
             many = "both" if is_process else "neither"
             why = f"; unknown here: {', '.join(unknown)}" if unknown else ""
             raise ConfigurationError(f"{place}: expected either command or url, got {many}{why}")
@@ -128,18 +127,20 @@ class _File:
             how = f"read as {timeout:g} seconds; timeout_ms is exact"
             self._warnings.append(f"{place}.timeout: {how}")
         self._note_unread_pins(value, place)
+        try:
+            fields = json_file.expand(fields, self._environ, place)
+        except json_file.VariableNotSet as error:
+            fields["fault"] = error.detail
         if "auth" in fields and (is_process or fields["auth"] != OAUTH):
             why = "it has no url" if is_process else 'expected "oauth"'
             self._warnings.append(f"{place}.auth: ignored: {why}")
             del fields["auth"]
         fields["transport"] = _transport(fields, place, is_process=is_process)
-        if is_process:
+        if is_process and "fault" not in fields:
             fields["env"] = self._variables(fields, place)
-        elif placeholder := placeholder_in(url):
-            raise ConfigurationError(f"{place}.url: write your own in place of {placeholder}")
-        elif not is_web_address(url):
-            raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
-        elif "auth" in fields and "authorization" in map(str.lower, fields.get("headers", ())):
+        elif "fault" not in fields:
+            _check_address(fields["url"], place)
+        if "auth" in fields and "authorization" in map(str.lower, fields.get("headers", ())):
             raise ConfigurationError(f"{place}: either auth or the header Authorization: give one")
         kind = StdioServer if is_process else HttpServer
         fields = {field: fields[field] for field in kind.__struct_fields__ if field in fields}
@@ -192,6 +193,13 @@ class _File:
                 why = UNSUPPORTED.get(key, f"unknown key{hint}")
                 self._warnings.append(f"{where}: ignored: {why}")
         return tuple(unknown)
+
+
+def _check_address(url: str, place: str) -> None:
+    if placeholder := placeholder_in(url):
+        raise ConfigurationError(f"{place}.url: write your own in place of {placeholder}")
+    if not is_web_address(url):
+        raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
 
 
 def _defaults(inputs: Any) -> dict[str, str]:

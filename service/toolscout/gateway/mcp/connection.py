@@ -91,6 +91,10 @@ class Connection:
         """Set when the attempt to start that a call waits for is over."""
         self._used_at = self._age_s = 0.0
         self._pause_s = PAUSE_S
+        if self.server.fault is not None:
+            self.reason = self.server.fault
+            self.tried.set()
+            return
         kept = self.cache.load(self.server)
         if kept is not None:
             self.listed, self._age_s = kept
@@ -100,7 +104,10 @@ class Connection:
                 self._wanted.set()
 
     async def run(self) -> None:
-        """Keep the server connected until cancelled."""
+        """Keep the server connected until cancelled; return at once if it cannot be started."""
+        if self.server.fault is not None:
+            logger.warning("%s: unavailable: %s", self.name, self.reason)
+            return
         try:
             while True:
                 if self.is_asleep:

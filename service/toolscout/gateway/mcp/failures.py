@@ -1,6 +1,7 @@
 """What went wrong with a server, in words that repeat nothing of its configuration."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -28,11 +29,15 @@ MIN_SECRET_CHARS = 4
 
 _KNOWN: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
     ((TimeoutError, httpx2.TimeoutException), "it does not answer in time"),
-    ((FileNotFoundError, NotADirectoryError), "its command or its folder does not exist"),
-    ((PermissionError,), "its command may not be run"),
     ((ValidationError,), "its answer is malformed"),
 )
 
+
+_NOT_STARTED = (FileNotFoundError, NotADirectoryError, PermissionError)
+"""What is raised where a command or its folder cannot be used."""
+
+MAX_SHOWN_CHARS = 200
+"""Characters of a command or folder that a reason shows."""
 
 _GONE = (
     *(ConnectionError, EOFError, httpx2.TransportError),
@@ -48,7 +53,7 @@ class LoginNeeded(Exception):  # noqa: N818 - named for what is missing
     """A server asks for a token, and there is none that can be used or renewed."""
 
     def __str__(self) -> str:
-        return f"needs login: toolscout mcp --login {self.args[0]}"
+        return f"needs login: toolscout mcp --config FILE --login {self.args[0]}"
 
 
 def is_lost(error: BaseException) -> bool:
@@ -68,6 +73,10 @@ def explained(error: BaseException, server: Server) -> str:
     Messages of libraries are left out, for they may repeat a URL with a key, or a header.
     """
     every = causes(error)
+    if isinstance(server, StdioServer):
+        missing = (one for one in every if isinstance(one, _NOT_STARTED))
+        if (first := next(missing, None)) is not None:
+            return _about_program(first, server)
     reason = next(filter(None, map(_known, every)), None)
     if reason is not None:
         return reason
@@ -77,6 +86,25 @@ def explained(error: BaseException, server: Server) -> str:
     telling = next((one for one in every if not isinstance(one, _WRAPPERS)), error)
     what = "it could not be started" if is_process else _unreachable(server)
     return f"{what} ({type(telling).__name__.lstrip('_')})"
+
+
+def _about_program(error: OSError, server: StdioServer) -> str:
+    """Return which of a server's command and folder cannot be used."""
+    folder = server.cwd
+    if folder is not None and error.filename == folder:
+        named = f"its folder {_shown(folder, server)}"
+    else:
+        named = f"its command {_shown(server.command, server)}"
+    if isinstance(error, PermissionError):
+        return f"{named} may not be used"
+    is_path = "/" in server.command  # what has none is searched on the PATH
+    if is_path and Path(folder or "", server.command).is_file():
+        return f"the program that the first line of {named} names does not exist"
+    return f"{named} does not exist"
+
+
+def _shown(path: str, server: StdioServer) -> str:
+    return printable(str(redacted(path, server.secrets)))[:MAX_SHOWN_CHARS]
 
 
 def _unreachable(server: Server) -> str:

@@ -71,7 +71,7 @@ class Gateway:
             await self.view.finder.close()
 
     async def _start(self) -> None:
-        if starting := [one.name for one in self.view.connections if one.reason is not None]:
+        if starting := [one.name for one in self.view.connections if not one.tried.is_set()]:
             logger.info("listing the tools of %s", ", ".join(starting))
         await self._note_change()
         self.view.begun.set()

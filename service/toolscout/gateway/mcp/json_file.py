@@ -31,6 +31,10 @@ MAPS = {"env", "environment", "headers", "http_headers"}
 """Keys whose values are objects in which a null stands for nothing."""
 
 
+class VariableNotSet(ConfigurationError):  # noqa: N818 - named for what is missing
+    """A value names a variable that is not set and has no default."""
+
+
 class _Object(dict[str, Any]):
     """An object that knows which of its keys were given twice."""
 
@@ -82,7 +86,7 @@ def expand(value: Any, environ: Mapping[str, str], place: str) -> Any:
     Nobody can be asked for an input: it is the variable of its name, `api-key` that of `API_KEY`.
 
     Raises:
-        ConfigurationError: a variable without a default is not set.
+        VariableNotSet: a variable without a default is not set; says where and which.
     """
     if isinstance(value, str):
 
@@ -92,7 +96,7 @@ def expand(value: Any, environ: Mapping[str, str], place: str) -> Any:
             text = environ.get(variable, environ.get(name or asked, match["default"]))
             if text is None:
                 why = f", in place of the input {asked}" if asked else ""
-                raise ConfigurationError(f"{place}: the variable {variable} is not set{why}")
+                raise VariableNotSet(f"{place}: the variable {variable} is not set{why}")
             return text
 
         return _VARIABLE.sub(replacement, value)

@@ -2,8 +2,20 @@
 
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 logger = logging.getLogger("toolscout.mcp")
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Log nothing meanwhile, for what a command prints says it."""
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = False
 
 
 def log_to_stderr() -> None:

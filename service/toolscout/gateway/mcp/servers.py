@@ -44,6 +44,9 @@ class _Server(msgspec.Struct, frozen=True, kw_only=True):
     """Characters of text of a result that are passed on; None as for all servers, 0 for all."""
     start_s: float = 60.0
     """Seconds to start and to agree on a protocol; `npx` may download the server first."""
+    fault: str | None = None
+    """Why it cannot be started: a variable that its entry names is not set. Its values are then as
+    they are written."""
 
 
 class StdioServer(_Server, frozen=True, kw_only=True):

@@ -1,0 +1,84 @@
+"""What `toolscout mcp --check` and `--list` print: how each server answers, and all tools."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from toolscout.common.spelling import matching
+from toolscout.gateway.mcp.listing import Listing, always_loaded, missing_pins, named, refused_pins
+from toolscout.gateway.mcp.servers import SEPARATOR, Config
+from toolscout.gateway.mcp.trying import Tried, failures, try_servers
+from toolscout.terminal import as_json
+from toolscout.tools.risk import describe_inferred
+
+ABOUT_POISON = "with texts that order the model about, or hide something"
+
+COLUMNS = ("server", "state", "tools", "seconds", "why")
+NUMBERS = ("tools", "seconds")
+
+
+def check(config: Config) -> tuple[str, bool]:
+    """Return a row for each server, what is left out of its tools, and whether all is well.
+
+    It is not where a server has failed, or where a pinned tool of another is not there.
+    """
+    tried = try_servers(config)
+    listing = Listing([one.connection for one in tried], config.options.max_risk)
+    failed = [one.connection.name for one in tried if one.connection.reason is not None]
+    pinned = [one for one in config.options.pinned if not _is_of(one, failed)]
+    missing = missing_pins(pinned, listing)
+    lines = [*_table(tried, listing), *left_out(listing), *missing, *_notes(config, listing)]
+    return "\n".join(lines), not (failed or missing)
+
+
+def list_tools(config: Config) -> tuple[str, list[str]]:
+    """Return the tools as the gateway names them, as JSON, and why servers have failed."""
+    tried = try_servers(config)
+    listing = Listing([one.connection for one in tried], config.options.max_risk)
+    return as_json(listing.shown), failures(tried)
+
+
+def left_out(listing: Listing) -> list[str]:
+    """Return of each server with tools that are left out, which and why."""
+    return [f"{name}: left out: {why}" for name, why in listing.left_out.items()]
+
+
+def _is_of(pinned: str, servers: Sequence[str]) -> bool:
+    """Return whether what is pinned belongs to one of some servers."""
+    return any(
+        pinned.startswith(f"{name}{SEPARATOR}") or pinned == f"server:{name}" for name in servers
+    )
+
+
+def _table(tried: Sequence[Tried], listing: Listing) -> Iterator[str]:
+    """Yield a row for each server, below a row of titles."""
+    counts = Counter(one.connection.name for one in listing.tools.values())
+    rows = [COLUMNS]
+    for connection, seconds in tried:
+        name, why = connection.name, connection.reason
+        state = ("ok", f"{counts[name]:,}") if why is None else ("failed", "-")
+        rows.append((name, *state, f"{seconds:.1f}", why or ""))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if title in NUMBERS else cell.ljust(width)
+            for title, cell, width in zip(COLUMNS, row, widths, strict=True)
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def _notes(config: Config, listing: Listing) -> list[str]:
+    """Return what is to be known of the tools that are offered, a line for each kind."""
+    tools, pinned = listing.tools, config.options.pinned
+    loaded = [name for name in always_loaded(tools) if name not in matching(pinned, tools)]
+    listed = {*matching(pinned, tools), *loaded}
+    refused = [name for name, one in tools.items() if name not in listed and one.refusals()]
+    notes = refused_pins([*pinned, *loaded], tools)
+    notes += named("listed as themselves, as their host or server says", loaded)
+    notes += named("that providers refuse where they are listed as themselves", refused)
+    poisoned = {name: poison for name, one in tools.items() if (poison := one.poison())}
+    told = [f"{name} ({', '.join(poison)})" for name, poison in poisoned.items()]
+    notes += named(ABOUT_POISON, told)
+    inferred = [one.shown["risk"] for one in tools.values() if not one.is_annotated()]
+    if inferred:
+        notes.append(describe_inferred(inferred))
+    return notes + named("disabled in the configuration", config.disabled)

@@ -1,0 +1,67 @@
+"""Start every server of a configuration once, side by side, and read its lists."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
+from toolscout.gateway.mcp.connection import Connection
+from toolscout.gateway.mcp.log import silence
+from toolscout.gateway.mcp.servers import Config
+from toolscout.serving.connections import cancel_until_done
+
+
+class Tried(NamedTuple):
+    """A server that has answered, or failed, and does not run any more."""
+
+    connection: Connection
+    seconds: float
+
+
+def try_servers(config: Config) -> list[Tried]:
+    """Try each server once, and end it as soon as its lists were read or it has failed.
+
+    Nothing is logged: whoever calls this says why a server has failed.
+    """
+
+    async def try_all() -> list[Tried]:
+        connections = [
+            Connection(name, one, lambda: asyncio.sleep(0)) for name, one in config.servers.items()
+        ]
+        return list(await asyncio.gather(*map(_try, connections)))
+
+    with silence():
+        return asyncio.run(try_all())
+
+
+async def _try(connection: Connection) -> Tried:
+    clock = asyncio.get_running_loop().time
+    started = clock()
+    task = asyncio.create_task(connection.run())
+    try:
+        await connection.tried.wait()
+        return Tried(connection, clock() - started)
+    finally:
+        await cancel_until_done(task)
+
+
+def all_connections(config: Config, cache: ListCache = NO_CACHE) -> list[Connection]:
+    """Return the connections of servers that have all answered, and keep their lists.
+
+    Raises:
+        ConfigurationError: some have not; names each of them.
+    """
+    tried = try_servers(config)
+    if failed := failures(tried):
+        raise ConfigurationError("; ".join(failed))
+    for connection, _ in tried:
+        cache.save(connection.server, connection.listed)
+    return [connection for connection, _ in tried]
+
+
+def failures(tried: Iterable[Tried]) -> list[str]:
+    """Return of each server that has failed, why."""
+    return [
+        f"{one.name} is unavailable: {one.reason}" for one, _ in tried if one.reason is not None
+    ]
