@@ -81,7 +81,9 @@ def test_tools_are_measured_as_it_says(folder: Path):
     for block in blocks("measure-tools"):
         run(block, folder)
         if block.startswith("toolscout init"):
-            (folder / "questions.csv").write_text("query,tools\nwhat is still to do,sample__list_tasks\n")
+            (folder / "questions.csv").write_text(
+                "query,tools\nwhat is still to do,sample__list_tasks\n"
+            )
 
 
 def test_descriptions_are_mended_as_it_says(folder: Path):

@@ -136,13 +136,14 @@ def _is_ours(folder: Path) -> bool:
     return is_ours
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Replace a file in one step by one that its owner alone can read."""
+def write_private(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Replace a file in one step by one that its owner alone can read, or by another mode."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, written = mkstemp(dir=path.parent)  # which others cannot read
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+            os.fchmod(file.fileno(), mode)
         Path(written).replace(path)
     finally:
         Path(written).unlink(missing_ok=True)

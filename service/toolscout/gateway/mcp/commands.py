@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -16,6 +17,8 @@ from toolscout.gateway.mcp.servers import Config, HttpServer, Options, prefix_of
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
 from toolscout.terminal import DIM, USAGE, YELLOW, complain, whole_number
+
+OK = 0
 
 KEY = "TOOLSCOUT_MCP_KEY"
 """The variable with the key that hosts send over HTTP."""
@@ -50,6 +53,11 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--check", action="store_true", help=check)
     listed = "print the tools of all servers as JSON, for search, lint and evaluate, and end"
     add("--list", action="store_true", help=listed)
+    hosts = "move servers from hosts' own files into --config, by default from all that are known;"
+    hosts += " only says what would change, unless --write is given, too"
+    add("--import", dest="hosts", type=Path, nargs="*", metavar="FILE", help=hosts)
+    add("--write", action="store_true", help="with --import: change the files")
+    add("--undo", action="store_true", help="with --import: put the hosts' files back")
     login = "log in to a server with auth: oauth in a browser, keep its tokens, and end"
     add("--login", metavar="SERVER", help=login)
     add("--no-cache", action="store_true", help="keep no lists of tools on disk")
@@ -74,6 +82,8 @@ def gateway(parsed: argparse.Namespace) -> int:
     Raises:
         ConfigurationError: the file, a flag or the installation is at fault.
     """
+    if parsed.hosts is not None or parsed.write or parsed.undo:
+        return _move(parsed)
     file = _Followed(parsed)
     config = file.read()
     _warn(parsed.config, config)
@@ -88,24 +98,17 @@ def gateway(parsed: argparse.Namespace) -> int:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
     pins = parsed.pin_definitions and Pins(parsed.pin_definitions, tuple(parsed.accept))
     folder = None if parsed.no_cache else user_folder(os.environ, "XDG_CACHE_HOME", ".cache")
-    cache, answer = ListCache(folder), None
+    cache = ListCache(folder)
     if parsed.login is not None:
-        answer = _log_in(config, parsed.login)
-    elif parsed.accept:
-        answer = importing.accept(config, pins, cache)
-    elif parsed.check:
+        return _print(_log_in(config, parsed.login))
+    if parsed.accept:
+        return _print(importing.accept(config, pins, cache))
+    if parsed.check:
         text, is_well = checking.check(config)
-        print(text)  # noqa: T201  # a command prints
-        return 0 if is_well else USAGE
-    elif parsed.list:
+        return _print(text, OK if is_well else USAGE)
+    if parsed.list:
         text, failed = checking.list_tools(config)
-        print(text)  # noqa: T201
-        for line in failed:
-            complain(line)
-        return USAGE if failed else 0
-    if answer is not None:
-        print(answer)  # noqa: T201  # a command prints
-        return 0
+        return _print(text, USAGE if failed else OK, failed)
     http = None if parsed.http is None else web.read_address(parsed.http)
     settings = load_serving(vars(parsed))
     key = os.environ.get(KEY)
@@ -115,6 +118,39 @@ def gateway(parsed: argparse.Namespace) -> int:
         complain(WAITING, DIM)
     made = Gateway(config, parsed.store, pins, cache, file.changed)
     return serving.serve(made, http, key, settings)
+
+
+def _print(text: str, status: int = OK, wrong: Sequence[str] = ()) -> int:
+    print(text)  # noqa: T201  # a command prints
+    for line in wrong:
+        complain(line)
+    return status
+
+
+def _move(parsed: argparse.Namespace) -> int:
+    """Move servers from hosts' files, or back; returns the exit status.
+
+    Raises:
+        ConfigurationError: there is no such file, or it cannot be moved or put back.
+    """
+    from toolscout.gateway.mcp import takeover
+    from toolscout.gateway.mcp.host_files import possible_files
+
+    files = parsed.hosts
+    if files is None:
+        raise ConfigurationError("write and undo: expected --import, too")
+    if not files:
+        known = possible_files(os.environ, Path.home(), Path.cwd())
+        files = [path for path in known if path.is_file()]
+        if parsed.undo:
+            files = [path for path in files if takeover.has_backup(path)]
+        if not files:
+            raise ConfigurationError("import: there is no file of a host; name one")
+    if parsed.undo:
+        lines = takeover.undo(files)
+    else:
+        lines = takeover.import_servers(files, parsed.config, is_written=parsed.write)
+    return _print("\n".join(lines))
 
 
 def _log_in(config: Config, server: str) -> str:
@@ -152,15 +188,13 @@ def import_servers(parsed: argparse.Namespace) -> int:
         tools, place = tools_in(parsed.tools), (parsed.catalog, parsed.url)
         is_whole = isinstance(tools, list) and not keeps_each(*place)
         report = register(list(tools), *place) if is_whole else write_each(tools, *place)
-        print(report)  # noqa: T201  # a command prints
-        return 0
+        return _print(report)
     config = read_config(parsed.mcp, os.environ)
     _check_that_one_starts(parsed.mcp, config)
     _warn(parsed.mcp, config)
     from toolscout.gateway.mcp import importing
 
-    print(importing.run(config, parsed.catalog, parsed.url))  # noqa: T201  # a command prints
-    return 0
+    return _print(importing.run(config, parsed.catalog, parsed.url))
 
 
 @dataclass

@@ -46,9 +46,18 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
     content = json_file.read_object(path)
     folder = path.absolute().parent
     try:
-        return _File(content, folder, environ).config()
+        return config_of(content, folder, environ)
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error.detail}") from None
+
+
+def config_of(content: dict[str, Any], folder: Path, environ: Mapping[str, str]) -> Config:
+    """Read what a file in some folder holds.
+
+    Raises:
+        ConfigurationError: it has an error; says where and which.
+    """
+    return _File(content, folder, environ).config()
 
 
 class _File:
@@ -87,8 +96,7 @@ class _File:
                 both = f"{named[prefix]!r} and {name!r}"
                 raise ConfigurationError(f"{place}: {both} have the same prefix, {prefix}__")
             named[prefix] = name
-            is_off = value.get("disabled") is True or False in map(value.get, dialects.ACTIVE)
-            if is_off or dialects.is_left_out(name, lists):
+            if dialects.is_off(value) or dialects.is_left_out(name, lists):
                 disabled.append(name)
             else:
                 servers[prefix] = self._server(section, value, place)

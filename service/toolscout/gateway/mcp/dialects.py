@@ -250,6 +250,11 @@ def lists_of_servers(content: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     }
 
 
+def is_off(entry: Mapping[str, Any]) -> bool:
+    """Return whether the entry of a server switches it off."""
+    return entry.get("disabled") is True or False in map(entry.get, ACTIVE)
+
+
 def is_left_out(name: str, lists: Mapping[str, Collection[str]]) -> bool:
     """Return whether a file leaves a server out by one of its lists."""
     return any((name in names) == (key in EXCLUDED) for key, names in lists.items())

@@ -65,8 +65,7 @@ def read_object(path: Path) -> dict[str, Any]:
         ConfigurationError: it cannot be read, is not JSON, holds no object, or has a key twice.
     """
     try:
-        text = _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, read_text(path)))
-        content = json.loads(text, object_pairs_hook=_Object)
+        content = json.loads(strip_comments(read_text(path)), object_pairs_hook=_Object)
         repeated = next(_repeated(content, ""), None)
     except json.JSONDecodeError as error:
         place = f"{path}:{error.lineno}:{error.colno}"
@@ -78,6 +77,11 @@ def read_object(path: Path) -> dict[str, Any]:
     if repeated is not None:
         raise ConfigurationError(f"{path}: {repeated} is there twice")
     return content
+
+
+def strip_comments(text: str) -> str:
+    """Return a text with blanks in place of comments and trailing commas."""
+    return _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
 
 
 def expand(value: Any, environ: Mapping[str, str], place: str) -> Any:

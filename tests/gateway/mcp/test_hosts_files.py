@@ -1,0 +1,342 @@
+"""`toolscout mcp --import` moves servers out of hosts' own files, and `--undo` puts them back."""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolscout.cli import main, parser
+from toolscout.gateway.mcp.config import read_config
+from toolscout.gateway.mcp.host_files import possible_files
+
+SECRET = "sesame-of-mine"
+GITHUB = {"command": "npx", "args": ["-y", "github", f"--key={SECRET}"], "env": {"TOKEN": SECRET}}
+DOCS = {"type": "http", "url": f"https://docs.example/s/{SECRET}/mcp"}
+GATEWAY = {"command": "toolscout", "args": ["mcp", "--config", "/elsewhere/mcp.json"]}
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a home folder, beside a project in which a command runs."""
+    home, project = tmp_path / "home of mine", tmp_path / "project"
+    home.mkdir()
+    project.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.chdir(project)
+    return home
+
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Import into `mcp.json` of the home folder; returns the exit status and what was printed."""
+
+    def run(*arguments: str | Path) -> tuple[int, str]:
+        config = ["mcp", "--config", str(home / "mcp.json"), "--import"]
+        status = main([*config, *map(str, arguments)])
+        printed = capsys.readouterr()
+        return status, printed.out + printed.err
+
+    return run
+
+
+def put(path: Path, content: Any, mode: int = 0o600) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content, indent=2), "utf-8")
+    path.chmod(mode)
+    return path
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def servers_of(home: Path) -> dict[str, Any]:
+    servers: dict[str, Any] = read(home / "mcp.json")["mcpServers"]
+    return servers
+
+
+def files_in(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_without_write_it_is_said_what_would_change_and_nothing_is_written(home: Path, run: Run):
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"github": GITHUB, "docs": DOCS}})
+    before = files_in(home)
+    status, printed = run(path)
+    assert (status, files_in(home)) == (0, before)
+    assert SECRET not in printed
+    lines = printed.splitlines()
+    assert lines[:3] == [str(path), "  - github (npx)", "  - docs (docs.example)"]
+    assert lines[3].startswith("  + toolscout (toolscout mcp --config ")
+    assert lines[4:7] == [str(home / "mcp.json"), "  + github", "  + docs"]
+    assert lines[7].startswith("nothing is written yet; then: ")
+
+
+def test_the_commands_that_are_printed_do_what_they_say(home: Path, run: Run, capsys):
+    path = put(home / ".claude.json", {"mcpServers": {"ls": {"command": "ls"}}, "count": 1})
+    before = path.read_bytes()
+    _, printed = run()
+    write = shlex.split(printed.splitlines()[-1].partition("then: ")[2])
+    assert main(write[1:]) == 0
+    *_, check, back = capsys.readouterr().out.splitlines()
+    assert path.read_bytes() != before
+    assert main(shlex.split(check.removeprefix("then: "))[1:]) == 2  # `ls` is no server
+    assert "its process has ended" in capsys.readouterr().out
+    assert main(shlex.split(back.removeprefix("or back: "))[1:]) == 0
+    assert path.read_bytes() == before
+
+
+def test_the_servers_move_and_one_that_runs_the_gateway_takes_their_place(home: Path, run: Run):
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"github": GITHUB, "docs": DOCS}})
+    assert run(path, "--write")[0] == 0
+    assert servers_of(home) == {"github": GITHUB, "docs": DOCS}
+    (only,) = read(path)["mcpServers"].items()
+    assert only[0] == "toolscout"
+    assert Path(only[1]["command"]).name == "toolscout"
+    assert parser().parse_args(only[1]["args"]).config == home / "mcp.json"
+    assert list(read_config(home / "mcp.json", {}).servers) == ["github", "docs"]
+    assert (home / "mcp.json").stat().st_mode & 0o777 == 0o600
+
+
+ODD = """\ufeff// of mine
+{
+\t"theme": "dark", // stays
+\t"mcpServers": {
+\t\t"github": {"command": "npx"}, /* gone */
+\t\t"off":   {"command": "x",  "disabled": true},
+\t},
+\t"number": 1.50, "twice": [1,2,],
+}
+"""
+
+
+def test_all_else_in_a_file_stays_as_it_is_written(home: Path, run: Run):
+    path = put(home / "host.json", ODD, 0o640)
+    assert run(path, "--write")[0] == 0
+    text = path.read_text("utf-8")
+    assert text.startswith('\ufeff// of mine\n{\n\t"theme": "dark", // stays\n\t"mcpServers": {\n')
+    assert '\n\t\t"off":   {"command": "x",  "disabled": true},\n\t\t"toolscout": {' in text
+    assert text.endswith('\n\t},\n\t"number": 1.50, "twice": [1,2,],\n}\n')
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert list(servers_of(home)) == ["github"]
+
+
+def test_undo_restores_each_byte_and_the_permissions_through_a_link_too(home: Path, run: Run):
+    real = put(home / "dotfiles" / "cursor.json", ODD, 0o640)
+    link = home / ".cursor" / "mcp.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    before = real.read_bytes()
+    run(link, "--write")
+    assert link.is_symlink()
+    assert real.read_bytes() != before
+    assert run("--undo")[0] == 0
+    assert (real.read_bytes(), real.stat().st_mode & 0o777) == (before, 0o640)
+    assert link.is_symlink()
+    assert sorted(path.name for path in real.parent.iterdir()) == ["cursor.json"]
+
+
+def test_undo_refuses_a_file_that_has_changed_since_and_names_what_it_was(home: Path, run: Run):
+    path = put(home / ".claude.json", {"mcpServers": {"github": GITHUB}})
+    before = path.read_bytes()
+    run(path, "--write")
+    path.write_text(path.read_text() + "\n")
+    changed = files_in(home)
+    status, printed = run(path, "--undo")
+    assert (status, files_in(home)) == (2, changed)
+    assert "has changed since its import; as it was: " in printed
+    assert Path(printed.rpartition("as it was: ")[2].strip()).read_bytes() == before
+
+
+def test_imports_one_after_the_other_are_undone_one_by_one(home: Path, run: Run):
+    path = put(home / ".claude.json", {"mcpServers": {"github": GITHUB}})
+    first = path.read_bytes()
+    run(path, "--write")
+    content = read(path)
+    content["mcpServers"]["docs"] = DOCS
+    second = put(path, content).read_bytes()
+    run(path, "--write")
+    assert list(read(path)["mcpServers"]) == ["toolscout"]
+    assert servers_of(home) == {"github": GITHUB, "docs": DOCS}
+    assert run(path, "--undo")[0] == 0
+    assert path.read_bytes() == second
+    assert first != second
+
+
+@pytest.mark.parametrize("flags", [["--undo"], ["--write", "--undo"]])
+def test_there_is_nothing_to_undo_where_nothing_was_imported(home: Path, run: Run, flags):
+    path = put(home / ".claude.json", {"mcpServers": {"github": GITHUB}})
+    assert run(path, *flags) == (2, f"toolscout: {path}: there is no import to undo\n")
+
+
+@pytest.mark.parametrize("flag", ["--write", "--undo"])
+def test_write_and_undo_alone_are_refused(home: Path, capsys, flag: str):
+    assert main(["mcp", "--config", str(home / "mcp.json"), flag]) == 2
+    assert "expected --import, too" in capsys.readouterr().err
+
+
+def test_servers_of_claude_codes_projects_move_too(home: Path, run: Run):
+    project = {"allowedTools": [], "mcpServers": {"docs": DOCS}, "enabledMcpjsonServers": []}
+    other = {"mcpServers": {}, "allowedTools": ["Bash"]}
+    content = {
+        "numStartups": 5,
+        "mcpServers": {"github": GITHUB},
+        "projects": {"/work/a": project, "/work/b": other},
+    }
+    path = put(home / ".claude.json", content)
+    status, printed = run(path, "--write")
+    assert status == 0
+    assert "  - docs, of /work/a (docs.example)" in printed
+    assert servers_of(home) == {"github": GITHUB, "docs": DOCS}
+    after = read(path)
+    ours = after["mcpServers"]["toolscout"]
+    assert after["projects"]["/work/a"] == project | {"mcpServers": {"toolscout": ours}}
+    assert (after["projects"]["/work/b"], after["numStartups"]) == (other, 5)
+
+
+def test_vs_codes_file_has_its_own_words(home: Path, run: Run):
+    entry = {"type": "stdio", "command": "${workspaceFolder}/run", "envFile": "keys.env"}
+    path = Path.cwd() / ".vscode" / "mcp.json"
+    put(path, {"servers": {"mine": entry}, "inputs": []})
+    put(path.with_name("keys.env"), "A=1\n")
+    assert run("--write")[0] == 0
+    (moved,) = servers_of(home).values()
+    assert moved["command"] == f"{Path.cwd()}/run"
+    assert moved["envFile"] == str(path.with_name("keys.env"))
+    assert read(path)["servers"]["toolscout"]["type"] == "stdio"
+
+
+# What stays where it is, and why.
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"mcpServers": {"x": GITHUB | {"disabled": True}}}, "x stays: it is switched off"),
+        (
+            {"mcpServers": {"x": GITHUB}, "projects": {"/a": {"disabledMcpServers": ["x"]}}},
+            "x stays: it is switched off",
+        ),
+        ({"mcpServers": {"x": GITHUB}, "disabledMcpServers": ["x"]}, "x stays: it is switched off"),
+        ({"mcpServers": {"x": GITHUB}, "mcp": {"allowed": ["y"]}}, "x stays: it is switched off"),
+        ({"mcpServers": {"x": GITHUB | {"blockedTools": ["y"]}}}, "x.blockedTools: unknown key"),
+        ({"mcpServers": {"x": DOCS | {"headersHelper": "y"}}}, "x.headersHelper: no command is"),
+        ({"mcpServers": {"x": 5}}, "x stays: it is no object"),
+        ({"mcpServers": {"x": GITHUB}, "deniedMcpServers": [{"n": "y"}]}, "it may say which serv"),
+        ({"mcpServers": {"x": GITHUB}, "tools": {"y": False}}, "it may say which tools not to"),
+        ({"mcpServers": {"x": GITHUB, "gateway": GATEWAY}}, "gateway is the gateway, with another"),
+        ({"mcpServers": {"toolscout": GATEWAY}}, "is the gateway, with another --config"),
+        ({"mcpServers": {"toolscout": {"url": "https://x/mcp", "args": None}}}, "is the gateway,"),
+        ({"mcpServers": {"toolscout": 5, "x": GITHUB}}, "is the gateway,"),
+        ({"mcpServers": {"same": {"command": "y"}}}, "mcp.json has another server same: rename"),
+        (
+            {"mcpServers": {"x": GITHUB | {"cwd": "${workspaceFolder}"}}},
+            "its file is of no project",
+        ),
+        ({"mcpServers": {}}, "nothing to move"),
+        ({"hooks": {}}, "nothing to move"),
+        ("{", "not valid JSON"),
+        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "is there twice"),
+    ],
+)
+def test_what_cannot_be_moved_stays_and_is_told(home: Path, run: Run, content, why):
+    put(home / "mcp.json", {"mcpServers": {"same": {"command": "x"}}})
+    path = put(home / ".cursor" / "mcp.json", content)
+    before = files_in(home)
+    status, printed = run(path, "--write")
+    assert (status, files_in(home)) == (0, before)
+    assert why in printed
+    assert SECRET not in printed
+    assert printed.splitlines()[-1] == "there is nothing to move"
+
+
+def test_a_permission_that_a_host_denies_is_told(home: Path, run: Run):
+    content = {"mcpServers": {"x": GITHUB}, "permissions": {"deny": ["mcp__x__y"]}}
+    _, printed = run(put(home / "host.json", content))
+    assert "  ! permissions: tools that it denies are offered here" in printed
+
+
+def test_a_variable_that_is_not_set_is_told(home: Path, run: Run):
+    content = {"servers": {"x": {"command": "y", "env": {"K": "${input:no-such-key}"}}}}
+    _, printed = run(put(home / "host.json", content))
+    assert "the variable NO_SUCH_KEY is not set" in printed
+
+
+def test_a_file_at_fault_keeps_no_other_from_being_moved(home: Path, run: Run):
+    put(home / ".claude.json", "{")
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"github": GITHUB}})
+    assert run("--write")[0] == 0
+    assert list(read(path)["mcpServers"]) == ["toolscout"]
+
+
+def test_the_gateways_own_file_keeps_its_comments_and_servers(home: Path, run: Run):
+    own = '{\n  // mine\n  "mcpServers": {\n    "a": {"command": "x"}, // first\n  },\n}\n'
+    put(home / "mcp.json", own)
+    path = put(home / "host.json", {"mcpServers": {"github": GITHUB}})
+    run(path, "--write")
+    text = (home / "mcp.json").read_text("utf-8")
+    assert text.startswith('{\n  // mine\n  "mcpServers": {\n    "a": {"command": "x"},\n')
+    assert "// first" in text
+    assert list(read_config(home / "mcp.json", {}).servers) == ["a", "github"]
+
+
+@pytest.mark.parametrize(
+    "own", ["{}", '{"toolscout": {"max_risk": "read_only"}}', '{"mcpServers": {}, "inputs": []}']
+)
+def test_the_gateways_own_file_may_have_no_servers_yet(home: Path, run: Run, own: str):
+    put(home / "mcp.json", own)
+    assert run(put(home / "host.json", {"mcpServers": {"github": GITHUB}}), "--write")[0] == 0
+    assert list(read_config(home / "mcp.json", {}).servers) == ["github"]
+
+
+def test_two_hosts_with_one_server_share_it_and_one_of_its_name_stays(home: Path, run: Run):
+    first = put(home / "a.json", {"mcpServers": {"github": GITHUB}})
+    second = put(home / "b.json", {"mcpServers": {"github": GITHUB}})
+    third = put(home / "c.json", {"mcpServers": {"github": {"command": "other"}}})
+    _, printed = run(first, second, third, "--write")
+    assert servers_of(home) == {"github": GITHUB}
+    assert [list(read(path)["mcpServers"]) for path in (first, second, third)] == [
+        ["toolscout"],
+        ["toolscout"],
+        ["github"],
+    ]
+    assert printed.count("another server github: rename one") == 1
+
+
+def test_the_gateways_own_file_is_not_imported_into_itself(home: Path, run: Run):
+    put(home / "mcp.json", {"mcpServers": {"github": GITHUB}})
+    assert "it is the gateway's own file" in run(home / "mcp.json", "--write")[1]
+    assert servers_of(home) == {"github": GITHUB}
+
+
+def test_without_a_file_of_a_host_one_is_asked_for(home: Path, run: Run):
+    assert run() == (2, "toolscout: import: there is no file of a host; name one\n")
+
+
+def test_a_file_in_one_line_is_rewritten_too(home: Path, run: Run):
+    path = put(home / "host.json", json.dumps({"a": 1, "mcpServers": {"x": GITHUB}, "b": 2}))
+    run(path, "--write")
+    after = read(path)
+    assert list(after) == ["a", "mcpServers", "b"]
+    assert list(after["mcpServers"]) == ["toolscout"]
+
+
+@pytest.mark.parametrize(
+    ("system", "place"),
+    [
+        ("linux", ".config/Claude/claude_desktop_config.json"),
+        ("darwin", "Library/Application Support/Claude/claude_desktop_config.json"),
+        ("win32", "AppData/Roaming/Claude/claude_desktop_config.json"),
+        ("win32", ".claude.json"),
+        ("darwin", ".cursor/mcp.json"),
+        ("linux", ".config/Code/User/mcp.json"),
+    ],
+)
+def test_hosts_files_are_known_on_every_system(tmp_path: Path, system: str, place: str):
+    assert tmp_path / place in possible_files({}, tmp_path, tmp_path / "project", system)
