@@ -3,9 +3,9 @@
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS build
-# What it can do beside serving, e.g. --build-arg EXTRAS=server,redis,otel to trace. Packages are
-# those of deploy/locks, by version and hash.
-ARG EXTRAS=server,redis
+# What it can do beside serving: shared state and traces; --build-arg EXTRAS=server,mcp answers MCP.
+# Packages are those of deploy/locks, by version and hash.
+ARG EXTRAS=server,redis,postgres,otel
 WORKDIR /src
 COPY deploy/locks ./locks
 # A pip configuration (an index of your own, its certificate) can come as a build secret; it is
@@ -20,7 +20,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
         test "$extra" = server \
         || /opt/toolscout/bin/pip install --no-cache-dir --require-hashes -r "locks/$extra.txt" \
         || exit; done)
-COPY pyproject.toml README.md LICENSE THIRD_PARTY.md ./
+COPY pyproject.toml hatch_build.py README.md LICENSE THIRD_PARTY.md ./
 COPY service ./service
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /dist . \
     && /opt/toolscout/bin/pip install --no-cache-dir --no-deps --no-index /dist/*.whl \
@@ -36,6 +36,7 @@ LABEL org.opencontainers.image.title="toolscout" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /opt/toolscout /opt/toolscout
+COPY deploy/health.py /opt/toolscout/health.py
 # Bytecode was compiled in the first stage, and a read-only root takes no more of it.
 ENV PATH=/opt/toolscout/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
@@ -47,7 +48,7 @@ USER 65532:65532
 WORKDIR /tmp
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(f\"http://127.0.0.1:{os.environ['TOOLSCOUT_PORT']}/readyz\", timeout=2)"]
+    CMD ["python", "/opt/toolscout/health.py"]
 ENTRYPOINT ["toolscout"]
 CMD ["serve"]
 

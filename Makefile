@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Programs run as they do for anybody: what a shell sets for Python, as PYTHONPATH, is not for them.
 $(foreach name,$(filter-out PYTHON,$(filter PYTHON%,$(.VARIABLES))),$(eval unexport $(name)))
+# Where the repository is, as a release and the site name it; on GitHub its workflows know.
+export REPOSITORY_URL ?= $(if $(GITHUB_REPOSITORY),$(GITHUB_SERVER_URL)/$(GITHUB_REPOSITORY))
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
 .PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-newest test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals agent-eval mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
@@ -236,8 +238,10 @@ dist: $(VENV)/.tested sbom ## build a release in dist/: wheel, source, sbom.cdx.
 
 # All of a release that needs no registry. TAG is that of the release; without one it is the package's version.
 release-check: dist ## build a release, install it with each extra, serve, ask it, and read its metadata and notes
+	@test -z '$(TAG)' -o -n '$(REPOSITORY_URL)' || { echo 'its page links to the repository: REPOSITORY_URL=https://…'; exit 2; }
 	$(BIN)/pip install $(PIP_FLAGS) 'twine>=6,<8'
 	$(BIN)/twine check --strict $(DIST)/*.whl $(DIST)/*.tar.gz
+	$(BIN)/python -m tests.package_page $(DIST)/*.whl $(DIST)/*.tar.gz
 	$(BIN)/python -m tests.release_notes --tag '$(TAG)' > $(DIST)/NOTES.md
 	$(BIN)/pytest $(PATIENT) -m integration tests/integration/test_package.py tests/integration/test_fresh_install.py
 

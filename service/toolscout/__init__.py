@@ -19,7 +19,9 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if str(error.name).startswith("toolscout"):
                 raise
-            message = f"{error.name} is not installed: pip install 'toolscout[engine]'"
+            from toolscout.common.optional import how_to_install
+
+            message = f"{error.name} is not installed: {how_to_install('engine')}"
             raise ModuleNotFoundError(message, name=error.name) from None
         return getattr(engine, name)
     raise AttributeError(f"module 'toolscout' has no attribute {name!r}")

@@ -11,6 +11,7 @@ from typing import Any
 
 from toolscout import __version__
 from toolscout.beginning import EXAMPLES, FIRST, add_init_arguments, init
+from toolscout.common.optional import how_to_install
 from toolscout.errors import ConfigurationError, ToolscoutError
 from toolscout.searching import add_search_arguments, search
 from toolscout.settings import BY_NAME, SETTINGS, Settings
@@ -69,7 +70,7 @@ def _run(commands: argparse.ArgumentParser, arguments: list[str] | None) -> int:
         parsed = commands.parse_args(arguments)
         status: int = parsed.run(parsed)
     except ModuleNotFoundError as error:
-        missing = f"{error.name} is not installed: pip install 'toolscout[{parsed.extra}]'"
+        missing = f"{error.name} is not installed: {how_to_install(parsed.extra)}"
         raise ConfigurationError(missing) from None
     except (SystemExit, OSError):
         flush_output()

@@ -91,4 +91,4 @@ def test_a_search_by_expression_without_its_package_is_refused_with_the_line_tha
             print(error)
         """
     )
-    assert "pip install 'toolscout[tool-search]'" in output
+    assert "pip install '.[tool-search]'" in output

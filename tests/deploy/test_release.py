@@ -1,5 +1,6 @@
 """What happens on a tag: actions by digest, few permissions, notes from the changelog."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -51,6 +52,40 @@ def test_a_release_may_write_only_where_it_has_to():
 def test_nothing_of_an_event_is_written_into_a_shell():
     for _, step in STEPS:
         assert "${{ github." not in step.get("run", "")
+
+
+def test_the_image_is_for_both_processors_on_a_base_by_digest():
+    steps = WORKFLOWS["release"]["jobs"]["image"]["steps"]
+    named = {step["id"]: step for step in steps if "id" in step}
+    built = named["push"]["with"]
+    assert built["platforms"] == "linux/amd64,linux/arm64"
+    assert "BASE=${{ steps.base.outputs.pinned }}" in built["build-args"]
+    assert steps.index(named["base"]) < steps.index(named["push"])
+    dockerfile = (FOLDER.parents[1] / "Dockerfile").read_text("utf-8")
+    arguments = set(re.findall(r"^ARG (\w+)", dockerfile, re.M))
+    given = {line.partition("=")[0] for line in built["build-args"].splitlines()}
+    assert given <= arguments
+
+
+def test_the_base_is_named_by_what_its_registry_answers(tmp_path: Path):
+    steps = WORKFLOWS["release"]["jobs"]["image"]["steps"]
+    (script,) = [step["run"] for step in steps if step.get("id") == "base"]
+    docker = tmp_path / "docker"
+    docker.write_text('#!/bin/sh\necho "${DIGEST-sha256:abc}"\n', "utf-8")
+    docker.chmod(0o755)
+    output = tmp_path / "output"
+    environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "GITHUB_OUTPUT": str(output)}
+    shell = ["bash", "-e", "-o", "pipefail", "-c", script]
+    ran(shell, cwd=FOLDER.parents[1], env=environ)
+    assert output.read_text("utf-8") == "pinned=python:3.11-slim-bookworm@sha256:abc\n"
+    ran(shell, status=1, cwd=FOLDER.parents[1], env=environ | {"DIGEST": "<no value>"})
+
+
+def test_whatever_is_published_is_attested_the_list_of_sums_too():
+    steps = WORKFLOWS["release"]["jobs"]["package"]["steps"]
+    attested = [step["with"] for step in steps if "attest" in step.get("uses", "")]
+    assert {"subject-checksums": "dist/SHA256SUMS"} in attested
+    assert {"subject-path": "dist/SHA256SUMS"} in attested
 
 
 def test_the_notes_are_those_of_the_version():

@@ -1,5 +1,6 @@
 """The first commands of README.md do what it shows."""
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -41,6 +42,21 @@ def test_the_commands_of_the_first_thirty_seconds_work_as_written(
     assert "issue_create" in own.splitlines()[1]
     assert "R@5                      1.000" in judged
     assert (tmp_path / "report.html").is_file()
+
+
+def test_the_line_that_runs_the_image_starts_a_service_for_this_machine_alone(monkeypatch):
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    image = re.findall(r"(TOOLSCOUT_\w+)=(\S+)", (root / "Dockerfile").read_text("utf-8"))
+    for name, value in image:
+        monkeypatch.setenv(name, value)
+    assert main(["check-config"]) == 2  # it listens for others, and has no key
+    (line,) = [one for one in commands() if one.startswith("docker run ")]
+    words = shlex.split(line)
+    assert words[words.index("-p") + 1].startswith("127.0.0.1:")
+    for name, value in re.findall(r"-e (\w+)=(\S+)", line):
+        monkeypatch.setenv(name, value)
+    assert main(["check-config"]) == 0
 
 
 def test_the_key_is_made_and_the_settings_are_accepted(monkeypatch):

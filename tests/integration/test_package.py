@@ -1,16 +1,17 @@
 """What would be published: what is in wheel and source distribution, and how they are used."""
 
+import os
 import sys
 import tarfile
 import textwrap
 import zipfile
-from email import message_from_bytes
 from pathlib import Path
 
 import pytest
 
 from tests.integration.test_fresh_install import ROOT, run
-from tests.support import ran
+from tests.package_page import read_metadata
+from tests.support import environment, ran
 
 pytestmark = pytest.mark.integration
 
@@ -79,15 +80,14 @@ def test_the_source_has_what_the_wheel_is_built_from(dist: Path):
 
 
 def test_the_metadata_is_complete(wheel: Path):
-    with zipfile.ZipFile(wheel) as packed:
-        (name,) = [name for name in packed.namelist() if name.endswith("METADATA")]
-        said = message_from_bytes(packed.read(name))
+    said = read_metadata(wheel)
     assert said["Name"] == "toolscout"
     assert said["License-Expression"] == "Apache-2.0"
     assert said.get_all("License-File") == ["LICENSE", "THIRD_PARTY.md"]
     assert said["Description-Content-Type"] == "text/markdown"
     assert said["Keywords"]
-    assert said["Project-URL"] is None  # until there are addresses of its own
+    urls = dict(each.split(", ") for each in said.get_all("Project-URL", []))
+    assert urls.get("Repository", "") == os.environ.get("REPOSITORY_URL", "")
     assert len(said.get_all("Classifier", [])) > 10
     always = [one for one in said.get_all("Requires-Dist", []) if "extra ==" not in one]
     assert {one.partition("<")[0].partition(">")[0] for one in always} == {
@@ -95,6 +95,18 @@ def test_the_metadata_is_complete(wheel: Path):
         "httpx2",
         "msgspec",
     }
+
+
+def test_wheel_and_source_have_the_same_page_whose_links_lead_somewhere(tmp_path: Path):
+    place = "https://git.example.org/them/toolscout"
+    environ = environment() | {"REPOSITORY_URL": place}
+    ran([sys.executable, "-m", "build", "--outdir", tmp_path, ROOT], env=environ)
+    ran([sys.executable, "-m", "tests.package_page", *tmp_path.iterdir()], cwd=ROOT)
+    wheel = read_metadata(next(tmp_path.glob("*.whl")))
+    source = read_metadata(next(tmp_path.glob("*.tar.gz")))
+    assert f"({place}/blob/v" in wheel.get_payload()
+    assert wheel.get_payload() == source.get_payload()
+    assert f"Repository, {place}" in wheel.get_all("Project-URL", [])
 
 
 def test_the_client_brings_no_more_than_its_two_libraries_need(client: Path):

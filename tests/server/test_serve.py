@@ -52,7 +52,7 @@ for flags in {[flags for _, flags, _ in LACKING]}:
 """
     done = ran([sys.executable, "-c", script], env=environment(), timeout=PATIENCE_S)
     for line, (_, _, extra) in zip(done.stderr.splitlines(), LACKING, strict=True):
-        assert f"pip install 'toolscout[server,{extra}]'" in line
+        assert f"pip install '.[server,{extra}]'" in line
 
 
 def test_a_taken_port_is_said():

@@ -25,6 +25,7 @@ from toolscout.client.endpoint import without_secrets
 from toolscout.client.log import logger
 from toolscout.client.rollout import Rollout
 from toolscout.client.settings import DEFAULT_TIMEOUT_S
+from toolscout.common.optional import how_to_install
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.errors import (
     ConfigurationError,
@@ -211,7 +212,7 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Discover
     try:
         import yaml
     except ImportError:
-        raise ConfigurationError("reading YAML needs: pip install 'toolscout[proxy]'") from None
+        raise ConfigurationError(f"reading YAML needs: {how_to_install('proxy')}") from None
     try:
         document = yaml.safe_load(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:

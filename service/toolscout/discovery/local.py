@@ -28,6 +28,7 @@ from typing import Any
 from toolscout import data
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Selection
+from toolscout.common.optional import how_to_install
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.errors import ConfigurationError
 from toolscout.text.relevance import MIN_WORD, Candidate, QueryWords, keep_relevant, relevance
@@ -167,7 +168,7 @@ def check_regex() -> None:
         ConfigurationError: a package is missing.
     """
     if re2 is None:
-        needed = "the package google-re2: pip install 'toolscout[tool-search]'"
+        needed = f"the package google-re2: {how_to_install('tool-search')}"
         raise ConfigurationError(f"strategy: tool-search needs {needed}")
 
 

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from toolscout.common.json_errors import find_end, locate
+from toolscout.common.optional import how_to_install
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, ConfigurationError, InvalidJson, InvalidRequest
 from toolscout.tool_files.operations import is_openapi, tools_of
@@ -161,7 +162,7 @@ def _from_yaml(text: str, shown: object) -> Any:
     try:
         import yaml
     except ImportError:
-        raise ConfigurationError("reading YAML needs: pip install 'toolscout[server]'") from None
+        raise ConfigurationError(f"reading YAML needs: {how_to_install('server')}") from None
     try:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         return yaml.load(text, loader)  # noqa: S506  # both make plain values alone
