@@ -19,5 +19,5 @@ def commands() -> list[str]:
     """Return the commands of the blocks."""
     found: list[str] = []
     for block in blocks("sh"):
-        found += [block] if block.startswith("curl") else block.splitlines()
+        found += [block] if block.startswith("curl") else block.replace("\\\n", "").splitlines()
     return found

@@ -21,6 +21,9 @@ CONFIGURATION = ROOT / "mkdocs.yml"
 THEME = (
     "docs/stylesheets/extra.css",
     "docs/scripts/reachable.js",
+    "docs/images/playground-dark.png",
+    "docs/images/playground-phone.png",
+    "docs/images/playground-phone-dark.png",
     "service/toolscout/playground/static/icon.svg",
 )
 
@@ -50,6 +53,9 @@ def gather() -> None:
             text = page(path)
             target.write_text(text, "utf-8")
             waiting |= set(links(path, text))
+        elif path.endswith(".html"):  # what it links to beside it is a page there
+            text = (ROOT / path).read_text("utf-8")
+            target.write_text(re.sub(r'(?<=href=")(\w+)\.md(?=")', r"\1/", text), "utf-8")
         else:
             shutil.copyfile(ROOT / path, target)
     (PAGES / "llms.txt").write_text(llms(), "utf-8")

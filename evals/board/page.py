@@ -20,11 +20,11 @@ SHOWN_BY_SIZE = ("toolscout", "MiniLM", "bm25s + stemming", "ratel",
 """Lines that can still be told apart; the table below the picture has all."""
 
 MORE_STYLE = """
-body{max-width:80rem}svg{width:100%;min-width:60rem;font:13px system-ui,sans-serif}
+svg{width:100%;min-width:60rem;font:13px system-ui,sans-serif}
 svg text{fill:var(--fg)}svg .dim{fill:var(--dim)}svg line{stroke:var(--line)}
 svg circle.ours{fill:var(--bar)}
 svg polyline{fill:none;stroke:var(--dim);stroke-width:2}svg polyline.ours{stroke:var(--bar)}
-svg circle{fill:var(--dim)}.wide{overflow-x:auto}figure{margin:2rem 0}figcaption{color:var(--dim)}
+svg circle{fill:var(--dim)}figure{margin:2rem 0}
 td:not(:first-child),th:not(:first-child){text-align:right;white-space:nowrap}
 td:first-child,th:first-child{min-width:14rem}
 .bars{display:grid;grid-template-columns:auto 1fr;gap:.25rem .8rem;margin:0;
@@ -49,10 +49,11 @@ def as_page(board: Board) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width,initial-scale=1">',
         f"<title>The board of tool selectors</title><style>{STYLE}{MORE_STYLE}</style></head>",
-        "<body><main><h1>The board of tool selectors</h1>",
+        '<body><nav><a href="board.md">The board in words</a></nav>',
+        "<main><h1>The board of tool selectors</h1>",
         "<p>R@5 is the share of the wanted tools among the first five; every set counts the same."
         f" Sets: {escape(', '.join(plain))}. The tables say on which of them settings of Toolscout"
-        " were chosen.</p>",
+        f' were chosen.</p><p class="dim">Made by <code>{COMMAND}</code>.</p>',
     ]
     for column, title in (
         ("R@5", "Wanted tools among the first five"),
@@ -79,10 +80,7 @@ def as_page(board: Board) -> str:
 def _figure(title: str, picture: str) -> str:
     if not picture:
         return ""
-    return (
-        f"<figure><h2>{escape(title)}</h2>{picture}"
-        f"<figcaption>Made by <code>{COMMAND}</code>.</figcaption></figure>"
-    )
+    return f"<figure><h2>{escape(title)}</h2>{picture}</figure>"
 
 
 def _bars(column: str, bars: Sequence[tuple[str, float | None]]) -> str:
@@ -162,7 +160,7 @@ def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], comma
     table = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
     return (
         f"<details><summary><h3>{escape(title)}</h3></summary>{_wide(title, table)}"
-        f'<p class="dim">Made by <code>{escape(command)}</code>.</p></details>'
+        f'<p class="dim"><code>{escape(command)}</code></p></details>'
     )
 
 

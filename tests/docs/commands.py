@@ -9,7 +9,8 @@ ROOT = Path(__file__).parents[2]
 def commands(page: Path) -> list[str]:
     """Return the commands of a page's blocks, fenced or indented; continued lines are joined."""
     text = page.read_text("utf-8")
-    blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.S | re.M)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.S | re.M)
+    blocks = [block for language, block in fenced if language in ("", "sh")]
     rest = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
     blocks += [
         re.sub(r"^    ", "", block, flags=re.M)
@@ -34,6 +35,6 @@ def _lines(block: str) -> list[str]:
         is_open = open_line.endswith("\\") or open_line.count("'") % 2 == 1
         is_open |= open_line.startswith("for ") and not open_line.endswith("done")
         if not is_open:
-            found.append(open_line)
+            found.append(open_line.replace("\\\n", ""))
             open_line = ""
     return found

@@ -67,7 +67,7 @@ def test_toolscout_is_added_as_it_says(folder: Path):
             run(transport.replace("http://127.0.0.1:8080", service.url) + ASK, folder, model.url)
             words = proxy.replace("http://127.0.0.1:8080", service.url).replace("9100", metrics)
             words = words.replace("https://api.openai.com/v1", model.url) + f" --port {port}"
-            program = [sys.executable, "-m", *words.split()]
+            program = [sys.executable, "-m", *words.replace("\\\n", "").split()]
             with programs.running(program, lambda: programs.answers(port), env=environment()):
                 run(PLAIN + ASK, folder, f"http://127.0.0.1:{port}")
                 counted = run(count.replace("9100", metrics), folder)

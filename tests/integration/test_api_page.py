@@ -30,6 +30,19 @@ def test_a_call_opens_by_its_address_and_can_be_tried(
     context.close()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_of_errors_is_for_anybody(
+    browser: Browser, server: Process, width: int, scheme: str
+):
+    size = {"width": width, "height": 800}
+    tab = browser.new_page(color_scheme=scheme, viewport=size)
+    tab.goto(f"{server.url}/docs/errors")
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    assert [each["id"] for each in Axe().run(tab).response["violations"]] == []
+    tab.close()
+
+
 def test_every_call_and_every_shape_of_the_document_is_there(browser: Browser, server: Process):
     api = server.get("/openapi.json").json()
     tab = browser.new_page()

@@ -64,6 +64,15 @@ def test_where_nothing_fits_every_tool_is_shown_and_nothing_is_saved(visit: Visi
     assert len({part for part in price.split() if part.startswith("$")}) == 1
 
 
+def test_a_guess_is_called_one_and_praised_for_no_saving(visit: Visit):
+    visit.ask("tell me a joke")
+    expect(visit.page.locator("#summary .outcome")).to_have_text("weak")
+    summary = visit.page.locator("#summary")
+    expect(summary).to_contain_text("these tools may be unrelated")
+    expect(summary.locator(".saved")).to_have_count(0)
+    expect(summary).not_to_contain_text("saved")
+
+
 def test_an_answer_is_as_short_and_as_bare_as_asked(visit: Visit):
     schema = {"type": "object", "properties": {"customer_id": {}}, "required": ["customer_id"]}
     bill = {"name": "create_invoice", "description": "Write an invoice", "parameters": schema}

@@ -153,6 +153,7 @@ def test_the_moving_picture_shows_two_questions_and_a_judgement(browser: Browser
             frames.append((Image.open(io.BytesIO(visit.page.screenshot())), stays_ms))
 
         visit.first("ci_get_log")
+        shot(visit, READING_MS)  # what stands there before it moves
         for question, wanted in (
             ("which requests are slow, and where?", "traces_find_slow"),
             ("Mach das letzte Deployment rückgängig", "deploy_rollback"),

@@ -42,7 +42,7 @@ def test_all_of_it_works_by_keyboard(visit: Visit):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_is_in_the_way_of_anybody(browser: Browser, server: Process, scheme: str):
+def test_nothing_is_in_the_way_of_anybody(browser: Browser, server: Process, scheme: str):
     size = {"width": 1280, "height": 900}
     for visit in visited(browser, server, color_scheme=scheme, viewport=size):
         visit.first("ci_get_log")
@@ -53,8 +53,7 @@ def test_nothing_serious_is_in_the_way_of_anybody(browser: Browser, server: Proc
         visit.ask("read a file")
         visit.first("read_file")
         found = Axe().run(visit.page).response["violations"]
-        serious = [each for each in found if each["impact"] in ("serious", "critical")]
-        told = [(each["id"], [n["html"] for n in each["nodes"]][:3]) for each in serious]
+        told = [(each["id"], [n["html"] for n in each["nodes"]][:3]) for each in found]
         assert told == []
 
 
@@ -181,7 +180,12 @@ def test_the_browser_of_the_api_has_the_colours_of_the_page(
 
 @pytest.mark.parametrize(
     ("name", "width", "height", "scheme"),
-    [("light", 1216, 1180, "light"), ("dark", 1216, 1180, "dark"), ("phone", 360, 640, "light")],
+    [
+        ("light", 1216, 1180, "light"),
+        ("dark", 1216, 1180, "dark"),
+        ("phone", 360, 640, "light"),
+        ("phone-dark", 360, 640, "dark"),
+    ],
 )
 def test_it_fits_its_window(browser: Browser, server: Process, name, width, height, scheme):
     size = {"width": width, "height": height}

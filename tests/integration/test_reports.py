@@ -75,12 +75,38 @@ def test_a_page_is_for_anybody_and_runs_nothing(
 
 
 @pytest.mark.parametrize("width", [390, 1280])
+def test_no_word_of_a_miss_is_broken(browser: Browser, report: Path, width: int):
+    """A range around each piece between two places to break stands on one line."""
+    tab = browser.new_page(viewport={"width": width, "height": 900})
+    tab.goto(report.as_uri())
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    pieces, broken = tab.evaluate(
+        """() => {
+          const pieces = [];
+          for (const cell of document.querySelectorAll(".stacked :is(td, th)"))
+            for (const node of cell.childNodes)
+              for (const { index, 0: word } of (node.data ?? "").matchAll(/[\\w]+/g)) {
+                const range = document.createRange();
+                range.setStart(node, index);
+                range.setEnd(node, index + word.length);
+                pieces.push([word, new Set([...range.getClientRects()].map((r) => r.top)).size]);
+              }
+          return [pieces.length, pieces.filter(([, lines]) => lines > 1)];
+        }"""
+    )
+    assert pieces > 20
+    assert broken == []
+    tab.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
 def test_the_board_is_short_until_a_set_is_unfolded(browser: Browser, width: int):
     tab = browser.new_page(viewport={"width": width, "height": 900})
     tab.goto(BOARD.as_uri())
     height = "document.documentElement.scrollHeight"
     assert tab.evaluate(height) <= 8_000
     assert tab.evaluate("document.documentElement.scrollWidth") == width
+    assert (tab.locator("main").inner_text()).count("Made by") == 1
     assert tab.locator("table").count() == tab.locator("details table").count() > 10
     for label in (tab.locator(".bars span").first, tab.locator("svg text").first):
         assert label.evaluate("each => each.getBoundingClientRect().height") >= 13

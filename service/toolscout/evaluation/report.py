@@ -1,5 +1,6 @@
 """A verdict as text for a terminal, and as one self-contained page."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -17,12 +18,20 @@ body{font:16px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg);max
 margin:2rem auto;padding:0 1rem}
 h1,h2{line-height:1.2}p.said{font-size:1.4rem}h2{margin-top:2.5rem}p.dim,td.dim{color:var(--dim)}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.4rem .6rem;
-border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
 td.number,th.number{text-align:right;white-space:nowrap}
 .bar{display:block;height:.8rem;background:var(--bar);min-width:1px}
 dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(11rem,1fr));gap:1rem}
-dt{color:var(--dim)}dd{margin:0;font-size:1.8rem}
+dt{color:var(--dim)}dd{margin:0;font-size:1.8rem}.wide{overflow-x:auto}
+@media(max-width:48rem){.stacked thead{position:absolute;width:1px;height:1px;overflow:hidden;
+clip-path:inset(50%)}.stacked tr{display:block;padding:.6rem 0;border-bottom:1px solid var(--line)}
+.stacked td{display:block;padding:.1rem 0;border:0;overflow-wrap:anywhere}
+.stacked td::before{content:attr(data-head) ": ";color:var(--dim)}}
 """
+
+LONG_NAME = re.compile(r"\S{25,}")
+JOINT = re.compile(r"([_./:-]+)")
+"""Where a long name may be broken between lines."""
 
 
 def money(tokens: float, price: float) -> str:
@@ -157,8 +166,19 @@ def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> st
     if not rows:
         return ""
     cells = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    body = "".join(f"<tr>{_cells(head, row)}</tr>" for row in rows)
     table = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<h2>{escape(title)}</h2>{table}"
+    region = f'<div class="wide stacked" tabindex="0" role="region" aria-label="{escape(title)}">'
+    return f"<h2>{escape(title)}</h2>{region}{table}</div>"
+
+
+def _cells(head: Sequence[str], row: Sequence[str]) -> str:
+    """Return cells that name their column, for windows in which they stand below each other."""
+    return "".join(
+        f'<td data-head="{escape(name)}">{_breakable(cell)}</td>'
+        for name, cell in zip(head, row, strict=True)
+    )
+
+
+def _breakable(text: str) -> str:
+    return LONG_NAME.sub(lambda name: JOINT.sub(r"\1<wbr>", name[0]), escape(text))

@@ -4,6 +4,7 @@ import { count, make, milliseconds, percent } from "./dom.js";
 import { outcome } from "./outcomes.js";
 import { word } from "./words.js";
 
+const ABOUT_A_GUESS = "A guess: these tools may be unrelated to the question.";
 const ABOUT_NOTHING = "Nothing fits well enough: the answer is empty, and a proxy shows every tool.";
 
 const QUESTIONS = 1_000; // as many as a price is given for
@@ -16,8 +17,10 @@ export function summary({ answer, tripMs }, { tools, price, judged }) {
   const { counts } = answer;
   const tokens = shownTokens(answer);
   const saved = `${percent(tokens.offered - tokens.shown, tokens.offered)} saved`;
+  const isGuess = answer.outcome === "weak";
   return [
     make("p", { className: "verdict" }, outcome(answer.outcome), " by ", word(answer.ranker, answer.ranker)),
+    ...(isGuess ? [make("p", { className: "guess" }, ABOUT_A_GUESS)] : []),
     answer.matches.length > 0 ? names(answer.matches, tools, judged.tick) : make("p", { className: "nothing" }, ABOUT_NOTHING),
     ...(judged.line ? [judged.line] : []),
     figure("Tools", [arrow(counts.unique, isEmpty(answer) ? counts.unique : counts.selected)], [
@@ -26,7 +29,7 @@ export function summary({ answer, tripMs }, { tools, price, judged }) {
     ]),
     figure(
       "Prompt tokens",
-      [arrow(tokens.offered, tokens.shown), make("span", { className: "saved" }, saved)],
+      [arrow(tokens.offered, tokens.shown), !isGuess && make("span", { className: "saved" }, saved)],
       [price > 0 && money(tokens, price)],
       share(tokens),
     ),
@@ -66,6 +69,7 @@ function names(matches, tools, tick) {
 export function spoken({ answer }) {
   const names = answer.selected_names.slice(0, 5).join(", ") || "nothing";
   const { offered, shown } = shownTokens(answer);
+  if (answer.outcome === "weak") return `weak: ${names}. ${ABOUT_A_GUESS}`;
   return `${answer.outcome.replace("_", " ")}: ${names}. ${count(offered - shown)} of ${count(offered)} tokens saved.`;
 }
 
@@ -73,7 +77,7 @@ function figure(title, value, lines, extra = null) {
   return make(
     "div",
     { className: "figure" },
-    make("h3", {}, title),
+    make("h2", {}, title),
     make("p", { className: "value" }, ...value.filter(Boolean)),
     extra,
     ...lines.filter(Boolean).map((line) => make("p", { className: "hint" }, line)),
