@@ -50,9 +50,9 @@ def test_the_index_leads_to_every_page():
 
 
 @pytest.mark.parametrize("asking", ["operators", "authors of proxies, agents and MCP hosts"])
-def test_twelve_questions_lead_to_the_section_that_answers(asking: str):
+def test_each_question_leads_to_the_section_that_answers(asking: str):
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     table = index.partition(f"What {asking} ask:\n\n| | |\n|---|---|\n")[2].partition("\n\n")[0]
     rows = table.splitlines()
-    assert len(rows) == 12
+    assert len(rows) > 10
     assert [row for row in rows if "](" not in row or ".md)" in row] == []  # each with an anchor
