@@ -35,7 +35,7 @@ from toolscout.errors import Overloaded, TooMuchWork
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
 from toolscout.index.transfer import SEED, Packed, unpack
-from toolscout.server.compiling.worker import UNASKED
+from toolscout.server.compiling.worker import BEAT, UNASKED
 from toolscout.settings import Settings
 
 TRIES = 2
@@ -45,7 +45,11 @@ RESTART_S = 1.0
 """Least seconds between two starts of a worker: what kills each at once must not spin."""
 
 HUNG_S = 30.0
-"""Seconds without a message after which a worker with open requests is replaced."""
+"""Seconds without any progress after which a worker with open requests is replaced."""
+
+CHECKS = 50
+"""Checks, ten a second, after which a worker that sends no heartbeat either is replaced. Where this
+process is not scheduled it does not check either, so that a busy machine kills no worker."""
 
 BUFFER_BYTES = 8 * 1024 * 1024
 """What a connection holds at most, if the system allows it; 3,000 compiled tools take 6 MB. Where
@@ -153,6 +157,10 @@ class Link:
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _silent_since: float = inf
     """Since when the worker owes a word; abandoned work counts, it shows most that it hangs."""
+    _checks: int = 0
+    """Checks since the last message."""
+    has_begun: bool = False
+    """Whether this worker has sent anything; a new one takes seconds to start."""
     _is_open: bool = False
     _loop: asyncio.AbstractEventLoop = field(init=False)
 
@@ -207,8 +215,10 @@ class Link:
         self._sender.submit("", _send, self.process.connection, message)
 
     def check_health(self) -> None:
-        """End a worker that hangs; to be called now and then."""
-        if time.monotonic() - self._silent_since > HUNG_S:
+        """End a worker that hangs or makes no progress; to be called ten times a second."""
+        is_owing = self._silent_since < inf
+        self._checks = self._checks + 1 if is_owing and self.has_begun else 0
+        if self._checks > CHECKS or time.monotonic() - self._silent_since > HUNG_S:
             self.process.end()  # whoever receives replaces it
 
     def _receive(self) -> None:
@@ -235,6 +245,9 @@ class Link:
 
     def _take(self, number: int, reply: Any) -> None:
         """Hand out a reply."""
+        self._checks, self.has_begun = 0, True
+        if number == BEAT:
+            return
         is_last = not isinstance(reply, Catalog)
         asked = self._asked.pop(number, None) if is_last else self._asked.get(number)
         self._silent_since = time.monotonic() if self._asked else inf
@@ -250,6 +263,7 @@ class Link:
     def _repeat(self) -> None:
         """Ask a new worker for everything that is not done."""
         self.restarted()
+        self.has_begun = False
         self._silent_since = time.monotonic() if self._asked else inf
         for asked in [each for each in self._asked.values() if each.process is not self.process]:
             asked.tries, asked.process = asked.tries + 1, self.process

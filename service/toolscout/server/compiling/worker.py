@@ -19,7 +19,7 @@ from contextlib import suppress
 from functools import partial
 from inspect import isgenerator
 from multiprocessing.connection import Connection
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 import msgspec
@@ -55,7 +55,10 @@ STEP_ASIDE_S = 0.002
 between two waits: where calls never end, it still has half of the time."""
 
 HEARTBEAT_S = 1.0
-"""Seconds after which a compile that goes on tells that it does; one that hangs cannot."""
+"""Seconds after which a compile that goes on tells that it does, and the process that it runs."""
+
+BEAT = -1
+"""Number of the message that tells that the process runs, whatever its compiles do."""
 
 UNASKED = 0
 """The number of replies that nobody waits for."""
@@ -106,6 +109,7 @@ class Worker:
 
     def run(self) -> None:
         """Serve until the other end is gone."""
+        Thread(target=self._beat, name="heartbeat", daemon=True).start()
         with suppress(EOFError, OSError):
             while True:
                 number, pool, tenant, work, args = self._connection.recv()
@@ -169,6 +173,11 @@ class Worker:
         if now - self._told_alive > HEARTBEAT_S:
             self._told_alive = now
             self._send(UNASKED, None)
+
+    def _beat(self) -> None:
+        while True:
+            time.sleep(HEARTBEAT_S)
+            self._send(BEAT, None)
 
     def _answer(self, number: int, work: Callable[..., Any], args: tuple[Any, ...]) -> None:
         """Run `work` and send its replies or its error."""
