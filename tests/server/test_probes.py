@@ -2,6 +2,9 @@
 
 import re
 from pathlib import Path
+from urllib.parse import urljoin
+
+import pytest
 
 from tests.in_process import serving
 from tests.support import Process, running, until
@@ -55,6 +58,18 @@ def test_a_summary_for_language_models_leads_to_what_is_there(keyed: Process):
     assert page.text.startswith("# Toolscout\n\n> ")
     for link in re.findall(r"\]\((/[^)]+)\)", page.text):
         assert keyed.get(link).status_code == (401 if link == "/metrics" else 200)
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/", "/docs/errors"])
+def test_the_links_of_pages_hold_below_any_path(server: Process, path: str):
+    page = server.get(path)
+    assert page.status_code == 200
+    shown_at = f"http://proxy.example/tools{path}"
+    for link in re.findall(r'(?:src|href)="([^"#]+)"', page.text):
+        if not link.startswith("data:"):
+            target = urljoin(shown_at, link)
+            assert target.startswith("http://proxy.example/tools/"), link
+            assert server.get(target.removeprefix("http://proxy.example/tools")).status_code == 200
 
 
 def test_docs_need_no_other_host(server: Process):

@@ -252,7 +252,7 @@ def _selected(call: Call, reply: Reply, about: dict[str, Any]) -> Selection[Any]
 HINTS = {
     401: ": is api_key one of the service's keys?",
     403: ": has the api_key the scope search?",
-    404: ": give the address of the service, without a path",
+    404: ": give the service's address without a path, or the whole path of a search",
 }
 """What is said of statuses that a setting of the client explains."""
 

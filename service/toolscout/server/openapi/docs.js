@@ -8,6 +8,9 @@ try {
 }
 if (theme) document.documentElement.dataset.theme = theme;
 
+/** Where the service is: below a path, perhaps, at which a proxy shows it. */
+const HOME = new URL("..", document.currentScript.src);
+
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
 /** Make an element; texts and elements are its content, what is null is left out. */
@@ -74,7 +77,7 @@ function command(method, path, call) {
   const content = call.requestBody?.content?.["application/json"];
   const needed = (call.parameters ?? []).filter((one) => one.in === "query" && one.required);
   const query = needed.map((one, n) => `${n ? "&" : "?"}${one.name}=TEXT`).join("");
-  const parts = [`curl '${location.origin}${path.replace(/\{\w+\}/g, "NAME")}${query}'`];
+  const parts = [`curl '${HOME.href.replace(/\/$/, "")}${path.replace(/\{\w+\}/g, "NAME")}${query}'`];
   if (method !== "get") parts[0] += ` -X ${method.toUpperCase()}`;
   if (call.security?.length) parts.push('-H "Authorization: Bearer $TOOLSCOUT_API_KEY"');
   if (content?.example) parts.push("-H 'Content-Type: application/json'", `-d '${JSON.stringify(content.example)}'`);
@@ -89,7 +92,7 @@ function answers(call) {
   });
   const errors = all.filter(([, answer]) => answer.$ref).map(([status]) => `${status} `);
   const problem = make("a", { href: "#Problem" }, "Problem");
-  if (errors.length) rows.push([make("code", {}, errors), make("a", { href: "/docs/errors" }, "errors"), problem]);
+  if (errors.length) rows.push([make("code", {}, errors), make("a", { href: new URL("docs/errors", HOME) }, "errors"), problem]);
   return table(["status", "answer", "shape"], rows);
 }
 
@@ -104,7 +107,7 @@ function operation(method, path, call) {
 }
 
 async function main() {
-  const api = await (await fetch("/openapi.json")).json();
+  const api = await (await fetch(new URL("openapi.json", HOME))).json();
   const calls = Object.entries(api.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => item[method]).map((method) => [method, path, item[method]]));
   const groups = api.tags.map((tag) => [

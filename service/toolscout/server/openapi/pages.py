@@ -27,7 +27,7 @@ _POLICY = (
 _ERRORS_POLICY = (
     f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; {playground.CLOSED}"
 )
-_PLAYGROUND = b'<a href="/">Playground</a>'
+_PLAYGROUND = b'<a href="{up}">Playground</a>'
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -52,7 +52,8 @@ async def show_errors(request: Call) -> Response[bytes]:
     entries = "\n".join(map(_entry, CODES, CODES.values())).encode()
     page = _load("errors.html").replace(b"{entries}", entries)
     back = _PLAYGROUND if playground.is_on(request.service.settings) else b""
-    return _page(page.replace(b"{playground}", back), "text/html", _ERRORS_POLICY)
+    page = page.replace(b"{playground}", back)
+    return _page(_linked(page, request), "text/html", _ERRORS_POLICY)
 
 
 @get(list(_PAGES), call="page", is_open=True)
@@ -62,7 +63,13 @@ async def show_page(request: Call) -> Response[bytes]:
     make, media, policy = _PAGES[path]
     # The document takes time when it is first made; what is a file needs no thread.
     content = await run_in_thread(make) if path.startswith("/openapi") else make()
-    return _page(content, media, policy)
+    return _page(_linked(content, request) if path == "/docs" else content, media, policy)
+
+
+def _linked(page: bytes, request: Call) -> bytes:
+    """Return a page whose links hold below any path at which a proxy may show it."""
+    depth = request.head.path.count("/") - 1
+    return page.replace(b"{up}", b"../" * depth or b"./")
 
 
 @get(["/", "/playground/{name:str}"], call="playground", is_open=True, sync_to_thread=False)
