@@ -175,9 +175,10 @@ class Worker:
             self._send(UNASKED, None)
 
     def _beat(self) -> None:
-        while True:
-            time.sleep(HEARTBEAT_S)
-            self._send(BEAT, None)
+        with suppress(OSError):  # the other end is gone, which whoever receives notices
+            while True:
+                time.sleep(HEARTBEAT_S)
+                self._write(BEAT, None)
 
     def _answer(self, number: int, work: Callable[..., Any], args: tuple[Any, ...]) -> None:
         """Run `work` and send its replies or its error."""
@@ -189,12 +190,15 @@ class Worker:
             self._send(number, _portable(error))
 
     def _send(self, number: int, reply: Any) -> None:
-        message = pickle.dumps((number, reply), protocol=5)
         try:
-            with self._sending:
-                self._connection.send_bytes(message)
+            self._write(number, reply)
         except OSError:
             os._exit(0)  # the other end is gone
+
+    def _write(self, number: int, reply: Any) -> None:
+        message = pickle.dumps((number, reply), protocol=5)
+        with self._sending:
+            self._connection.send_bytes(message)
 
 
 class YieldingStore:
