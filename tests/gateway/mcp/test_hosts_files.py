@@ -340,3 +340,18 @@ def test_a_file_in_one_line_is_rewritten_too(home: Path, run: Run):
 )
 def test_hosts_files_are_known_on_every_system(tmp_path: Path, system: str, place: str):
     assert tmp_path / place in possible_files({}, tmp_path, tmp_path / "project", system)
+
+
+def test_without_config_the_file_of_this_folder_is_meant(home: Path, capsys):
+    host = put(home / "host.json", {"mcpServers": {"github": GITHUB}})
+    assert main(["mcp", "--import", str(host), "--write"]) == 0
+    assert [*read(Path("mcp.json"))["mcpServers"]] == ["github"]
+    with pytest.raises(SystemExit):
+        main(["mcp", "--check"])
+    assert "required: --config" in capsys.readouterr().err
+
+
+def test_a_program_whose_path_has_a_blank_is_called_by_its_name(home: Path, run: Run):
+    program = put(home / "my server", "#!/bin/sh\n", 0o700)
+    host = put(home / "host.json", {"mcpServers": {"own": {"command": str(program)}}})
+    assert "- own (my server)" in run(host)[1]

@@ -36,7 +36,8 @@ FILE = "JSON file with mcpServers, as hosts have it"
 def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout mcp`."""
     add = parser.add_argument
-    add("--config", type=Path, metavar="FILE", required=True, help=FILE)
+    about = f"{FILE}; with --import mcp.json unless given"
+    add("--config", type=Path, metavar="FILE", help=about)
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
     about = "tools to list as themselves"
@@ -84,6 +85,8 @@ def gateway(parsed: argparse.Namespace) -> int:
     """
     if parsed.hosts is not None or parsed.write or parsed.undo:
         return _move(parsed)
+    if parsed.config is None:
+        parsed.command.error("the following arguments are required: --config")
     file = _Followed(parsed)
     config = file.read()
     _warn(parsed.config, config)
@@ -149,7 +152,8 @@ def _move(parsed: argparse.Namespace) -> int:
     if parsed.undo:
         lines = takeover.undo(files)
     else:
-        lines = takeover.import_servers(files, parsed.config, is_written=parsed.write)
+        config = parsed.config or Path("mcp.json")
+        lines = takeover.import_servers(files, config, is_written=parsed.write)
     return _print("\n".join(lines))
 
 

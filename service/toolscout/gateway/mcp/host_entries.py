@@ -59,7 +59,8 @@ def program_of(entry: Mapping[str, Any]) -> str:
     command = entry.get("command")
     first = command[0] if isinstance(command, list) and command else command
     if isinstance(first, str) and first.strip():
-        return printable(Path(first.split()[0]).name)
+        program = first if Path(first).is_file() else first.split()[0]
+        return printable(Path(program).name)
     addresses = (entry[key] for key in ADDRESSES if isinstance(entry.get(key), str))
     return printable(urlsplit(next(addresses, "")).hostname or "")
 
