@@ -198,7 +198,7 @@ def test_the_page_of_errors_has_every_code_and_needs_no_other_host(server: Serve
     assert "//" not in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert "script" not in page.text
-    assert re.findall('href="(/.*?)"', page.text) == ["/", "/docs"]
+    assert re.findall('href="([.].*?)"', page.text) == ["../", "../docs"]
 
 
 def test_long_request_ids_keep_errors_short(server: Server):

@@ -158,3 +158,10 @@ def test_odd_requests_have_the_outcome_of_the_contract(server: Server, data: Pat
 def test_odd_requests_select(server: Server, data: Path, name: str, selected: list[str]):
     body = next(case["body"] for case in edge_requests(data) if case["id"] == name)
     assert server.post(body).json()["selected_names"][: len(selected) or None] == selected
+
+
+def test_entries_that_are_no_tools_are_counted_in_the_header(server: Server):
+    answer = server.search("read a file", ["read_file", {"name": "read_file"}, None])
+    assert answer.headers["x-tool-selection"].endswith("; skipped=2")
+    answer = server.search("read a file", [{"name": "read_file"}])
+    assert "skipped" not in answer.headers["x-tool-selection"]

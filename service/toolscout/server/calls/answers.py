@@ -130,6 +130,8 @@ def headers(trace: Trace) -> list[tuple[bytes, bytes]]:
     )
     if trace.ignored:
         selection += f"; ignored={trace.ignored}"
+    if trace.skipped.entries:
+        selection += f"; skipped={trace.skipped.entries}"
     return [*common_headers(trace), (b"x-tool-selection", selection.encode())]
 
 
