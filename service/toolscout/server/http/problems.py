@@ -145,7 +145,7 @@ def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
     if isinstance(error, ToolscoutError):
         return Refused(error.code, error.detail, error.errors)
     if isinstance(error, StoreFull):
-        return Refused("overloaded", "the state store is full; delete what is not needed")
+        return Refused("store_unavailable", "the state store is full; delete what is not needed")
     if isinstance(error, StoreRefused):
         return Refused("store_unavailable", "the state store refused this request")
     if isinstance(error, StoreUnavailable):
