@@ -66,15 +66,15 @@ def main() -> int:
         if parsed.serve:
             with servers.toolscout() as ours:
                 broken[OURS] = broken_at(f"http://127.0.0.1:{ours.port}")
+        if broken:
+            print(f"{kept(broken)}\n\n{breaches(broken)}\n")
         verdicts = {name: list(run(suite, selector)) for name, selector in selectors.items()}
     except httpx2.HTTPError as error:
-        parser.error(str(error))
+        parser.error(f"{error.request.url}: {error}")
     finally:
         for selector in selectors.values():
             if isinstance(selector, Gateway):
                 selector.close()
-    if broken:
-        print(f"{kept(broken)}\n\n{breaches(broken)}\n")
     if verdicts:
         print(f"{by_group(suite, verdicts, markdown=False)}\n\n{misses(verdicts, markdown=False)}")
     if parsed.badge:

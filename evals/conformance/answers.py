@@ -55,8 +55,10 @@ def _says_that_nothing_fits(backend: Backend) -> None:
 @rule("answers", "A connection stays open after an answer, for callers never send a request again")
 def _keeps_connections(backend: Backend) -> None:
     response = backend.post({"pattern": ASKED, "tools": TOOLS})
-    closes = response.headers.get("connection", "").lower() == "close"
-    demand(not closes, "Connection: close")
+    said = response.headers.get("connection", "").lower()
+    demand(said != "close", "Connection: close")
+    stays = response.http_version != "HTTP/1.0" or said == "keep-alive"
+    demand(stays, "HTTP/1.0 without Connection: keep-alive")
 
 
 @rule("pins", "A name of `always_keep` is in the answer of every match, within `top_k`")

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import httpx2
+
 from evals.conformance.backend import Backend, BrokenRuleError
 
 Check = Callable[[Backend], None]
@@ -62,6 +64,6 @@ def find_broken(backend: Backend, rules: Iterable[Rule]) -> dict[str, str]:
     for rule in rules:
         try:
             rule.check(backend)
-        except BrokenRuleError as error:
-            broken[rule.text] = str(error)
+        except (BrokenRuleError, httpx2.HTTPError) as error:
+            broken[rule.text] = str(error) or type(error).__name__
     return broken
