@@ -284,3 +284,10 @@ def test_a_list_of_values_is_whole_or_left_out_with_its_schema():
     for part in tool["input_schema"]["properties"].values():
         kinds = part.get("properties", {}).get("kind", {})
         assert kinds.get("enum", ["a", None]) == ["a", None]
+
+
+def test_a_reference_that_leads_nowhere_is_told_and_a_required_name_is_kept(lint: Lint):
+    body = {"type": "object", "properties": {"of": {"$ref": "#/components/schemas/Gone"}}}
+    found, warned = lint(body | {"required": ["of", "nobody"]})
+    assert warned == ["references that lead nowhere: #/components/schemas/Gone"]
+    assert any("requires nobody, which is no property of it" in each for each in found)

@@ -61,7 +61,26 @@ def tools_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
             if schemas.is_shortened:
                 shortened.append(name)
     _note_shortened(shortened)
+    if lost := sorted(_find_lost(document)):
+        _log.warning("references that lead nowhere: %s", first_names(lost, MAX_NAMED))
     return tools
+
+
+def _find_lost(document: Mapping[str, Any]) -> set[str]:
+    """Find references within a document to what it has not."""
+    lost: set[str] = set()
+    seen: set[int] = set()  # a document in YAML may contain itself
+    left: list[Any] = [document]
+    while left:
+        value = left.pop()
+        if not isinstance(value, Mapping | list) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        left += value.values() if isinstance(value, Mapping) else value
+        reference = value.get("$ref") if isinstance(value, Mapping) else None
+        if isinstance(reference, str) and reference.startswith("#"):
+            lost |= {reference} if follow(document, reference) is None else set()
+    return lost
 
 
 def _note_shortened(names: list[str]) -> None:
@@ -145,7 +164,7 @@ class _Schemas:
             properties |= {name: self._written(field) for name, field in fields.items()}
             needed = schema.get("required")
             if is_needed and isinstance(needed, list):
-                required |= dict.fromkeys(name for name in needed if name in fields)
+                required |= dict.fromkeys(name for name in needed if isinstance(name, str))
         else:
             properties[BODY] = self._described(schema, body.get("description"))
             if is_needed:
