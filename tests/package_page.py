@@ -52,6 +52,8 @@ def find_relative(page: str) -> Iterator[str]:
 
 def main() -> int:
     """Check each file; returns the exit status."""
+    if not sys.argv[1:]:
+        sys.exit("name the wheel, and the source if there is one")
     status = 0
     for path in map(Path, sys.argv[1:]):
         page = bytes(read_metadata(path).get_payload(decode=True)).decode()

@@ -128,7 +128,7 @@ def test_init_writes_files_that_work_and_leaves_what_is_there(
     Path("questions.csv").write_text("query,tools\nmine,read_file\n", "utf-8")
     capsys.readouterr()
     assert main(["init"]) == 2
-    assert "already there, and left as it is" in capsys.readouterr().err
+    assert "already there, and left as before" in capsys.readouterr().err
     assert "mine" in Path("questions.csv").read_text("utf-8")
     assert main(["init", "new"]) == 0
     assert Path("new/questions.csv").is_file()

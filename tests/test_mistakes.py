@@ -1,12 +1,15 @@
 """Mistakes of a first hour, and what is said of them."""
 
 import shlex
+from importlib import import_module
 from pathlib import Path
 
 import httpx2
 import pytest
 
 import toolscout
+from tests.support import PATIENCE_S, Process
+from toolscout import Engine
 from toolscout.cli import main
 from toolscout.client import InvalidArgument, Selector
 from toolscout.discovery import Transport
@@ -24,10 +27,14 @@ from toolscout.serving.callers import check_reachable
         ("serve -p 8081", "did you mean --port?"),
         ("serve 8081", "did you mean --port 8081?"),
         ("search x -k 3", "did you mean --top-k?"),
+        ("search open tools.json", "did you mean --tools tools.json?"),
         ("search x --tools https://tools.example/a.json", "curl -o tools.json https://tools.ex"),
         ("lint --tools http://tools.example", "--tools takes a file: curl -o tools.json http://t"),
         ("serve --host 127.0.0.1:8081", "an address without a port; add --port 8081"),
-        ("serve --host ::1:x", "is reachable by others"),
+        ("serve --host http://127.0.0.1", "an address alone, such as 127.0.0.1"),
+        ("serve --host 127.0.0.1/", "an address alone, such as 127.0.0.1"),
+        ("serve --host localhost:80a", "an address without a port; add --port 80a"),
+        ("serve --host local..host", "there is no such address"),
         ("serve --host 0.0.0.0", "or pass --insecure if you want that"),
     ],
 )
@@ -80,12 +87,44 @@ def test_a_file_of_the_proxy_that_is_toml_is_told_to_be_yaml(
     said = capsys.readouterr().err
     assert f"{file}:2:1: not valid YAML" in said
     assert "a file of the proxy is YAML, not TOML" in said
+    file.write_text("strategy = 'api'\nenabled = true\n", "utf-8")
+    assert main(["proxy", "--config", str(file), "--upstream", "http://127.0.0.1:9"]) == 2
+    assert "a file of the proxy is YAML, not TOML" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["Selector", "AsyncSelector"])
-def test_an_import_of_the_selector_from_the_package_says_where_it_is(name: str):
-    with pytest.raises(ImportError, match=f"from toolscout.client import {name}"):
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("Selector", "client"),
+        ("AsyncSelector", "client"),
+        ("Transport", "discovery"),
+        ("AsyncTransport", "discovery"),
+    ],
+)
+def test_an_import_from_the_package_says_where_a_class_is(name: str, module: str):
+    with pytest.raises(ImportError, match=f"from toolscout.{module} import {name}"):
         getattr(toolscout, name)
+    assert hasattr(import_module(f"toolscout.{module}"), name)
+
+
+def test_the_engine_says_what_an_option_and_a_result_are_called():
+    engine = Engine([{"name": "read_file"}])
+    with pytest.raises(TypeError, match="k: is no argument of search; did you mean top_k"):
+        engine.search("read", k=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"use its \.names"):
+        list(engine.search("read"))
+
+
+def test_the_messages_of_a_conversation_are_a_pattern(server: Process):
+    messages = [
+        {"role": "user", "content": "send an e-mail"},
+        {"role": "assistant", "content": "to whom?"},
+        {"role": "user", "content": [{"type": "text", "text": "weather"}]},
+    ]
+    tools = [{"name": name} for name in ("send_email", "weather", "read_file")]
+    with Selector(server.url, timeout=PATIENCE_S) as selector:
+        assert selector.select(messages, tools, top_k=1).names == ["weather"]
+        assert selector.select(messages[1:2], tools, top_k=1).reason == "empty_query"
 
 
 def test_swapped_arguments_of_a_selection_are_refused():

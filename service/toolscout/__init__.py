@@ -9,10 +9,19 @@ if TYPE_CHECKING:
     from toolscout.engine import Engine, Result
 
 
+ELSEWHERE = {
+    "AsyncSelector": "toolscout.client",
+    "Selector": "toolscout.client",
+    "AsyncTransport": "toolscout.discovery",
+    "Transport": "toolscout.discovery",
+}
+"""Where the classes are that newcomers look for here."""
+
+
 def __getattr__(name: str) -> Any:
     """Load the engine on first use: the client install has no vectors to load it with."""
-    if name in ("AsyncSelector", "Selector"):
-        raise ImportError(f"{name} is in toolscout.client: from toolscout.client import {name}")
+    if module := ELSEWHERE.get(name):
+        raise ImportError(f"{name} is in {module}: from {module} import {name}")
     if name in ("Engine", "Result"):
         try:
             from toolscout import engine

@@ -92,7 +92,7 @@ def init(parsed: Any) -> int:
     tools = parsed.folder / TOOLS
     settings, questions = parsed.folder / "toolscout.toml", parsed.folder / "questions.csv"
     if there := [str(path) for path in (settings, questions) if path.exists()]:
-        raise ConfigurationError(f"{', '.join(there)}: already there, and left as it is")
+        raise ConfigurationError(f"already there, and left as before: {', '.join(there)}")
     texts = {settings: SETTINGS, questions: QUESTIONS}
     if tools.exists():
         texts[questions] = _questions_about(tools)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import Any, NoReturn, Unpack, get_args
 
 import msgspec
 
@@ -72,6 +72,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
     tools: list[ToolDetail] = []
     """The selected tools at the requested level of detail; empty unless requested."""
+
+    def __iter__(self) -> NoReturn:
+        """Refuse to be taken for a list."""
+        raise TypeError("a Result is not iterable; use its .names")
 
 
 class Engine:
@@ -197,6 +201,10 @@ class Engine:
         return msgspec.structs.replace(result, tools=shown)
 
     def _ask(self, conversation: Conversation, top_k: int, options: SearchOptions) -> Ask:
+        if unknown := sorted(options.keys() - SearchOptions.__annotations__):
+            valid = ("top_k", "explain", *SearchOptions.__annotations__)
+            hint = did_you_mean(unknown[0], valid)
+            raise TypeError(f"{unknown[0]}: is no argument of search{hint}")
         fields = _checked({key: value for key, value in options.items() if value is not None})
         budget = fields.get("budget_tokens", 0)
         if read_number("budget_tokens", budget) < 0:

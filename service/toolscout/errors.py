@@ -147,13 +147,28 @@ class InvalidArgument(ToolscoutError, TypeError):
         return cls(f"{name}: {message}", (FieldError(name, message),))
 
 
+MEANT = {
+    "k": "top_k",
+    "n": "top_k",
+    "limit": "top_k",
+    "query": "pattern",
+    "-k": "--top-k",
+    "-n": "--top-k",
+}
+"""Names that other libraries and programs have for ours."""
+
+
 def did_you_mean(name: object, valid: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest that is known, if any is.
 
-    A slip leaves the first letter; a name that begins otherwise means something else.
+    A slip leaves the first letter; a name that begins otherwise means something else, unless it is
+    what other libraries call it.
     """
     if not isinstance(name, str):
         return ""
+    valid = [*valid]
+    if MEANT.get(name) in valid:
+        return f"; did you mean {MEANT[name]}?"
     first = name.lstrip("-")[:1].lower()
     alike = [one for one in valid if one.lstrip("-")[:1].lower() == first]
     near = get_close_matches(name, alike, 1)

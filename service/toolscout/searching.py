@@ -176,14 +176,16 @@ def service_at(address: str, missing: str | None = None) -> Iterator["httpx2.Cli
         status, detail = error.response.status_code, _detail(error.response.content)
         if status == httpx2.codes.UNAUTHORIZED:
             detail = "give one of its keys in TOOLSCOUT_API_KEY"
+        elif status == httpx2.codes.NOT_FOUND and (path := httpx2.URL(address).path.strip("/")):
+            detail = f"{missing}, or " if missing and detail else ""
+            detail += f"give --url without /{path}"
         elif status == httpx2.codes.NOT_FOUND and detail and missing:
             detail = missing
-        elif status == httpx2.codes.NOT_FOUND and (path := httpx2.URL(address).path.strip("/")):
-            detail = f"give --url without /{path}"
         what = f"refuses ({status}): {detail}" if detail else f"is no Toolscout: status {status}"
         raise ConfigurationError(f"{shown} {what}") from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise ConfigurationError(f"{shown} does not answer: {error}") from None
+        hint = "; it may speak http, not https" if "WRONG_VERSION" in str(error) else ""
+        raise ConfigurationError(f"{shown} does not answer: {error}{hint}") from None
 
 
 def post(service: "httpx2.Client", path: str, sent: object, has: str) -> dict[str, Any]:

@@ -118,9 +118,6 @@ ELSEWHERE = {
 }
 """What is said of flags that other servers have."""
 
-SHORT = {"-k": "--top-k", "-n": "--top-k"}
-"""Short flags that other programs have, and ours of that meaning."""
-
 
 def _hint(unknown: Sequence[str], parsed: argparse.Namespace) -> str:
     """Return the end of a message about arguments that are not known."""
@@ -129,15 +126,16 @@ def _hint(unknown: Sequence[str], parsed: argparse.Namespace) -> str:
         if not hasattr(parsed, "pattern"):
             is_port = unknown[0].isdecimal() and "--port" in parsed.flags
             return f"; did you mean --port {unknown[0]}?" if is_port else ""
+        if unknown[0].endswith((".json", ".jsonl", ".yaml", ".yml")):
+            return f"; did you mean --tools {unknown[0]}?"
         question = " ".join([parsed.pattern, *unknown])
         return f'; quote the question: "{question}"'
     if flag in ELSEWHERE and flag not in parsed.flags:
         return ELSEWHERE[flag]
-    if len(flag) == 2:  # such as -p
-        begins = SHORT.get(flag, f"-{flag}")
-        longer = [one for one in parsed.flags if one.startswith(begins)]
-        return f"; did you mean {longer[0]}?" if longer else ""
-    return did_you_mean(flag, parsed.flags)
+    if meant := did_you_mean(flag, parsed.flags):
+        return meant
+    longer = [one for one in parsed.flags if one.startswith(f"-{flag}")]  # as --port for -p
+    return f"; did you mean {longer[0]}?" if len(flag) == 2 and longer else ""
 
 
 def counted(number: int, noun: str) -> str:

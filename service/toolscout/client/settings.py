@@ -64,10 +64,6 @@ _KINDS: dict[str, tuple[Any, str]] = {
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-MEANT = {"k": "top_k", "n": "top_k", "limit": "top_k", "query": "pattern"}
-"""Names that other libraries have for arguments."""
-
-
 def check_options(owner: object, names: Collection[str], *functions: Callable[..., Any]) -> None:
     """Check the names of arguments.
 
@@ -79,7 +75,7 @@ def check_options(owner: object, names: Collection[str], *functions: Callable[..
     parameters = {name for function in functions for name in signature(function).parameters}
     for name in names:
         if name not in parameters:
-            hint = did_you_mean(MEANT.get(name, name), parameters)
+            hint = did_you_mean(name, parameters)
             raise InvalidArgument(f"{name}: is no argument of {type(owner).__name__}{hint}")
 
 
@@ -288,9 +284,12 @@ class SelectorBase:
 
 
 def _text_of(pattern: Any) -> Any:
-    """Return the text of a message's content parts, as callers have it; anything else as it is."""
+    """Return the text of content parts, or of the last user's message; anything else as it is."""
     if not isinstance(pattern, list | tuple) or not all(isinstance(p, Mapping) for p in pattern):
         return pattern
+    if pattern and all("role" in message for message in pattern):
+        asked = [message.get("content") for message in pattern if message["role"] == "user"]
+        return _text_of(asked[-1]) if asked else ""
     texts = (p.get("text") for p in pattern if p.get("type", "text") in ("text", "input_text"))
     return "\n".join(text for text in texts if isinstance(text, str))
 

@@ -213,6 +213,7 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Discover
         import yaml
     except ImportError:
         raise ConfigurationError(f"reading YAML needs: {how_to_install('proxy')}") from None
+    hint = "; a file of the proxy is YAML, not TOML" if Path(path).suffix == ".toml" else ""
     try:
         document = yaml.safe_load(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -221,8 +222,9 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Discover
         problem = getattr(error, "problem", None) or "malformed"
         mark = getattr(error, "problem_mark", None)
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        hint = "; a file of the proxy is YAML, not TOML" if Path(path).suffix == ".toml" else ""
         raise ConfigurationError(f"{path}{place}: not valid YAML: {problem}{hint}") from None
+    if isinstance(document, str):
+        raise ConfigurationError(f"{path}: not a section in YAML, such as enabled: true{hint}")
     return DiscoveryConfig.of(_section(document or {}, str(path)), changes)
 
 

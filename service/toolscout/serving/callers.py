@@ -5,6 +5,7 @@ browser on the same machine. A page cannot choose `Host` and `Origin`, so these 
 must be a name of the server, `Origin` its own page.
 """
 
+import socket
 from functools import lru_cache
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -28,14 +29,25 @@ def check_reachable(host: str, variable: str, *, has_key: bool, insecure: bool) 
     Raises:
         ConfigurationError: there is no key, and nobody wants that; or it is no address.
     """
+    if "/" in host:
+        raise ConfigurationError(f"host {host}: an address alone, such as 127.0.0.1")
     name, _, port = host.rpartition(":")
-    if name and port.isdigit() and (":" not in name or name.endswith("]")):
+    if name and (":" not in name or name.endswith("]")):
         raise ConfigurationError(f"host {host}: an address without a port; add --port {port}")
     if not (has_key or insecure or is_loopback(host)):
+        if not _has_address(host):
+            raise ConfigurationError(f"host {host}: there is no such address")
         raise ConfigurationError(
             f"host {host} is reachable by others and no API key is set: "
             f"set {variable}, or pass --insecure if you want that"
         )
+
+
+def _has_address(host: str) -> bool:
+    try:
+        return bool(socket.getaddrinfo(host.strip("[]"), None))
+    except (OSError, UnicodeError):
+        return False
 
 
 def check_key(host: str, variable: str, key: str | None, *, insecure: bool) -> None:
