@@ -126,7 +126,7 @@ def test_short_keys_are_refused_without_being_shown(keys: str):
 
 @pytest.mark.parametrize(
     ("host", "keys"),
-    [("0.0.0.0", ""), ("::", ","), ("192.0.2.1", ""), ("localhost.example.invalid", ",")],
+    [("0.0.0.0", ""), ("::", ","), ("192.0.2.1", "")],
 )
 def test_an_open_address_needs_a_key(host: str, keys: str):
     done = toolscout("serve", "--host", host, "--port", "0", TOOLSCOUT_API_KEYS=keys)
@@ -134,6 +134,13 @@ def test_an_open_address_needs_a_key(host: str, keys: str):
     assert "TOOLSCOUT_API_KEYS" in done.stderr
     assert "--insecure" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_name_that_only_begins_as_the_loopback_one_does_is_served_nowhere():
+    done = toolscout("serve", "--host", "localhost.example.invalid", "--port", "0")
+    assert done.returncode == 2
+    assert "there is no such address" in done.stderr
+    assert "--insecure" not in done.stderr
 
 
 def test_reading_keys_takes_as_many_steps_for_each_however_many_there_are():
