@@ -112,8 +112,8 @@ image: $(VENV)/.tested ## lint, build and run the container image without a regi
 deploy-check: $(VENV)/.tested ## have what lies in deploy/ checked by the programs it is for (Debian)
 	$(BIN)/pytest $(PATIENT) -m integration -s tests/integration/test_deploy.py tests/integration/test_helm.py
 
-drills: $(VENV)/.tested ## replicas die, restart and are held up, behind real balancers (Debian)
-	$(BIN)/pytest $(PATIENT) -m integration -s tests/integration/test_drills.py
+drills: $(VENV)/.loaded ## replicas die, restart and are stopped, stores go back to older copies (Debian)
+	$(BIN)/pytest $(PATIENT) -m integration -s tests/integration/test_drills.py tests/integration/test_restored_copies.py
 
 $(VENV)/.locking:
 	$(PYTHON) -m venv $(VENV)/locking

@@ -27,6 +27,11 @@ class PostgresServer:
         """Remove everything."""
         self.server.psql("DROP SCHEMA IF EXISTS toolscout CASCADE;")
 
+    @property
+    def programs(self) -> Path:
+        """The folder of its programs, such as `pg_dump`."""
+        return Path(self.server.bin_path)
+
     def ask(self, query: str) -> str:
         """Return what psql prints."""
         return str(self.server.psql(query))

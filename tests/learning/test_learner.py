@@ -1,6 +1,6 @@
 """Learning across processes: two learners on one store stand for two processes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic, time
 
@@ -131,6 +131,24 @@ async def test_what_the_store_does_not_take_is_not_learned():
     assert one.experience("acme").observations == 0
 
 
+async def test_what_is_refused_and_stored_all_the_same_is_learned_once_everywhere():
+    """As where only the answer of the store is lost, or a process is stopped amid a write."""
+
+    class Silent(MemoryStore):
+        async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
+            await super().append(log, values, keep)
+            raise StoreUnavailable("no answer")
+
+    store = Silent()
+    one, two = learner(store), learner(store)
+    for tool in ("read_file", "send_email"):
+        with pytest.raises(StoreUnavailable):
+            await one.record("acme", [worked(tool)])
+    for each in (one, two, one, two):
+        await follow(each)
+        assert each.experience("acme").observations == 2
+
+
 async def test_a_broken_entry_is_reported_and_skipped():
     store, reports = MemoryStore(), []
     await store.append("learning/acme", [b"{", b'{"pattern": 1}'], keep=10)
@@ -211,8 +229,12 @@ async def test_a_chain_is_told_as_it_was_reported_whatever_its_tools_are_called(
     assert known.chain.names == chain
 
 
-async def test_replicas_read_anew_what_an_older_copy_has(tmp_path: Path):
-    """As after a backup was restored under them, or a primary took over that had not everything."""
+@pytest.mark.parametrize("more", [0, 1, 2, 9])
+async def test_replicas_read_anew_what_an_older_copy_has(tmp_path: Path, more: int):
+    """As after a backup was restored under them, or a primary took over that had not everything.
+
+    By then it may have more entries than they have read, at the same positions.
+    """
     path, copy = tmp_path / "state.db", tmp_path / "copy.db"
     stores = [SqliteStore(path) for _ in range(2)]
     one, two = map(learner, stores)
@@ -225,15 +247,17 @@ async def test_replicas_read_anew_what_an_older_copy_has(tmp_path: Path):
     for suffix in ("-wal", "-shm", ""):
         path.with_name(path.name + suffix).unlink()
     copy.rename(path)
+    stores.append(SqliteStore(path))
+    await learner(stores[-1]).record("acme", [worked("get_weather")] * more)
     for each in (one, two):
         reports: list[str] = []
         await follow(each, reports)  # is told that the file is another one
         await follow(each, reports)
         assert any("an older copy" in report for report in reports)
-        assert each.experience("acme").observations == 3
+        assert each.experience("acme").observations == 3 + more
     await one.record("acme", [worked("send_email")])
     await follow(two)
-    assert two.experience("acme").observations == 4
+    assert two.experience("acme").observations == 4 + more
     for store in stores:
         await store.close()
 

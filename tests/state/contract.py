@@ -117,6 +117,18 @@ class StoreContract:
         assert await store.remove("log", []) == 0
         assert await store.read("log") == [two]
 
+    async def test_an_entry_is_there_as_it_was_read_until_it_is_removed(self, store: StateStore):
+        await store.append("log", [b"one", b"two"], keep=10)
+        first, last = await store.read("log")
+        assert await store.has_entry("log", last)
+        assert not await store.has_entry("log", last._replace(value=b"other"))
+        assert not await store.has_entry("other", last)
+        await store.remove("log", [last.position])
+        assert not await store.has_entry("log", last)
+        assert await store.has_entry("log", first)
+        await store.drop("log")
+        assert not await store.has_entry("log", first)
+
     async def test_logs_are_listed_by_their_beginning(self, store: StateStore):
         for log in ("logs/b%20c", "logs/a", "logs", "logs-of/d", "logs/a2", "logt/e"):
             await store.append(log, [b"one", b"two"], keep=10)

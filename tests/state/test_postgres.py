@@ -262,13 +262,22 @@ def is_listening(port: int) -> bool:
 
 
 @pytest.mark.integration
-async def test_positions_of_an_older_copy_are_behind(empty_store: PostgresStore):
-    await empty_store.append("log", [b"one"], keep=10)
-    (entry,) = await empty_store.read("log")
-    assert not await empty_store.is_behind("log", entry.position)
-    await empty_store.drop("log")
-    assert not await empty_store.is_behind("log", entry.position)
-    assert await empty_store.is_behind("log", str(int(entry.position) + 1))
+async def test_positions_grow_where_the_sequence_is_behind(
+    empty_store: PostgresStore, postgres_server: PostgresServer
+):
+    await empty_store.append("other", [b"zero"] * 3, keep=10)
+    await empty_store.append("log", [b"one", b"two"], keep=10)
+    await empty_store.append("other", [b"zero"] * 3, keep=10)
+    postgres_server.ask("SELECT setval('toolscout.entries_position_seq', 1);")
+    other = PostgresStore(postgres_server.url)
+    stores = (empty_store, other)
+    for number in range(4):
+        values = [b"%d" % number, b"%d" % (number + 10)]
+        await asyncio.gather(*(store.append("log", values, keep=100) for store in stores))
+    read = [entry.value for entry in await empty_store.read("log")]
+    assert read[:2] == [b"one", b"two"]
+    assert read[2:] == [b"%d" % n for number in range(4) for n in [number, number + 10] * 2]
+    await other.close()
 
 
 @pytest.mark.integration

@@ -146,19 +146,3 @@ async def test_a_policy_that_may_evict_what_has_no_end_is_a_risk(redis_server: R
     redis_server.command("CONFIG", "SET", "maxmemory", "0")
     redis_server.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
     await store.close()
-
-
-@pytest.mark.integration
-async def test_a_stream_of_an_older_copy_is_behind(redis_server: RedisServer):
-    redis_server.empty()
-    store = RedisStore(redis_server.url)
-    await store.append("log", [b"one", b"two"], keep=10)
-    position = (await store.read("log"))[-1].position
-    assert not await store.is_behind("log", position)
-    await store.drop("log")
-    assert not await store.is_behind("log", position)
-    milliseconds, _, number = position.partition("-")
-    assert await store.is_behind("log", f"{milliseconds}-{int(number) + 1}")
-    redis_server.empty()
-    assert await store.is_behind("log", position)
-    await store.close()

@@ -356,18 +356,6 @@ async def test_a_file_in_place_of_another_is_opened_after_one_refusal(tmp_path: 
     await store.close()
 
 
-async def test_a_log_of_an_older_copy_is_behind(tmp_path: Path):
-    path = tmp_path / "state.db"
-    store = SqliteStore(path)
-    await store.append("log", [b"one", b"two"], keep=10)
-    (_, last) = await store.read("log")
-    assert not await store.is_behind("log", last.position)
-    await store.drop("log")
-    assert not await store.is_behind("log", last.position)
-    assert await store.is_behind("log", str(int(last.position) + 1))
-    await store.close()
-
-
 def test_a_service_whose_file_is_moved_says_so_and_acknowledges_nothing(tmp_path: Path):
     path = tmp_path / "state.db"
     with running(tmp_path, "--store", f"sqlite:{path}") as server:

@@ -160,7 +160,7 @@ class Learner:
         learned, slices = self._tenants.of(tenant), Slices()
         elsewhere = any(self._is_elsewhere(learned, seen) for seen in observations)
         if self._log is not None and elsewhere:
-            turns = await self._log.read_turns(tenant, learned.positions)
+            turns = await self._log.read_turns(tenant, learned.last)
             for name, turn in turns.items():
                 learned.turns.remember(name, turn, write=False)
         complete, batch = list[Seen](), Counter[str]()
@@ -171,7 +171,12 @@ class Learner:
                 complete.append(completed)
             await slices.pause()
         if self._log is not None and complete:
-            await self._log.append(tenant, [seen for seen, _ in complete])
+            stored = [seen for seen, _ in complete]
+            try:
+                await self._log.append(tenant, stored)
+            except StoreUnavailable:
+                learned.note_refused(stored)
+                raise
         return await self._learn(learned, complete)
 
     async def reset(self, tenant: str) -> None:
@@ -239,16 +244,16 @@ class Learner:
         # Where writing them fails, only this process knows them.
         if turns := learned.turns.take_unwritten():
             await log.append_turns(tenant, turns)
-        epoch = await log.epoch(tenant)
+        is_gone = await log.is_older(tenant, learned.last)
+        epoch = await log.epoch(tenant)  # afterwards: an erasure is begun before it removes
         if self._tenants.peek(tenant) is not learned:
             return  # forgotten meanwhile
         begun = unfinished(epoch) if epoch == learned.epoch else None
         if begun is not None:  # whoever began it has had a second
             epoch = await log.finish(tenant, begun)
-        is_older = await log.is_older(tenant, learned.positions)
-        if is_older:
+        if is_gone and epoch == learned.epoch:
             report("learning: the store is an older copy; what it has is read anew")
-        if is_older or epoch != learned.epoch:
+        if is_gone or epoch != learned.epoch:
             learned = self._tenants.renew(tenant)
             learned.epoch = epoch
         await self._read(log, tenant, learned, report)
@@ -259,12 +264,12 @@ class Learner:
     async def _read(self, log: AgingLog, tenant: str, learned: Tenant, report: Report) -> None:
         skipped = 0
         while True:
-            seen, count = await log.read(tenant, learned.positions, report)
+            seen, count = await log.read(tenant, learned.last, report)
             if not count or self._tenants.peek(tenant) is not learned:
                 break
             fitting = [one for one in seen if not log.is_foreign(one[0])]
             skipped += len(seen) - len(fitting)
-            await self._learn(learned, [one for one in fitting if one[0].origin != learned.origin])
+            await self._learn(learned, [one for one in fitting if not learned.has_learned(one[0])])
         if skipped and not learned.foreign:
             report(f"learning: {skipped} observations of another model were skipped")
         learned.foreign += skipped

@@ -23,6 +23,9 @@ from toolscout.state.store import EPOCH, START, Entry, key, last_name
 OBSERVATIONS, TURNS = "learning", "learning-turns"
 """Kinds of keys."""
 
+BEGINNING = Entry(START, b"")
+"""What was read last where nothing was."""
+
 KEPT_S = LEARNING_DAYS * DAY_S
 """How long observations are kept unless told otherwise."""
 
@@ -236,16 +239,16 @@ class Log:
         return sorted(set(map(last_name, logs)))
 
     async def read(
-        self, tenant: str, positions: dict[str, str], report: Report
+        self, tenant: str, last: dict[str, Entry], report: Report
     ) -> tuple[list[Seen], int]:
         """Return further entries, none at the end, and how many were read.
 
-        `positions` are those of the last entries that were read, by log, and are updated.
+        `last` has the last entries that were read, by log, and is updated.
         """
         log = key(OBSERVATIONS, tenant)
-        entries = await self._read(log, positions.get(OBSERVATIONS, START))
+        entries = await self._read(log, last.get(OBSERVATIONS, BEGINNING).position)
         if entries:
-            positions[OBSERVATIONS] = entries[-1].position
+            last[OBSERVATIONS] = entries[-1]
         read = [self._decoded(entry, report) for entry in entries]
         return [seen for seen in read if seen is not None], len(entries)
 
@@ -268,7 +271,7 @@ class Log:
             await slices.pause()
         await self._writing.append(key(TURNS, tenant), encoded, TURNS_KEPT)
 
-    async def read_turns(self, tenant: str, positions: dict[str, str]) -> dict[str, Turn]:
+    async def read_turns(self, tenant: str, last: dict[str, Entry]) -> dict[str, Turn]:
         """Return the turns that were written since the last call, those of this model.
 
         Raises:
@@ -276,8 +279,10 @@ class Log:
         """
         turns: dict[str, Turn] = {}
         log = key(TURNS, tenant)
-        while entries := await self._read(log, positions.get(TURNS, START)):
-            positions[TURNS] = entries[-1].position
+        if TURNS in last and not await self._reading.has_entry(log, last[TURNS]):
+            del last[TURNS]  # all are over, or the store is an older copy
+        while entries := await self._read(log, last.get(TURNS, BEGINNING).position):
+            last[TURNS] = entries[-1]
             for entry in entries:
                 with suppress(*_UNREADABLE):
                     read = _decode_turn(entry.value)
@@ -285,12 +290,11 @@ class Log:
                         turns[read.turn] = Turn(read.time, read.catalog, read.vector, read.gains)
         return turns
 
-    async def is_older(self, tenant: str, positions: Mapping[str, str]) -> bool:
-        """Return whether a log ends before what was read of it, as a restored copy does."""
-        for kind, position in positions.items():
-            if await self._reading.is_behind(key(kind, tenant), position):
-                return True
-        return False
+    async def is_older(self, tenant: str, last: Mapping[str, Entry]) -> bool:
+        """Return whether the observation that was read last is gone, as from a restored copy."""
+        if OBSERVATIONS not in last:
+            return False
+        return not await self._reading.has_entry(key(OBSERVATIONS, tenant), last[OBSERVATIONS])
 
     async def _pages(self, log: str) -> AsyncIterator[list[Entry]]:
         position = START

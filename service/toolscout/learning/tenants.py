@@ -1,13 +1,19 @@
 """What is learned of each tenant, with the parts that belong to it, bounded over all tenants."""
 
+from collections.abc import Iterable
 from secrets import token_hex
 
 from toolscout.common.lru import Lru
 from toolscout.learning import chains, experience, indexes, turns
+from toolscout.learning.experience import Observation
+from toolscout.state.store import Entry
 
 SUBJECTS = 100_000
 """Maximum number of sessions and sources of one tenant that are remembered, as many as a log has
 entries."""
+
+REFUSED = 1_000
+"""Maximum number of refused observations of one tenant that are looked for in the log."""
 
 MAX_TENANTS = 4_096
 """Maximum number of tenants with experience; the one that was used longest ago is dropped first,
@@ -19,23 +25,33 @@ ALL_TOOLS = 4 * experience.MAX_TOOLS
 
 
 class Tenant:
-    """The experience of one tenant, and the positions in its logs."""
+    """The experience of one tenant, and where in its logs it is."""
 
     def __init__(self) -> None:
         self.experience = experience.Experience()
         self.indexes = indexes.Indexes(self.experience)
         self.chains = chains.Chains()
         self.turns = turns.Turns()
-        self.positions: dict[str, str] = {}
-        """Positions of the last entries that were read, by log."""
+        self.last: dict[str, Entry] = {}
+        """The last entries that were read, by log."""
         self.origin = token_hex(8)
         """Marks entries of the log that were learned here when they were recorded."""
         self.epoch: bytes | None = None
         """Changes when the logs are dropped."""
         self.foreign = 0
         """Entries of other models, which were passed over."""
+        self._refused: Lru[Observation, bool] = Lru(REFUSED)
         self._subjects: Lru[tuple[str, ...], frozenset[str]] = Lru(SUBJECTS)
         self._searched: Lru[str, None] = Lru(indexes.CATALOGS)
+
+    def note_refused(self, observations: Iterable[Observation]) -> None:
+        """Note what was not learned, as the store refused it; it may have it all the same."""
+        for each in observations:
+            self._refused.put(each, True)
+
+    def has_learned(self, observation: Observation) -> bool:
+        """Whether an observation of the log was learned when it was recorded."""
+        return observation.origin == self.origin and not self._refused.pop(observation)
 
     def note_subjects(self, subjects: tuple[str, ...]) -> None:
         """Note whom a report names that was learned, the latest of them."""

@@ -25,7 +25,7 @@ MAX_PAUSE_S = 5.0
 the store is away, and than the last try takes to fail, writes may stay refused."""
 
 
-READS = frozenset({"get", "is_behind", "keys", "logs", "now", "read", "risk", "share"})
+READS = frozenset({"get", "has_entry", "keys", "logs", "now", "read", "risk", "share"})
 """Actions that change nothing."""
 
 WRITES = frozenset({"append", "delete", "drop", "put", "remove", "swap"})

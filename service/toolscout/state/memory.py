@@ -96,9 +96,9 @@ class MemoryStore:
         behind = (entry for entry in self._logs.get(log, ()) if entry[0] > last)
         return [Entry(str(number), value) for number, value in islice(behind, limit)]
 
-    async def is_behind(self, log: str, position: str) -> bool:
-        """Return False, as its entries end with the process."""
-        return False
+    async def has_entry(self, log: str, entry: Entry) -> bool:
+        """Return whether an entry is there."""
+        return (int(entry.position), entry.value) in self._logs.get(log, ())
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries."""

@@ -141,10 +141,11 @@ class PostgresStore:
         asked = await self._ask("read", log=log, after=int(after or 0), limit=limit)
         return [Entry(str(position), value) for position, value in await asked.fetchall()]
 
-    async def is_behind(self, log: str, position: str) -> bool:
-        """Return whether the positions of all logs end before."""
-        (last,) = await (await self._ask("last")).fetchone()
-        return int(last) < int(position)
+    async def has_entry(self, log: str, entry: Entry) -> bool:
+        """Return whether an entry is there."""
+        position, value = int(entry.position), entry.value
+        asked = await self._ask("has_entry", log=log, position=position, value=value)
+        return await asked.fetchone() is not None
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries."""
@@ -246,7 +247,8 @@ def _again() -> tuple[type[Exception], ...]:
     """Return the errors of actions that may succeed when they are begun anew."""
     from psycopg import errors
 
-    return errors.SerializationFailure, errors.DeadlockDetected
+    # Two appends take one position where the sequence was not restored with the table.
+    return errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation
 
 
 async def _configure(connection: Any) -> None:

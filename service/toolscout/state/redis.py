@@ -121,25 +121,11 @@ class RedisStore:
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position."""
-        first = f"({after}" if after else "-"
+        return await self._read(log, f"({after}" if after else "-", limit)
 
-        async def read() -> list[Entry]:
-            entries = await self._redis.xrange(self._key(log), first, "+", limit)
-            # A foreign entry is returned as an empty one, which the reader reports.
-            return [Entry(position.decode(), fields.get(b"v", b"")) for position, fields in entries]
-
-        return await self._run(read)
-
-    async def is_behind(self, log: str, position: str) -> bool:
-        """Return whether the stream is gone, or its last identifier is older."""
-
-        async def last() -> str:
-            if not await self._redis.exists(self._key(log)):
-                return "0-0"
-            about = await self._redis.xinfo_stream(self._key(log))
-            return str(about["last-generated-id"].decode())
-
-        return _ordered(await self._run(last)) < _ordered(position)
+    async def has_entry(self, log: str, entry: Entry) -> bool:
+        """Return whether an entry is there."""
+        return entry in await self._read(log, entry.position, 1)
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries."""
@@ -174,6 +160,16 @@ class RedisStore:
         """Close the connections."""
         for client in (self._redis, *self._sentinels):
             await self._run(client.aclose)
+
+    async def _read(self, log: str, first: str, limit: int) -> list[Entry]:
+        """Return entries from the first one on."""
+
+        async def read() -> list[Entry]:
+            entries = await self._redis.xrange(self._key(log), first, "+", limit)
+            # A foreign entry is returned as an empty one, which the reader reports.
+            return [Entry(position.decode(), fields.get(b"v", b"")) for position, fields in entries]
+
+        return await self._run(read)
 
     async def _scan(self, prefix: str, kind: str | None = None) -> list[str]:
         """Return the keys with a prefix, sorted: all, or those of one kind of value."""
@@ -214,11 +210,6 @@ class RedisStore:
             where = f"redis at {self._hosts}" if self._hosts else "redis"
             kind = _refusal(error)
             raise kind(f"{where}: {type(error).__name__}") from error
-
-
-def _ordered(position: str) -> tuple[int, ...]:
-    """Return what the identifiers of a stream, `milliseconds-number`, are compared by."""
-    return tuple(map(int, position.split("-")))
 
 
 def _refusal(error: Exception) -> type[StoreUnavailable]:

@@ -122,10 +122,9 @@ class SqliteStore:
         rows = await self._ask("read", log, int(after or 0), limit)
         return [store.Entry(str(position), value) for position, value in rows]
 
-    async def is_behind(self, log: str, position: str) -> bool:
-        """Return whether the positions of all logs end before."""
-        ((last,),) = await self._ask("last")
-        return int(last) < int(position)
+    async def has_entry(self, log: str, entry: store.Entry) -> bool:
+        """Return whether an entry is there."""
+        return bool(await self._ask("has_entry", log, int(entry.position), entry.value))
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries, which are overwritten in the file."""

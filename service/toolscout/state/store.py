@@ -6,8 +6,8 @@ Every store keeps the same promises, which one contract test checks:
 - values of an `append` or `put` that returned survive a killed process, unless the store is in
   memory;
 - `remove` is all or nothing, also if the process is killed;
-- positions of a log only grow, even after it was trimmed or dropped; a copy that was restored
-  begins where it ended.
+- positions of a log only grow, even after it was trimmed or dropped, but where an older copy was
+  restored: it no longer has the entry that was read last.
 """
 
 from collections.abc import Sequence
@@ -113,8 +113,8 @@ class StateStore(Protocol):
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position, oldest first."""
 
-    async def is_behind(self, log: str, position: str) -> bool:
-        """Return whether a log ends before a position that it once had: it is an older copy."""
+    async def has_entry(self, log: str, entry: Entry) -> bool:
+        """Return whether an entry is there as it was read; of an older copy it may not be."""
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries, all or none; return how many were still there."""
