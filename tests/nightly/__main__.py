@@ -61,7 +61,7 @@ def run_soak(folder: Path) -> bool:
 
 def ask_for_advisories(_: Path) -> bool:
     """Ask what is known against the packages of the locks, where anybody can be reached."""
-    done = run(["make", "audit", "AUDIT_MAY_SKIP=1", f"VENV={sys.prefix}"])
+    done = run(["make", "--no-print-directory", "audit", "AUDIT_MAY_SKIP=1", f"VENV={sys.prefix}"])
     print(f"advisories: {(done.stdout.strip().splitlines() or ['no answer'])[-1]}")
     if done.returncode:
         print(done.stdout[-4_000:], done.stderr[-4_000:])
