@@ -154,6 +154,14 @@ def test_a_search_of_one_server_waits_for_no_other(tmp_path: Path, monkeypatch: 
         assert text_of(office.call("git__git_log")) == "git_log"
 
 
+def test_of_a_command_with_its_arguments_only_the_first_word_is_told(tmp_path: Path):
+    with inside(tmp_path, {"gone": {"command": "nothing -y --token sesame"}}) as office:
+        why = office.ask("search_tools", query="show the history")["unavailable"]["gone"]
+        told = "its command nothing is followed by more, which belongs into args and env"
+        assert why == told
+        assert "sesame" not in office.stderr
+
+
 def test_servers_that_do_not_answer_are_named_in_place_of_a_count_of_no_tools(tmp_path: Path):
     with inside(tmp_path, {"gone": {"command": str(tmp_path / "nothing")}}) as office:
         answer = office.ask("search_tools", query="show the history")

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from toolscout.cli import main, parser
+from toolscout.gateway.mcp import takeover
+from toolscout.gateway.mcp.cache import write_private
 from toolscout.gateway.mcp.config import read_config
 from toolscout.gateway.mcp.host_files import possible_files
 
@@ -142,15 +144,26 @@ def test_undo_restores_each_byte_and_the_permissions_through_a_link_too(home: Pa
     assert sorted(path.name for path in real.parent.iterdir()) == ["cursor.json"]
 
 
-def test_undo_refuses_a_file_that_has_changed_since_and_names_what_it_was(home: Path, run: Run):
+def test_undo_restores_the_servers_alone_where_a_host_has_changed_other_keys(home: Path, run: Run):
+    path = put(home / ".claude.json", {"mcpServers": {"github": GITHUB}, "numStartups": 1})
+    run(path, "--write")
+    put(path, json.dumps({"tip": "new"} | read(path) | {"numStartups": 2}, indent=4))
+    assert run(path, "--undo")[0] == 0
+    assert read(path) == {"tip": "new", "mcpServers": {"github": GITHUB}, "numStartups": 2}
+    assert sorted(one.name for one in home.iterdir()) == [".claude.json", "mcp.json"]
+
+
+def test_undo_refuses_a_file_whose_servers_have_changed_and_names_what_it_was(home: Path, run: Run):
     path = put(home / ".claude.json", {"mcpServers": {"github": GITHUB}})
     before = path.read_bytes()
     run(path, "--write")
-    path.write_text(path.read_text() + "\n")
+    content = read(path)
+    content["mcpServers"]["docs"] = DOCS
+    put(path, content)
     changed = files_in(home)
     status, printed = run(path, "--undo")
     assert (status, files_in(home)) == (2, changed)
-    assert "has changed since its import; as it was: " in printed
+    assert "its servers have changed since the import; as it was: " in printed
     assert Path(printed.rpartition("as it was: ")[2].strip()).read_bytes() == before
 
 
@@ -169,10 +182,18 @@ def test_imports_one_after_the_other_are_undone_one_by_one(home: Path, run: Run)
     assert first != second
 
 
-@pytest.mark.parametrize("flags", [["--undo"], ["--write", "--undo"]])
-def test_there_is_nothing_to_undo_where_nothing_was_imported(home: Path, run: Run, flags):
+def test_there_is_nothing_to_undo_where_nothing_was_imported(home: Path, run: Run):
     path = put(home / ".claude.json", {"mcpServers": {"github": GITHUB}})
-    assert run(path, *flags) == (2, f"toolscout: {path}: there is no import to undo\n")
+    assert run(path, "--undo") == (2, f"toolscout: {path}: there is no import to undo\n")
+
+
+def test_write_and_undo_together_are_refused(home: Path, run: Run):
+    path = put(home / ".claude.json", {"mcpServers": {"github": GITHUB}})
+    run(path, "--write")
+    before = files_in(home)
+    status, printed = run(path, "--write", "--undo")
+    assert (status, files_in(home)) == (2, before)
+    assert "expected one of them" in printed
 
 
 @pytest.mark.parametrize("flag", ["--write", "--undo"])
@@ -181,7 +202,7 @@ def test_write_and_undo_alone_are_refused(home: Path, capsys, flag: str):
     assert "expected --import, too" in capsys.readouterr().err
 
 
-def test_servers_of_claude_codes_projects_move_too(home: Path, run: Run):
+def test_servers_of_claude_codes_projects_stay_there(home: Path, run: Run):
     project = {"allowedTools": [], "mcpServers": {"docs": DOCS}, "enabledMcpjsonServers": []}
     other = {"mcpServers": {}, "allowedTools": ["Bash"]}
     content = {
@@ -192,12 +213,78 @@ def test_servers_of_claude_codes_projects_move_too(home: Path, run: Run):
     path = put(home / ".claude.json", content)
     status, printed = run(path, "--write")
     assert status == 0
-    assert "  - docs, of /work/a (docs.example)" in printed
-    assert servers_of(home) == {"github": GITHUB, "docs": DOCS}
+    assert "  ! docs, of /work/a, stays: other projects would have it, too" in printed
+    assert servers_of(home) == {"github": GITHUB}
     after = read(path)
-    ours = after["mcpServers"]["toolscout"]
-    assert after["projects"]["/work/a"] == project | {"mcpServers": {"toolscout": ours}}
-    assert (after["projects"]["/work/b"], after["numStartups"]) == (other, 5)
+    assert list(after["mcpServers"]) == ["toolscout"]
+    assert after | {"mcpServers": content["mcpServers"]} == content
+
+
+def test_files_of_projects_are_imported_only_where_they_are_named(home: Path, run: Run):
+    put(home / ".claude.json", {"mcpServers": {"github": GITHUB}})
+    path = put(Path.cwd() / ".mcp.json", {"mcpServers": {"docs": DOCS}})
+    before = path.read_bytes()
+    run("--write")
+    assert (servers_of(home), path.read_bytes()) == ({"github": GITHUB}, before)
+    _, printed = run(path, "--write")
+    assert list(servers_of(home)) == ["github", "docs"]
+    assert "hold your keys, and belong into no repository" in printed
+
+
+@pytest.mark.parametrize(
+    ("place", "entry", "cwd"),
+    [
+        (".mcp.json", {"args": ["srv/s.py"]}, ""),
+        (".cursor/mcp.json", {"cwd": "srv"}, "srv"),
+        (".vscode/mcp.json", {"cwd": "${workspaceFolder}/srv"}, "srv"),
+        (".mcp.json", {"cwd": "/srv"}, "/srv"),
+    ],
+)
+def test_servers_of_a_project_run_in_its_folder(home: Path, run: Run, place, entry, cwd):
+    path = put(Path.cwd() / place, {"mcpServers": {"own": {"command": "python"} | entry}})
+    assert run(path, "--write")[0] == 0
+    assert servers_of(home)["own"] == {"command": "python"} | entry | {"cwd": str(Path.cwd() / cwd)}
+
+
+def test_servers_of_all_projects_get_no_folder_of_one(home: Path, run: Run):
+    path = put(home / ".config" / "Code" / "User" / "mcp.json", {"servers": {"github": GITHUB}})
+    assert run(path, "--write")[0] == 0
+    assert servers_of(home) == {"github": GITHUB}
+
+
+def test_the_gateways_file_can_be_read_by_its_owner_alone_once_it_has_secrets(home: Path, run: Run):
+    own = put(home / "mcp.json", {"mcpServers": {"a": {"command": "x"}}}, 0o644)
+    run(put(home / "host.json", {"mcpServers": {"github": GITHUB}}), "--write")
+    assert own.stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_changes_where_one_file_cannot_be_kept(home: Path, run: Run):
+    first = put(home / "host.json", {"mcpServers": {"github": GITHUB}})
+    long = put(home / ("x" * 250), {"mcpServers": {"docs": DOCS}})
+    before = files_in(home)
+    status, printed = run(first, long, "--write")
+    assert (status, files_in(home)) == (2, before)
+    assert printed.startswith(f"toolscout: {long}: nothing has changed, ")
+
+
+def test_a_file_that_changes_meanwhile_is_left_and_the_others_are_told(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+):
+    first = put(home / "a.json", {"mcpServers": {"github": GITHUB}})
+    second = put(home / "b.json", {"mcpServers": {"docs": DOCS}})
+
+    def write(path: Path, content: bytes, mode: int = 0o600) -> None:
+        write_private(path, content, mode)
+        if path == home / "mcp.json":
+            put(second, {"mcpServers": {}})
+
+    monkeypatch.setattr(takeover, "write_private", write)
+    status, printed = run(first, second, "--write")
+    assert status == 0
+    assert f"{first} as it was: " in printed
+    assert f"{second} stays as it is: it has changed meanwhile" in printed
+    assert read(second) == {"mcpServers": {}}
+    assert len(list(home.iterdir())) == 4
 
 
 def test_vs_codes_file_has_its_own_words(home: Path, run: Run):
@@ -205,7 +292,7 @@ def test_vs_codes_file_has_its_own_words(home: Path, run: Run):
     path = Path.cwd() / ".vscode" / "mcp.json"
     put(path, {"servers": {"mine": entry}, "inputs": []})
     put(path.with_name("keys.env"), "A=1\n")
-    assert run("--write")[0] == 0
+    assert run(path, "--write")[0] == 0
     (moved,) = servers_of(home).values()
     assert moved["command"] == f"{Path.cwd()}/run"
     assert moved["envFile"] == str(path.with_name("keys.env"))
@@ -228,21 +315,14 @@ def test_vs_codes_file_has_its_own_words(home: Path, run: Run):
         ({"mcpServers": {"x": GITHUB | {"blockedTools": ["y"]}}}, "x.blockedTools: unknown key"),
         ({"mcpServers": {"x": DOCS | {"headersHelper": "y"}}}, "x.headersHelper: no command is"),
         ({"mcpServers": {"x": 5}}, "x stays: it is no object"),
-        ({"mcpServers": {"x": GITHUB}, "deniedMcpServers": [{"n": "y"}]}, "it may say which serv"),
-        ({"mcpServers": {"x": GITHUB}, "tools": {"y": False}}, "it may say which tools not to"),
-        ({"mcpServers": {"x": GITHUB, "gateway": GATEWAY}}, "gateway is the gateway, with another"),
-        ({"mcpServers": {"toolscout": GATEWAY}}, "is the gateway, with another --config"),
-        ({"mcpServers": {"toolscout": {"url": "https://x/mcp", "args": None}}}, "is the gateway,"),
-        ({"mcpServers": {"toolscout": 5, "x": GITHUB}}, "is the gateway,"),
         ({"mcpServers": {"same": {"command": "y"}}}, "mcp.json has another server same: rename"),
         (
             {"mcpServers": {"x": GITHUB | {"cwd": "${workspaceFolder}"}}},
             "its file is of no project",
         ),
+        ({"mcpServers": {"x": {"command": "y", "cwd": "srv"}}}, "x stays: its cwd is relative"),
         ({"mcpServers": {}}, "nothing to move"),
-        ({"hooks": {}}, "nothing to move"),
-        ("{", "not valid JSON"),
-        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "is there twice"),
+        ({"hooks": {}, "mcp": {"discovery": {"enabled": True}}}, "nothing to move"),
     ],
 )
 def test_what_cannot_be_moved_stays_and_is_told(home: Path, run: Run, content, why):
@@ -254,6 +334,54 @@ def test_what_cannot_be_moved_stays_and_is_told(home: Path, run: Run, content, w
     assert why in printed
     assert SECRET not in printed
     assert printed.splitlines()[-1] == "there is nothing to move"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"mcpServers": {"x": GITHUB}, "deniedMcpServers": [{"n": "y"}]}, "it may say which serv"),
+        ({"mcpServers": {"x": GITHUB}, "tools": {"y": False}}, "it may say which tools not to"),
+        ({"mcpServers": {"x": GITHUB, "gateway": GATEWAY}}, "gateway is the gateway, with another"),
+        ({"mcpServers": {"x": {"command": "uvx", "args": ["toolscout", "mcp"]}}}, "is the gateway"),
+        ({"servers": {"x": {"command": ["/a/toolscout", "mcp"]}}}, "is the gateway, with another"),
+        ({"mcpServers": {"x": GITHUB, "toolscout": {"url": "https://x"}}}, "already named toolsc"),
+        ({"mcp": {"servers": {"x": GITHUB}}}, "mcp.servers.x is not in an object mcpServers"),
+        ({"mcp": {"x": {"type": "local", "command": ["x"]}}}, "mcp.x is not in an object"),
+        ({"amp.mcpServers": {"x": GITHUB}}, "amp.mcpServers.x is not in an object"),
+        ({"mcpServers": [DOCS | {"name": "docs"}]}, "mcpServers[0] is not in an object"),
+        ({"x": GITHUB}, "x is not in an object"),
+        ("{", "not valid JSON"),
+        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "is there twice"),
+    ],
+)
+def test_a_file_at_fault_stays_and_where_all_are_the_status_says_so(
+    home: Path, run: Run, content, why
+):
+    path = put(home / ".cursor" / "mcp.json", content)
+    before = files_in(home)
+    status, printed = run(path, "--write")
+    assert (status, files_in(home)) == (2, before)
+    assert why in printed
+    assert SECRET not in printed
+
+
+def test_a_file_of_codex_is_said_not_to_be_moved(home: Path, run: Run):
+    status, printed = run(put(home / "config.toml", "[mcp_servers.x]\ncommand = 'x'\n"))
+    assert status == 2
+    assert "TOML, as of Codex, is not moved" in printed
+
+
+def test_a_server_with_the_gateways_name_among_its_words_moves(home: Path, run: Run):
+    entry = {"command": "npx", "args": ["-y", "server-filesystem", "toolscout"]}
+    assert run(put(home / "host.json", {"mcpServers": {"fs": entry}}), "--write")[0] == 0
+    assert servers_of(home) == {"fs": entry}
+
+
+def test_values_within_a_command_are_not_shown(home: Path, run: Run):
+    servers = {"a": {"command": f"KEY={SECRET} npx"}, "b": {"command": f"npx --token {SECRET}"}}
+    _, printed = run(put(home / "host.json", {"mcpServers": servers}))
+    assert "  - a (KEY)\n  - b (npx)" in printed
+    assert SECRET not in printed
 
 
 def test_a_permission_that_a_host_denies_is_told(home: Path, run: Run):
@@ -339,7 +467,7 @@ def test_a_file_in_one_line_is_rewritten_too(home: Path, run: Run):
     ],
 )
 def test_hosts_files_are_known_on_every_system(tmp_path: Path, system: str, place: str):
-    assert tmp_path / place in possible_files({}, tmp_path, tmp_path / "project", system)
+    assert tmp_path / place in possible_files({}, tmp_path, system)
 
 
 def test_without_config_the_file_of_this_folder_is_meant(home: Path, capsys):

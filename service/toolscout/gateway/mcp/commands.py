@@ -54,7 +54,7 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--check", action="store_true", help=check)
     listed = "print the tools of all servers as JSON, for search, lint and evaluate, and end"
     add("--list", action="store_true", help=listed)
-    hosts = "move servers from hosts' own files into --config, by default from all that are known;"
+    hosts = "move servers from hosts' own files, by default those of all projects, into --config;"
     hosts += " only says what would change, unless --write is given, too"
     add("--import", dest="hosts", type=Path, nargs="*", metavar="FILE", help=hosts)
     add("--write", action="store_true", help="with --import: change the files")
@@ -142,19 +142,20 @@ def _move(parsed: argparse.Namespace) -> int:
     files = parsed.hosts
     if files is None:
         raise ConfigurationError("write and undo: expected --import, too")
+    if parsed.write and parsed.undo:
+        raise ConfigurationError("write and undo: expected one of them")
     if not files:
-        known = possible_files(os.environ, Path.home(), Path.cwd())
+        known = possible_files(os.environ, Path.home())
         files = [path for path in known if path.is_file()]
         if parsed.undo:
             files = [path for path in files if takeover.has_backup(path)]
         if not files:
             raise ConfigurationError("import: there is no file of a host; name one")
     if parsed.undo:
-        lines = takeover.undo(files)
-    else:
-        config = parsed.config or Path("mcp.json")
-        lines = takeover.import_servers(files, config, is_written=parsed.write)
-    return _print("\n".join(lines))
+        return _print("\n".join(takeover.undo(files)))
+    config = parsed.config or Path("mcp.json")
+    lines, is_well = takeover.import_servers(files, config, is_written=parsed.write)
+    return _print("\n".join(lines), OK if is_well else USAGE)
 
 
 def _log_in(config: Config, server: str) -> str:

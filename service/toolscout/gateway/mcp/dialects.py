@@ -212,10 +212,11 @@ def is_unwrapped(content: Mapping[str, Any]) -> bool:
     """Return whether a file has its servers at its top, each with a command or an address."""
     values = [value for key, value in content.items() if key not in BESIDE]
     is_wrapped = not values or not content.keys().isdisjoint(SECTIONS)
-    return not is_wrapped and all(isinstance(one, dict) and _starts(one) for one in values)
+    return not is_wrapped and all(isinstance(one, dict) and is_startable(one) for one in values)
 
 
-def _starts(value: Mapping[str, Any]) -> bool:
+def is_startable(value: Mapping[str, Any]) -> bool:
+    """Return whether the entry of a server has a command or an address."""
     return not value.keys().isdisjoint(_STARTING)
 
 
@@ -224,7 +225,7 @@ def _split(section: Any) -> tuple[str, Any, dict[str, Any]]:
     if not isinstance(section, dict):
         return MCP, section, {}
     inner = section.get("servers")  # VS Code's settings, opencode from 2 on
-    if isinstance(inner, dict) and not _starts(inner):
+    if isinstance(inner, dict) and not is_startable(inner):
         return f"{MCP}.servers", inner, {key: section[key] for key in section if key != "servers"}
     servers = {key: one for key, one in section.items() if isinstance(one, dict)}
     return MCP, servers, {key: section[key] for key in section if key not in servers}

@@ -94,7 +94,10 @@ def _about_program(error: OSError, server: StdioServer) -> str:
     if folder is not None and error.filename == folder:
         named = f"its folder {_shown(folder, server)}"
     else:
-        named = f"its command {_shown(server.command, server)}"
+        program = program_in(server.command, folder or "")
+        named = f"its command {_shown(program, server)}"
+        if program != server.command:
+            return f"{named} is followed by more, which belongs into args and env"
     if isinstance(error, PermissionError):
         return f"{named} may not be used"
     is_path = "/" in server.command  # what has none is searched on the PATH
@@ -105,6 +108,13 @@ def _about_program(error: OSError, server: StdioServer) -> str:
 
 def _shown(path: str, server: StdioServer) -> str:
     return printable(str(redacted(path, server.secrets)))[:MAX_SHOWN_CHARS]
+
+
+def program_in(command: str, folder: str = "") -> str:
+    """Return the first word of a command, for others may be secret arguments; no value of it."""
+    if Path(folder, command).is_file():
+        return command
+    return next(iter(command.split()), "").partition("=")[0]
 
 
 def _unreachable(server: Server) -> str:

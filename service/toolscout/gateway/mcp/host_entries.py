@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from shutil import which
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.failures import printable
+from toolscout.gateway.mcp.failures import printable, program_in
 
 OURS = "toolscout"
 """The name of the gateway in a host's file, and of its program."""
@@ -16,9 +17,9 @@ OURS = "toolscout"
 ADDRESSES = ("url", "serverUrl", "httpUrl")
 
 
-def is_gateway(name: str, entry: Any) -> bool:
-    """Return whether an entry is the gateway itself."""
-    return name.casefold() == OURS or OURS in words_of(entry)
+def is_gateway(entry: Any) -> bool:
+    """Return whether an entry runs the gateway, by whatever starts programs."""
+    return (OURS, "mcp") in pairwise(words_of(entry))
 
 
 def words_of(entry: Any) -> list[str]:
@@ -26,29 +27,44 @@ def words_of(entry: Any) -> list[str]:
     if not isinstance(entry, dict):
         return []
     args = entry.get("args")
-    words = args if isinstance(args, list) else []
-    return [Path(str(entry.get("command", ""))).stem, *map(str, words)]
+    command = entry.get("command")
+    words = [*(command if isinstance(command, list) else [command])]
+    words += args if isinstance(args, list) else []
+    return [Path(str(words[0])).stem, *map(str, words[1:])] if words else []
 
 
-def elsewhere(value: Any, folder: Path) -> Any:
-    """Return an entry that means the same in a file of another folder.
+def elsewhere(entry: dict[str, Any], folder: Path, project: Path | None) -> dict[str, Any]:
+    """Return an entry of a file in a folder that means the same in a file of another folder.
 
     Raises:
-        ConfigurationError: it names the folder of a project, which a file in the home folder does
-            not say.
+        ConfigurationError: it needs the folder of a project, and its file is of none.
     """
-    project = folder.parent if folder.name.startswith(".") else folder
+    moved: dict[str, Any] = _in_project(entry, project)
+    file = moved.get("envFile")
+    if file and _is_relative(file):
+        moved["envFile"] = str(folder / file)
+    cwd = moved.get("cwd") or ""
+    if "command" in moved and _is_relative(cwd):
+        if project is not None:
+            moved["cwd"] = str(project / cwd)
+        elif cwd:
+            raise ConfigurationError("its cwd is relative, and its file is of no project")
+    return moved
+
+
+def _is_relative(path: object) -> TypeGuard[str]:
+    is_named = isinstance(path, str) and path.startswith(("${", "~"))
+    return isinstance(path, str) and not (is_named or Path(path).is_absolute())
+
+
+def _in_project(value: Any, project: Path | None) -> Any:
     if isinstance(value, dict):
-        entry = {key: elsewhere(one, folder) for key, one in value.items()}
-        file = entry.get("envFile")
-        if isinstance(file, str) and file and not file.startswith("${"):
-            entry["envFile"] = str(folder / file)
-        return entry
+        return {key: _in_project(one, project) for key, one in value.items()}
     if isinstance(value, list):
-        return [elsewhere(one, folder) for one in value]
+        return [_in_project(one, project) for one in value]
     if not isinstance(value, str) or "${workspaceFolder" not in value:
         return value
-    if project == Path.home():
+    if project is None:
         raise ConfigurationError("it names ${workspaceFolder}, and its file is of no project")
     named = value.replace("${workspaceFolder}", str(project))
     return named.replace("${workspaceFolderBasename}", project.name)
@@ -59,8 +75,7 @@ def program_of(entry: Mapping[str, Any]) -> str:
     command = entry.get("command")
     first = command[0] if isinstance(command, list) and command else command
     if isinstance(first, str) and first.strip():
-        program = first if Path(first).is_file() else first.split()[0]
-        return printable(Path(program).name)
+        return printable(Path(program_in(first)).name)
     addresses = (entry[key] for key in ADDRESSES if isinstance(entry.get(key), str))
     return printable(urlsplit(next(addresses, "")).hostname or "")
 

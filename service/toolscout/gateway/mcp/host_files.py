@@ -27,16 +27,6 @@ IN_APPLICATIONS = (
 )
 """Of all projects, in the folder in which a system has the settings of applications."""
 
-IN_PROJECT = (
-    ".mcp.json",  # Claude Code
-    ".cursor/mcp.json",
-    ".vscode/mcp.json",
-    ".gemini/settings.json",
-    ".kiro/settings/mcp.json",
-    ".roo/mcp.json",
-)
-"""Of one project, in its folder."""
-
 
 def applications(environ: Mapping[str, str], home: Path, system: str = sys.platform) -> Path:
     """Return the folder in which a system has the settings of applications."""
@@ -48,13 +38,17 @@ def applications(environ: Mapping[str, str], home: Path, system: str = sys.platf
 
 
 def possible_files(
-    environ: Mapping[str, str], home: Path, project: Path, system: str = sys.platform
+    environ: Mapping[str, str], home: Path, system: str = sys.platform
 ) -> list[Path]:
-    """Return every file that a host may have, whether it exists or not."""
-    places = (
-        (home, IN_HOME),
-        (applications(environ, home, system), IN_APPLICATIONS),
-        (project, IN_PROJECT),
-    )
-    paths = [folder / name for folder, names in places for name in names]
-    return list(dict.fromkeys(paths))
+    """Return every file that a host may have for all projects, whether it exists or not."""
+    places = ((home, IN_HOME), (applications(environ, home, system), IN_APPLICATIONS))
+    return [folder / name for folder, names in places for name in names]
+
+
+def project_of(path: Path, environ: Mapping[str, str], home: Path) -> Path | None:
+    """Return the folder of the project to which a file belongs; None if it is of all projects."""
+    if path.resolve() in [one.resolve() for one in possible_files(environ, home)]:
+        return None
+    folder = path.absolute().parent
+    project = folder.parent if folder.name.startswith(".") else folder
+    return None if project == home else project

@@ -4,9 +4,10 @@
     becomes       {"mcpServers": {"toolscout": {runs `toolscout mcp --config mcp.json`}}, …}
 
 The servers go into `mcp.json` as they are written. What cannot be moved without giving a model more
-than its host does stays where it is, and is told.
+than its host does stays where it is, and is told: servers of one project in a file of all, too.
 """
 
+import json
 import os
 import shlex
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ from toolscout.gateway.mcp.host_entries import (
     program_of,
     words_of,
 )
+from toolscout.gateway.mcp.host_files import project_of
 from toolscout.gateway.mcp.servers import prefix_of
 
 SECTION = "mcpServers"
@@ -98,9 +100,12 @@ class HostFile:
         """What changes in it, and what stays there and why."""
         self.real = path.resolve()
         """The file itself where the path is a link."""
+        if path.suffix == ".toml":
+            raise ConfigurationError("TOML, as of Codex, is not moved: copy its servers")
         self.before = self.real.read_bytes()
         self.after = self.before
         self._content = json_file.read_object(self.real)
+        self._project = project_of(path, os.environ, Path.home())
         self._off = {
             name
             for _, scope in self._scopes()
@@ -113,24 +118,31 @@ class HostFile:
         """Move what can be moved, and put the gateway in its place.
 
         Raises:
-            ConfigurationError: the gateway is there with another file.
+            ConfigurationError: the gateway is there with another file, another server has its name,
+                or servers are where they are not moved from.
         """
+        self._check_form()
         self._check_gateways(target)
+        self._note_projects()
         text = self.before.decode()
-        for keys, scope, section in self._sections():
-            names = list(scope[section])
-            moved = [one for one in names if self._is_moved(keys, scope, section, one, target)]
+        for section, servers in self._sections():
+            moved = [name for name in servers if self._is_moved(name, servers[name], target)]
             if moved:
                 plain = json_file.strip_comments(text)
-                place = json_text.find_object(plain, [*keys, section])
-                kept = {name: scope[section][name] for name in names if name not in moved}
-                added = {} if _gateways(kept) else self._gateway(section, target)
+                place = json_text.find_object(plain, [section])
+                is_there = any(map(is_gateway, servers.values()))
+                added = {} if is_there else self._gateway(section, target)
                 text = json_text.replace_members(text, plain, place, moved, added)
         self.after = text.encode()
 
     def backup(self) -> Path:
         """Return where the file is kept as it was."""
-        return backup_of(self.real, self.after)
+        return backup_of(self.real, self._content_after())
+
+    def _content_after(self) -> dict[str, Any]:
+        after = json_file.strip_comments(self.after.decode("utf-8-sig"))
+        content: dict[str, Any] = json.loads(after)
+        return content
 
     def _scopes(self) -> Iterator[tuple[list[str], dict[str, Any]]]:
         """Yield the file itself and each of its projects, with the keys that lead there."""
@@ -140,17 +152,37 @@ class HostFile:
             if isinstance(one, dict):
                 yield [PROJECTS, name], one
 
-    def _sections(self) -> Iterator[tuple[list[str], dict[str, Any], str]]:
+    def _sections(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for section in SECTIONS:
+            if isinstance(self._content.get(section), dict):
+                yield section, self._content[section]
+
+    def _check_form(self) -> None:
+        """Raise an error if there are servers where they are not moved from."""
+        others = self._content | {section: {} for section, _ in self._sections()}
+        places = [
+            place for _, place, _, one in dialects.entries(others) if dialects.is_startable(one)
+        ]
+        if places:
+            known = " or ".join(SECTIONS)
+            raise ConfigurationError(f"{places[0]} is not in an object {known}: copy it")
+
+    def _note_projects(self) -> None:
         for keys, scope in self._scopes():
-            for section in SECTIONS:
-                if isinstance(scope.get(section), dict):
-                    yield keys, scope, section
+            servers = scope.get(SECTION)
+            for name, entry in servers.items() if keys and isinstance(servers, dict) else ():
+                if not is_gateway(entry):
+                    shown = printable(f"{name}, of {keys[-1]},")
+                    self.lines.append(f"  ! {shown} stays: other projects would have it, too")
 
     def _check_gateways(self, target: Target) -> None:
-        for _, scope, section in self._sections():
-            for name in _gateways(scope[section]):
-                if str(target.path) not in words_of(scope[section][name]):
-                    raise ConfigurationError(f"{name} is the gateway, with another --config")
+        every = [pair for _, servers in self._sections() for pair in servers.items()]
+        for name, entry in every:
+            if not is_gateway(entry):
+                if name.casefold() == OURS:
+                    raise ConfigurationError(f"a server is already named {name}: rename it")
+            elif str(target.path) not in words_of(entry):
+                raise ConfigurationError(f"{name} is the gateway, with another --config")
 
     def _note_restrictions(self, keys: list[str], scope: Mapping[str, Any]) -> None:
         known = {*dialects.SECTIONS, *dialects.AT_TOP, PROJECTS, OFF_IN_PROJECT}
@@ -160,22 +192,19 @@ class HostFile:
                 for one in restrictions.about_tools(key, value, place, of_server=False):
                     self.lines.append(f"  ! {printable(one)}: {restrictions.DENY_HERE}")
 
-    def _is_moved(
-        self, keys: list[str], scope: dict[str, Any], section: str, name: str, target: Target
-    ) -> bool:
+    def _is_moved(self, name: str, entry: Any, target: Target) -> bool:
         """Move a server, or note why it stays."""
-        entry = scope[section][name]
-        if is_gateway(name, entry):
+        if is_gateway(entry):
             return False
-        shown = printable(f"{name}, of {keys[-1]}" if keys else name)
+        shown = printable(name)
         try:
             if not isinstance(entry, dict):
                 raise ConfigurationError("it is no object")
-            lists = {} if keys else dialects.lists_of_servers(scope)
+            lists = dialects.lists_of_servers(self._content)
             is_left_out = name in self._off or dialects.is_left_out(name, lists)
             if is_left_out or dialects.is_off(entry):
                 raise ConfigurationError("it is switched off in this file")
-            moved = elsewhere(entry, self.real.parent)
+            moved = elsewhere(entry, self.real.parent, self._project)
             config = config_of({"mcpServers": {name: moved}}, target.path.parent, os.environ)
             target.take(name, moved)
         except ConfigurationError as error:
@@ -195,10 +224,21 @@ class HostFile:
         return {OURS: {"type": "stdio"} | entry if section == "servers" else entry}
 
 
-def _gateways(servers: Mapping[str, Any]) -> list[str]:
-    return [name for name, entry in servers.items() if is_gateway(name, entry)]
+def backup_of(real: Path, content: Mapping[str, Any]) -> Path:
+    """Return where a file is kept as it was before its servers became those of some content."""
+    servers = {section: content[section] for section in SECTIONS if section in content}
+    written = json.dumps(servers, sort_keys=True).encode()
+    return real.with_name(f"{real.name}.{OURS}-{sha256(written).hexdigest()[:12]}")
 
 
-def backup_of(real: Path, after: bytes) -> Path:
-    """Return where a file that has become something is kept as it was."""
-    return real.with_name(f"{real.name}.{OURS}-{sha256(after).hexdigest()[:12]}")
+def put_back(now: bytes, before: bytes) -> bytes:
+    """Return the content of a file with its servers as they were before; all else stays."""
+    text, older = now.decode(), before.decode()
+    plain = json_file.strip_comments(older)
+    for one in json_text.members(plain, json_text.find_object(plain, [])):
+        if one.key in SECTIONS:
+            changed = json_file.strip_comments(text)
+            every = json_text.members(changed, json_text.find_object(changed, []))
+            place = next(member for member in every if member.key == one.key)
+            text = text[: place.begin] + older[one.begin : one.end] + text[place.end :]
+    return text.encode()

@@ -1,7 +1,7 @@
 """The command `toolscout mcp --import`: what it would change, the change itself, and the way back.
 
-Beside a changed file stands what it was, under a name that ends in the digest of what it has
-become, so that a change that came later is noticed.
+Beside a changed file stands what it was, under a name that ends in the digest of what its servers
+have become, so that a change of them that came later is noticed.
 """
 
 import shlex
@@ -10,20 +10,26 @@ from glob import escape
 from pathlib import Path
 
 from toolscout.errors import ConfigurationError
+from toolscout.gateway.mcp import json_file
 from toolscout.gateway.mcp.cache import write_private
 from toolscout.gateway.mcp.failures import printable
 from toolscout.gateway.mcp.host_entries import OURS
-from toolscout.gateway.mcp.moving import HostFile, Target, backup_of
+from toolscout.gateway.mcp.moving import HostFile, Target, backup_of, put_back
+
+SECRETS = "files as they were hold your keys, and belong into no repository"
 
 
-def import_servers(files: Sequence[Path], config: Path, *, is_written: bool) -> list[str]:
+def import_servers(
+    files: Sequence[Path], config: Path, *, is_written: bool
+) -> tuple[list[str], bool]:
     """Move the servers of files, or say what would change; returns that in lines.
 
-    A file that is at fault stays as it is.
+    A file that is at fault stays as it is; returns, too, whether any is not.
 
     Raises:
-        ConfigurationError: the gateway's own file is at fault, or a host has written meanwhile.
-        OSError: a file cannot be read or written.
+        ConfigurationError: the gateway's own file is at fault, or a file cannot be written; none
+            has changed then.
+        OSError: a file cannot be read.
     """
     target = Target(config.resolve())
     hosts = []
@@ -36,7 +42,7 @@ def import_servers(files: Sequence[Path], config: Path, *, is_written: bool) -> 
             host = HostFile(path)
             host.move(target)
         except ConfigurationError as error:
-            lines.append(f"  = stays as it is: {error.detail}")
+            lines.append(f"  = stays as it is: {printable(error.detail)}")
             continue
         hosts.append(host)
         lines += host.lines or ["  nothing to move"]
@@ -46,38 +52,38 @@ def import_servers(files: Sequence[Path], config: Path, *, is_written: bool) -> 
     command = ["toolscout", "mcp", "--config", str(config)]
     again = [*command, "--import", *map(str, files)]
     if not changed:
-        return [*lines, "there is nothing to move"]
+        return [*lines, "there is nothing to move"], bool(hosts)
     if not is_written:
-        return [*lines, f"nothing is written yet; then: {shlex.join([*again, '--write'])}"]
-    if target.added:
-        mode = _mode_of(target.path) if target.path.exists() else 0o600
-        write_private(target.path, target.after(), mode)
-    for host in changed:
-        _replace(host)
-        lines.append(f"{host.path} as it was: {host.backup()}")
+        then = shlex.join([*again, "--write"])
+        return [*lines, f"nothing is written yet; then: {then}"], True
+    _write_beside(target, changed)
+    lines += [*map(_replace, changed), SECRETS]
     undo = shlex.join([*command, "--import", *(str(host.path) for host in changed), "--undo"])
-    return [*lines, f"then: {shlex.join([*command, '--check'])}", f"or back: {undo}"]
+    return [*lines, f"then: {shlex.join([*command, '--check'])}", f"or back: {undo}"], True
 
 
 def undo(files: Sequence[Path]) -> list[str]:
-    """Put files back as they were before they were imported; returns in lines which.
+    """Put the servers of files back as they were before an import; returns in lines of which.
 
     Raises:
-        ConfigurationError: one has changed since, or was not imported; nothing is written then.
+        ConfigurationError: those of one have changed since, or were not imported; nothing is
+            written then.
     """
     backups = {}
     for path in _different(files):
         real = path.resolve()
-        backup = backup_of(real, real.read_bytes())
+        backup = backup_of(real, json_file.read_object(real))
         if not backup.exists():
             older = sorted(real.parent.glob(f"{escape(real.name)}.{OURS}-*"))
             if older:
                 kept = ", ".join(map(str, older))
-                raise ConfigurationError(f"{path}: has changed since its import; as it was: {kept}")
+                why = "its servers have changed since the import"
+                raise ConfigurationError(f"{path}: {why}; as it was: {kept}")
             raise ConfigurationError(f"{path}: there is no import to undo")
         backups[backup] = real
     for backup, real in backups.items():
-        backup.replace(real)
+        write_private(real, put_back(real.read_bytes(), backup.read_bytes()), _mode_of(real))
+        backup.unlink()
     return [f"{real}: as before" for real in backups.values()]
 
 
@@ -96,15 +102,37 @@ def _mode_of(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-def _replace(host: HostFile) -> None:
-    """Write a host's file anew, after what it was.
+def _write_beside(target: Target, hosts: Sequence[HostFile]) -> None:
+    """Keep hosts' files as they are, and write the gateway's, which holds their secrets now.
 
     Raises:
-        ConfigurationError: it has changed meanwhile.
+        ConfigurationError: one cannot be written; nothing has changed then.
     """
-    mode = _mode_of(host.real)
-    write_private(host.backup(), host.before, mode)
-    if host.real.read_bytes() != host.before:
-        host.backup().unlink()
-        raise ConfigurationError(f"{host.path}: has changed meanwhile, and is left as it is")
-    write_private(host.real, host.after, mode)
+    kept: list[Path] = []
+    path = target.path
+    try:
+        for host in hosts:
+            path = host.path
+            write_private(host.backup(), host.before, _mode_of(host.real))
+            kept.append(host.backup())
+        path = target.path
+        if target.added:
+            write_private(path, target.after())
+    except OSError as error:
+        for backup in kept:
+            backup.unlink()
+        why = f"nothing has changed, for beside it nothing can be written: {error.strerror}"
+        raise ConfigurationError(f"{path}: {why}") from None
+
+
+def _replace(host: HostFile) -> str:
+    """Write a host's file anew; returns a line that says what it was, or why it is as it was."""
+    try:
+        if host.real.read_bytes() == host.before:
+            write_private(host.real, host.after, _mode_of(host.real))
+            return f"{host.path} as it was: {host.backup()}"
+        why = "it has changed meanwhile"
+    except OSError as error:
+        why = str(error.strerror)
+    host.backup().unlink()
+    return f"{host.path} stays as it is: {why}"
