@@ -127,6 +127,8 @@ def test_a_signal_ends_the_gateway_and_its_servers(tmp_path: Path, over: str):
         until(lambda: b"notes: 8 tools" in (tmp_path / "stderr").read_bytes())
         if over == "http":
             until(lambda: answers(port))
+            served = f"INFO serving http://127.0.0.1:{port}/mcp\n".encode()
+            until(lambda: served in (tmp_path / "stderr").read_bytes())
         servers = children(process.pid)
         assert len(servers) == 1
         process.send_signal(signal.SIGTERM)

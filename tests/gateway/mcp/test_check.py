@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from tests.gateway.mcp.hosts import cache_in, host, inside, raw_server, write
 from tests.reported import SECOND, reported_cases
 from tests.support import until
 from toolscout.cli import main
+from toolscout.gateway.mcp import trying
 
 pytestmark = pytest.mark.integration
 
@@ -98,6 +100,51 @@ def test_a_check_says_that_a_key_is_refused(check: Any):
         checked = check({"issues": {"url": f"{fake.url}/mcp", "headers": KEY}})
     assert (checked.status, checked.rows) == (2, {"issues": ("failed", "-")})
     assert checked.why == {"issues": "it answers with status 401"}
+
+
+@pytest.mark.parametrize("status", [403, 404, 429, 500])
+def test_a_check_says_which_status_a_server_answers_with(check: Any, status: int):
+    kind = [("Content-Type", "application/json")]
+    with peer(lambda one: one.answer(b'{"error": "no"}', status, kind)) as fake:
+        checked = check({"issues": {"url": f"{fake.url}/mcp"}})
+    assert (checked.status, checked.stderr) == (2, [])
+    assert checked.why == {"issues": f"it answers with status {status}"}
+
+
+def test_a_check_says_that_a_page_is_no_answer(check: Any):
+    kind = [("Content-Type", "text/html; charset=utf-8")]
+    with peer(lambda one: one.answer(b"<html>", 200, kind)) as fake:
+        checked = check({"issues": {"url": f"{fake.url}/mcp"}})
+    assert (checked.status, checked.stderr) == (2, [])
+    assert checked.why == {"issues": "it answers with text/html, not MCP"}
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("sys.exit('Error: sesame is not valid')", " (status 1: Error: *** is not valid)"),
+        ("sys.stderr.write('Error: no key\\n\\nNode.js v20\\n')", " (Error: no key)"),
+        ("sys.exit(3)", " (status 3)"),
+        ("sys.exit()", ""),
+    ],
+)
+def test_a_check_says_the_last_words_of_a_process(check: Any, code: str, told: str):
+    entry = {"command": sys.executable, "args": ["-c", f"import sys; {code}"]}
+    checked = check({"own": entry | {"env": {"KEY": "sesame"}}})
+    assert (checked.status, checked.stderr) == (2, [])
+    assert checked.why == {"own": f"its process has ended{told}"}
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_person_at_a_terminal_is_told_which_servers_a_check_waits_for(
+    check: Any, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+):
+    monkeypatch.setattr(trying, "TELL_AFTER_S", 0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+    checked = check({"odd": raw_server(ODD[3:])})
+    told = "toolscout: still waiting for odd (60 s at most)"
+    plain = [re.sub(r"\x1b\[\d*m", "", line) for line in checked.stderr]
+    assert plain == ([told] if is_terminal else [])
 
 
 def test_a_check_says_what_is_left_out_of_each_server(check: Any):

@@ -53,10 +53,10 @@ def _table(tried: Sequence[Tried], listing: Listing) -> Iterator[str]:
     """Yield a row for each server, below a row of titles."""
     counts = Counter(one.connection.name for one in listing.tools.values())
     rows = [COLUMNS]
-    for connection, seconds in tried:
-        name, why = connection.name, connection.reason
+    for one in tried:
+        name, why = one.connection.name, one.why
         state = ("ok", f"{counts[name]:,}") if why is None else ("failed", "-")
-        rows.append((name, *state, f"{seconds:.1f}", why or ""))
+        rows.append((name, *state, f"{one.seconds:.1f}", why or ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [

@@ -24,7 +24,14 @@ from pydantic import ValidationError
 
 from toolscout.gateway.mcp.cache import MAX_AGE_S, NO_CACHE, ListCache, ToolPages
 from toolscout.gateway.mcp.clients import Changed, Client, connected
-from toolscout.gateway.mcp.failures import explained, is_lost, is_unreadable, redacted
+from toolscout.gateway.mcp.failures import (
+    PROCESS_ENDED,
+    explained,
+    is_lost,
+    is_unreadable,
+    notes_of,
+    redacted,
+)
 from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import Server
 from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
@@ -77,6 +84,8 @@ class Connection:
         """Whether the server does not run, but would at a call."""
         self.reason: str | None = "it is still starting"
         """Why the server is unavailable; None if it is available."""
+        self.last_words = ""
+        """How its process has ended, and what it wrote last; for a person, not for a model."""
         self.tried = asyncio.Event()
         """Set when the first attempt is over."""
         self._client: Client | None = None
@@ -135,6 +144,7 @@ class Connection:
     async def _pause_after(self, error: Exception) -> None:
         """Tell that the server is unavailable, and wait before the next attempt."""
         self.reason, self.is_asleep = explained(error, self.server), False
+        self.last_words = notes_of(error) if self.reason == PROCESS_ENDED else ""
         logger.warning("%s: unavailable: %s", self.name, self.reason)
         await self.changed()
         self._note_tried()

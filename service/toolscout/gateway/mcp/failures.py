@@ -24,6 +24,11 @@ UNREADABLE = "the answer cannot be read"
 _NO_VERSION = "Unsupported protocol version"
 """How the SDK's words begin for a server that speaks none that it knows."""
 
+_NO_MCP = ("Server returned an error response", "Not Found", "Unexpected content type")
+"""How the SDK's words begin in place of an answer that is none of the protocol."""
+
+PROCESS_ENDED = "its process has ended"
+
 MIN_SECRET_CHARS = 4
 """Shorter values, such as `1` or `on`, are no secrets, and may be part of any word."""
 
@@ -77,12 +82,15 @@ def explained(error: BaseException, server: Server) -> str:
         missing = (one for one in every if isinstance(one, _NOT_STARTED))
         if (first := next(missing, None)) is not None:
             return _about_program(first, server)
+    is_other = any(isinstance(one, MCPError) and one.message.startswith(_NO_MCP) for one in every)
+    if is_other and (answer := notes_of(error)):
+        return answer
     reason = next(filter(None, map(_known, every)), None)
     if reason is not None:
         return reason
     is_process = isinstance(server, StdioServer)
     if any(isinstance(one, _GONE) or is_lost(one) for one in every):
-        return "its process has ended" if is_process else _unreachable(server)
+        return PROCESS_ENDED if is_process else _unreachable(server)
     telling = next((one for one in every if not isinstance(one, _WRAPPERS)), error)
     what = "it could not be started" if is_process else _unreachable(server)
     return f"{what} ({type(telling).__name__.lstrip('_')})"
@@ -164,6 +172,11 @@ def _known(error: BaseException) -> str | None:
             return "its answer is no JSON, too large or nested too deeply"
         return None if is_lost(error) else f"it answers with error {error.error.code}"
     return next((text for kinds, text in _KNOWN if isinstance(error, kinds)), None)
+
+
+def notes_of(error: BaseException) -> str:
+    """Return what a transport has noted of an error: an answer, or how a process has ended."""
+    return ": ".join(note for one in causes(error) for note in getattr(one, "__notes__", ()))
 
 
 def causes(error: BaseException) -> list[BaseException]:

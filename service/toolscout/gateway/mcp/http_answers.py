@@ -12,7 +12,7 @@ import httpx2
 import mcp_types
 import msgspec
 
-from toolscout.gateway.mcp.failures import UNREADABLE
+from toolscout.gateway.mcp.failures import UNREADABLE, printable
 from toolscout.index.values import count_values_outside_texts
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
@@ -25,8 +25,20 @@ ENCODED = ("content-encoding", "content-length")
 """Headers of a body as it is sent, which are wrong of what it decodes to."""
 
 
+MAX_TYPE_CHARS = 80
+"""Characters of an answer's content type that are told."""
+
+
 class UnreadableAnswer(httpx2.StreamError):
     """An answer is too long, and there is no request of the protocol to answer instead."""
+
+
+def describe_answer(response: httpx2.Response) -> str:
+    """Return what is told of an answer that is none of the protocol."""
+    if response.is_error:
+        return f"it answers with status {response.status_code}"
+    kind = response.headers.get("content-type", "no type").partition(";")[0]
+    return f"it answers with {printable(kind)[:MAX_TYPE_CHARS]}, not MCP"
 
 
 async def bound_answer(response: httpx2.Response) -> None:

@@ -10,12 +10,12 @@ logger = logging.getLogger("toolscout.mcp")
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Log nothing meanwhile, for what a command prints says it."""
-    logger.disabled = True
+    """Log nothing meanwhile, libraries neither, for what a command prints says it."""
+    logging.disable()
     try:
         yield
     finally:
-        logger.disabled = False
+        logging.disable(logging.NOTSET)
 
 
 def log_to_stderr() -> None:

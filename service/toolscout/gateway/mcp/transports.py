@@ -3,15 +3,12 @@
 import asyncio
 import gc
 import json
-import logging
 import os
 import re
 import signal
-import threading
-import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Generator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
@@ -23,20 +20,16 @@ from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
-from toolscout.gateway.mcp.failures import UNREADABLE, printable, redacted
-from toolscout.gateway.mcp.http_answers import MAX_MESSAGE_BYTES, MAX_MESSAGE_VALUES, bound_answer
-from toolscout.gateway.mcp.log import logger
+from toolscout.gateway.mcp.failures import UNREADABLE
+from toolscout.gateway.mcp.http_answers import (
+    MAX_MESSAGE_BYTES,
+    MAX_MESSAGE_VALUES,
+    bound_answer,
+    describe_answer,
+)
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
+from toolscout.gateway.mcp.stderr_lines import MAX_LINE_BYTES, logged_lines
 from toolscout.index.values import count_values_outside_texts
-
-MAX_LINE_BYTES, MAX_LINE_CHARS = 16_384, 2_000
-"""How much of a line of a server's standard error is read, and how much of it is logged."""
-
-MAX_LINES_PER_S = 200
-"""Lines of a server that are logged in a second; more are counted."""
-
-PAUSE_S = 0.001
-"""Pause of the thread that drops what a server writes, so that others have their turn."""
 
 MAX_MENDED_BYTES = 2 * 1024 * 1024
 """A longer message is not mended, which takes several times as long as to decode it."""
@@ -47,12 +40,6 @@ GRACE_S = 2.0
 CONNECT_S, STREAM_S = 30.0, 300.0
 """Seconds for a server to be reached over HTTP, and for the next bytes of a stream that it holds
 open."""
-
-_WRONG = re.compile(r"error|usage|traceback", re.IGNORECASE)
-"""How the text in a frame begins that says why a server ends."""
-
-_FRAME = re.compile(r"[\s\u2500-\u259f]+")
-"""What frames and banners are drawn with: lines, corners and blocks."""
 
 _LONE = re.compile("[\ud800-\udfff]")
 """Half of a pair of surrogates, which JavaScript writes for a text that was cut within one."""
@@ -71,9 +58,11 @@ Streams = tuple[Any, Any]
 async def streams_to(name: str, server: Server) -> AsyncIterator[Streams]:
     """Yield streams of messages from a server and to it; afterwards its processes are gone."""
     if isinstance(server, StdioServer):
-        with _logged(name, server.secrets) as stderr:
-            async with _process(server, stderr) as streams:
-                yield streams
+        async with (
+            logged_lines(name, server.secrets) as stderr,
+            _process(server, stderr) as streams,
+        ):
+            yield streams
     elif server.is_sse:
         auth = _auth(name, server)
         opened = sse_client(server.url, server.headers, httpx_client_factory=_client, auth=auth)
@@ -82,8 +71,20 @@ async def streams_to(name: str, server: Server) -> AsyncIterator[Streams]:
     else:
         timeout = httpx2.Timeout(CONNECT_S, read=STREAM_S)
         client = _client(server.headers, timeout, _auth(name, server))
-        async with client, streamable_http_client(server.url, http_client=client) as streams:
-            yield streams
+        answer = ""
+
+        async def note(response: httpx2.Response) -> None:
+            nonlocal answer
+            if response.request.method == "POST":
+                answer = describe_answer(response)
+
+        client.event_hooks = {"response": [bound_answer, note]}
+        try:
+            async with client, streamable_http_client(server.url, http_client=client) as streams:
+                yield streams
+        except Exception as error:
+            error.add_note(answer)
+            raise
 
 
 def _client(
@@ -138,8 +139,12 @@ async def _process(server: StdioServer, stderr: int) -> AsyncIterator[Streams]:
     outgoing, sent = anyio.create_memory_object_stream[SessionMessage]()
     work = _read(process, received), _write(process, sent, received)
     tasks = list(map(asyncio.create_task, work))
+    failure: Exception | None = None
     try:
         yield incoming, outgoing
+    except Exception as error:
+        failure = error
+        raise
     finally:
         incoming.close()
         outgoing.close()
@@ -155,6 +160,8 @@ async def _process(server: StdioServer, stderr: int) -> AsyncIterator[Streams]:
             process._transport.close()  # type: ignore[attr-defined]  # nothing public does
             with anyio.move_on_after(GRACE_S, shield=True):  # or it would be left a zombie
                 await process.wait()
+            if failure is not None and (process.returncode or 0) > 0:
+                failure.add_note(f"status {process.returncode}")
 
 
 async def _read(process: Process, received: Any) -> None:
@@ -263,52 +270,3 @@ async def _end(process: Process) -> None:
 def _signal(group: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-
-
-@contextmanager
-def _logged(name: str, secrets: tuple[str, ...]) -> Iterator[int]:
-    """Yield the writing end of a pipe whose lines are logged under a server's name."""
-    source, target = os.pipe()
-    # Ends when the last process with the other end has gone, and holds up no exit.
-    relay = threading.Thread(target=_relay, args=(name, source, secrets), daemon=True)
-    relay.start()
-    try:
-        yield target
-    finally:
-        os.close(target)
-
-
-def _relay(name: str, source: int, secrets: tuple[str, ...]) -> None:
-    """Log each line; what is too long, and the rest of a line that was cut, is dropped.
-
-    Of what is drawn in a frame, as a banner, the first line with words is logged for everybody, and
-    all of an error.
-    """
-    longest = max((len(line) for secret in secrets for line in secret.splitlines()), default=0)
-    with os.fdopen(source, "rb") as lines:
-        count, second = 0, time.monotonic()
-        is_told = False
-        while piece := lines.readline(MAX_LINE_BYTES):
-            is_cut = len(piece) == MAX_LINE_BYTES and not piece.endswith(b"\n")
-            rest = piece
-            while is_cut and rest and not rest.endswith(b"\n"):
-                time.sleep(PAUSE_S)
-                rest = lines.readline(MAX_LINE_BYTES)
-            if time.monotonic() > second + 1:
-                if count > MAX_LINES_PER_S:
-                    logger.info("%s: (%d more lines)", name, count - MAX_LINES_PER_S)
-                count, second = 0, time.monotonic()
-            count += 1
-            if count > MAX_LINES_PER_S:
-                if count % MAX_LINES_PER_S == 0:
-                    time.sleep(PAUSE_S)
-                continue
-            text = redacted(piece.decode("utf-8", "replace").rstrip("\r\n"), secrets)
-            if is_cut:
-                text = text[: max(0, len(text) - longest)]  # it may end within a secret
-            words = _FRAME.sub(" ", text).strip()
-            is_drawn = words[:1] != text.strip()[:1]
-            level = logging.DEBUG if not words or (is_drawn and is_told) else logging.INFO
-            is_told = is_drawn and (is_told or bool(words and not _WRONG.search(words)))
-            shown = words if is_drawn else text
-            logger.log(level, "%s: %s", name, printable(shown[:MAX_LINE_CHARS]))

@@ -1,6 +1,7 @@
 """Start every server of a configuration once, side by side, and read its lists."""
 
 import asyncio
+import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -10,6 +11,10 @@ from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.log import silence
 from toolscout.gateway.mcp.servers import Config
 from toolscout.serving.connections import cancel_until_done
+from toolscout.terminal import DIM, complain
+
+TELL_AFTER_S = 5.0
+"""Seconds after which a person at a terminal is told which servers have not answered."""
 
 
 class Tried(NamedTuple):
@@ -17,6 +22,12 @@ class Tried(NamedTuple):
 
     connection: Connection
     seconds: float
+
+    @property
+    def why(self) -> str | None:
+        """Return why it has failed, with the last words of its process; None if it has not."""
+        reason, words = self.connection.reason, self.connection.last_words
+        return f"{reason} ({words})" if words else reason
 
 
 def try_servers(config: Config) -> list[Tried]:
@@ -29,7 +40,14 @@ def try_servers(config: Config) -> list[Tried]:
         connections = [
             Connection(name, one, lambda: asyncio.sleep(0)) for name, one in config.servers.items()
         ]
-        return list(await asyncio.gather(*map(_try, connections)))
+        tries = {asyncio.create_task(_try(one)): one for one in connections}
+        _, waiting = await asyncio.wait(tries, timeout=TELL_AFTER_S)
+        if waiting and sys.stderr.isatty():
+            slow = [tries[one] for one in tries if one in waiting]
+            names = ", ".join(one.name for one in slow)
+            longest_s = max(one.server.start_s for one in slow)
+            complain(f"still waiting for {names} ({longest_s:g} s at most)", DIM)
+        return [await one for one in tries]
 
     with silence():
         return asyncio.run(try_all())
@@ -63,5 +81,5 @@ def all_connections(config: Config, cache: ListCache = NO_CACHE) -> list[Connect
 def failures(tried: Iterable[Tried]) -> list[str]:
     """Return of each server that has failed, why."""
     return [
-        f"{one.name} is unavailable: {one.reason}" for one, _ in tried if one.reason is not None
+        f"{one.connection.name} is unavailable: {one.why}" for one in tried if one.why is not None
     ]

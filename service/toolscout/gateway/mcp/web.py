@@ -145,7 +145,10 @@ async def serve_http(
 
     `stop` is set by a signal that comes before.
     """
-    host, *_ = listener.getsockname()
+    host, port, *_ = listener.getsockname()
+    scheme = "https" if settings.tls_cert else "http"
+    shown = f"[{host}]" if ":" in host else host
+    logger.info("serving %s://%s:%d%s", scheme, shown, port, PATH)
     check = CallerCheck(host, settings.allowed_hosts, key, WHOSE_KEY)
     served = server.streamable_http_app(
         streamable_http_path=PATH,
