@@ -177,7 +177,7 @@ class Learner:
             except StoreUnavailable:
                 learned.note_refused(stored)
                 raise
-        return await self._learn(learned, complete)
+        return await learned.learn(complete)
 
     async def reset(self, tenant: str) -> None:
         """Forget everything of a tenant, in every process.
@@ -269,25 +269,10 @@ class Learner:
                 break
             fitting = [one for one in seen if not log.is_foreign(one[0])]
             skipped += len(seen) - len(fitting)
-            await self._learn(learned, [one for one in fitting if not learned.has_learned(one[0])])
+            await learned.learn([one for one in fitting if not learned.has_learned(one[0])])
         if skipped and not learned.foreign:
             report(f"learning: {skipped} observations of another model were skipped")
         learned.foreign += skipped
-
-    async def _learn(self, learned: Tenant, observations: Sequence[Seen]) -> list[Observation]:
-        """Learn from observations; return those that were not known yet."""
-        slices, counted = Slices(), []
-        for observation, vector in observations:
-            if not learned.turns.count(observation):
-                continue
-            if observation.chain:
-                learned.chains.learn(observation.chain, observation, vector)
-            else:
-                learned.experience.learn(observation, vector)
-            learned.note_subjects(observation.subjects)
-            counted.append(observation)
-            await slices.pause()
-        return counted
 
     def _is_elsewhere(self, learned: Tenant, seen: Observation) -> bool:
         """Whether only another process may know the turn of an observation."""

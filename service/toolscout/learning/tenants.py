@@ -6,6 +6,7 @@ from secrets import token_hex
 from toolscout.common.lru import Lru
 from toolscout.learning import chains, experience, indexes, turns
 from toolscout.learning.experience import Observation
+from toolscout.learning.log import Seen, Slices
 from toolscout.state.store import Entry
 
 SUBJECTS = 100_000
@@ -43,6 +44,21 @@ class Tenant:
         self._refused: Lru[Observation, bool] = Lru(REFUSED)
         self._subjects: Lru[tuple[str, ...], frozenset[str]] = Lru(SUBJECTS)
         self._searched: Lru[str, None] = Lru(indexes.CATALOGS)
+
+    async def learn(self, observations: Iterable[Seen]) -> list[Observation]:
+        """Learn from observations; return those that were not known yet."""
+        slices, counted = Slices(), []
+        for observation, vector in observations:
+            if not self.turns.count(observation):
+                continue
+            if observation.chain:
+                self.chains.learn(observation.chain, observation, vector)
+            else:
+                self.experience.learn(observation, vector)
+            self.note_subjects(observation.subjects)
+            counted.append(observation)
+            await slices.pause()
+        return counted
 
     def note_refused(self, observations: Iterable[Observation]) -> None:
         """Note what was not learned, as the store refused it; it may have it all the same."""
