@@ -29,9 +29,6 @@ FILLERS = {name: f"{name}-0123456789abcdef0123456789abcdef" for name in ("one", 
 FAILING = 3 * FAILURES
 """Calls of each kind that fail; so many failures of the store itself would open its breaker."""
 
-FULL = "overloaded"
-"""Code of what finds no room."""
-
 SESSION = {**WORKED, "session": "one"}
 
 
@@ -49,7 +46,7 @@ class Tenant:
     def register(self, name: str, tools: list[dict[str, Any]]) -> Any:
         return self.send("PUT", f"/v1/catalogs/{name}", {"tools": tools})
 
-    def fail(self, code: str = "store_unavailable") -> None:
+    def fail(self) -> None:
         """Ask for what the store refuses, again and again, which is told to this tenant."""
         for number in range(FAILING):
             for answer in (
@@ -57,7 +54,7 @@ class Tenant:
                 self.send("POST", FEEDBACK, {**WORKED, "tool": f"more{number}"}),
             ):
                 if answer.status_code != 202:  # in a full store small things find room
-                    problem_of(answer, 503, code)
+                    problem_of(answer, 503, "store_unavailable")
 
     def go_on(self, *, has_room: bool = True) -> None:
         """Do everything, of which nothing is refused; without room, read and delete."""
@@ -98,7 +95,7 @@ def test_a_full_memory_refuses_nothing_that_makes_room(tmp_path: Path):
         two_tenants(tmp_path) as (acme, zenith),
     ):
         fill(acme.server)
-        acme.fail(FULL)
+        acme.fail()
         zenith.go_on()
 
 
@@ -106,7 +103,7 @@ def test_a_full_file_refuses_nothing_that_makes_room(tmp_path: Path):
     settings = {"store": f"sqlite:{tmp_path / 'state.db'}", "store_bytes": ROOM}
     with two_tenants(tmp_path, **settings) as (acme, zenith):
         fill(acme.server)
-        acme.fail(FULL)
+        acme.fail()
         zenith.go_on()
 
 
@@ -129,9 +126,9 @@ def test_a_full_redis_still_deletes_and_reads(tmp_path: Path, redis_server: Redi
     redis_server.empty()
     with two_tenants(tmp_path, store=redis_server.url) as (acme, zenith):
         with redis_server.full():
-            acme.fail(FULL)
+            acme.fail()
             zenith.go_on(has_room=False)
-            acme.fail(FULL)
+            acme.fail()
         assert zenith.register("mine", TOOLS).status_code == 201
         zenith.go_on()
 
