@@ -8,13 +8,16 @@ import subprocess
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests import debian
 from tests.support import free_port, until
+
+STARTS = 20
+"""Tries to start a server whose processes may still be ending, a second apart."""
 
 
 @dataclass(slots=True)
@@ -74,7 +77,16 @@ class PostgresServer:
         try:
             yield
         finally:
-            self.server.ensure_postgres_running()
+            self._start_again()
+
+    def _start_again(self) -> None:
+        """Start it once its last process has gone: some were forked while the others ended."""
+        for _ in range(STARTS - 1):
+            with suppress(subprocess.CalledProcessError):
+                self.server.ensure_postgres_running()
+                return
+            time.sleep(1)
+        self.server.ensure_postgres_running()
 
     def _processes(self) -> list[int]:
         main = int((self.folder / "postmaster.pid").read_text().split()[0])

@@ -102,7 +102,7 @@ def test_prometheus_accepts_configuration_and_rules(tmp_path: Path):
     debian.need(promtool="prometheus")
     for file in (DEPLOY / "prometheus" / "prometheus.yml", RULES):  # as Compose mounts them
         shutil.copy(file, tmp_path)
-    assert "40 rules found" in checked("promtool", "check", "config", tmp_path / "prometheus.yml")
+    assert "41 rules found" in checked("promtool", "check", "config", tmp_path / "prometheus.yml")
     checked("promtool", "check", "rules", "--lint-fatal", RULES)
 
 

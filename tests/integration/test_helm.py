@@ -192,7 +192,7 @@ def test_alerts_and_dashboard_are_those_of_the_files(tmp_path: Path):
     debian.need(promtool="prometheus")
     alerts = tmp_path / "rules.yml"
     alerts.write_text(yaml.safe_dump(rules["spec"]), "utf-8")
-    assert "40 rules found" in ran(["promtool", "check", "rules", str(alerts)]).stdout
+    assert "41 rules found" in ran(["promtool", "check", "rules", str(alerts)]).stdout
     plain = render(tmp_path, KEYED | {"prometheusRule": {"enabled": True}})
     assert plain["PrometheusRule", "drill-toolscout"]["spec"] == yaml.safe_load(held)
     dashboard = items["ConfigMap", "drill-toolscout-dashboard"]
@@ -250,7 +250,10 @@ def test_everything_selects_the_same_pods(tmp_path: Path):
         (KEYED | {"replica": 3}, "replica"),
         (KEYED | {"mode": "daemon"}, "mode"),
         (KEYED | {"settings": {"mcp": True}}, "settings.mcp needs an image with the extra mcp"),
-        (KEYED | {"settings": {"tracing": "on"}}, "needs an image with the extra otel"),
+        (
+            KEYED | {"settings": {"tracing": "on"}, "image": {"extras": ["server"]}},
+            "needs an image with the extra otel",
+        ),
         (KEYED | {"settings": {"synonyms": "/etc/x.toml"}}, "nothing is mounted at /etc/x.toml"),
         (KEYED | {"image": {"digest": "latest"}}, "digest"),
         (KEYED | {"store": {"url": "mysql://x"}}, "store"),
@@ -260,7 +263,10 @@ def test_everything_selects_the_same_pods(tmp_path: Path):
         (KEPT | {"replicas": 2}, "a SQLite file serves one pod"),
         (KEPT | {"autoscaling": {"enabled": True}}, "a SQLite file serves one pod"),
         (KEPT | {"mode": "sidecar"}, "a sidecar's volumes"),
-        (KEYED | {"store": {"url": "postgres://db/x"}}, "needs an image with the extra postgres"),
+        (
+            KEYED | {"store": {"url": "postgres://db/x"}, "image": {"extras": ["server"]}},
+            "needs an image with the extra postgres",
+        ),
         (KEYED | {"settings": {"cache_bytes": 4_000_000_000}}, "9707 MiB"),
         (KEYED | {"resources": {"limits": {"memory": "800Mi"}}}, "800Mi is less than the 810"),
         (KEYED | {"resources": {"limits": {"memory": 800_000_000}}}, "less than the 810 MiB"),
