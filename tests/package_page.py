@@ -4,6 +4,7 @@ Prints every link and picture of a wheel's or source distribution's README that 
 outside the repository. The status is 1 where there is one.
 """
 
+import argparse
 import re
 import sys
 import tarfile
@@ -52,10 +53,10 @@ def find_relative(page: str) -> Iterator[str]:
 
 def main() -> int:
     """Check each file; returns the exit status."""
-    if not sys.argv[1:]:
-        sys.exit("name the wheel, and the source if there is one")
+    parser = argparse.ArgumentParser(prog="python -m tests.package_page", description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="wheel or source")
     status = 0
-    for path in map(Path, sys.argv[1:]):
+    for path in parser.parse_args().files:
         page = bytes(read_metadata(path).get_payload(decode=True)).decode()
         for target in find_relative(page):
             print(f"{path}: leads nowhere on an index: {target}")  # noqa: T201

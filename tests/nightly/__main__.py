@@ -6,6 +6,7 @@ FUZZ_S and SOAK_S are the seconds of two of them, FUZZ_SEED repeats a run of the
 has words of the attacks that are replayed. Exit status: 1 where a promise was broken.
 """
 
+import argparse
 import os
 import re
 import subprocess
@@ -82,10 +83,13 @@ PARTS: dict[str, Callable[[Path], bool]] = {
 }
 
 
-def main(chosen: list[str]) -> int:
+def main() -> int:
     """Run parts, all unless some are chosen; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.nightly", description=__doc__)
+    about = f"one of {', '.join(PARTS)}; all unless given"
+    parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], help=about)
     is_kept = True
-    for name in chosen or PARTS:
+    for name in parser.parse_args().parts or PARTS:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder).chmod(0o755)  # PostgreSQL runs as a user of its own
             is_kept = PARTS[name](Path(folder)) and is_kept
@@ -94,4 +98,4 @@ def main(chosen: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
