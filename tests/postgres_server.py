@@ -5,19 +5,15 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests import debian
 from tests.support import free_port, until
-
-STARTS = 20
-"""Tries to start a server whose processes may still be ending, a second apart."""
 
 
 @dataclass(slots=True)
@@ -70,23 +66,21 @@ class PostgresServer:
     @contextmanager
     def killed(self) -> Iterator[None]:
         """End it as a crash does; afterwards it begins again with what it had acknowledged."""
-        main, *others = self._processes()
+        main, *_ = self._processes()
         os.kill(main, signal.SIGKILL)
-        while any(Path(f"/proc/{process}").exists() for process in others):
-            time.sleep(0.05)
+        until(lambda: not Path(f"/proc/{main}").exists())  # it is counted as running until then
+        until(lambda: not any(map(self._is_ours, Path("/proc").glob("[0-9]*"))))
         try:
             yield
         finally:
-            self._start_again()
+            self.server.ensure_postgres_running()
 
-    def _start_again(self) -> None:
-        """Start it once its last process has gone: some were forked while the others ended."""
-        for _ in range(STARTS - 1):
-            with suppress(subprocess.CalledProcessError):
-                self.server.ensure_postgres_running()
-                return
-            time.sleep(1)
-        self.server.ensure_postgres_running()
+    def _is_ours(self, process: Path) -> bool:
+        """Return whether a process works in this server's folder, as also a late session does."""
+        try:
+            return (process / "cwd").readlink() == self.folder.resolve()
+        except OSError:  # it has gone, or is another user's
+            return False
 
     def _processes(self) -> list[int]:
         main = int((self.folder / "postmaster.pid").read_text().split()[0])
