@@ -1,6 +1,7 @@
 """Broken bodies get a 4xx problem document, and the server lives on."""
 
 import json
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import GATEWAY, SEARCH, TOOLS, Server, problem_of
+from toolscout.common.json_errors import locate
 from toolscout.server.openapi.document import document
 
 VALID = json.dumps({"pattern": "read a file", "top_k": 2, "tools": TOOLS[:3]}).encode()
@@ -324,3 +326,13 @@ def test_tools_that_are_known_do_not_hide_a_byte_that_is_no_utf8(
     assert server.post(VALID).is_success
     at = data.draw(st.integers(0, len(VALID)))
     problem_of(server.post(VALID[:at] + bad + VALID[at:]), 400, "invalid_json")
+
+
+def test_to_place_a_fault_behind_many_lines_takes_no_memory_for_each():
+    lines = b"\n" * 1_000_000
+    tracemalloc.start()
+    try:
+        assert locate(lines + b"  x", len(lines) + 2) == (1_000_001, 3)
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000  # the bytes themselves, added above
+    finally:
+        tracemalloc.stop()

@@ -52,5 +52,6 @@ def find_end(data: bytes, error: Exception) -> int | None:
 
 def locate(data: bytes, end: int) -> tuple[int, int]:
     """Return line and column of the byte at an offset, both from 1."""
-    before = data[:end].decode("utf-8", "replace").split("\n")
-    return len(before), len(before[-1]) + 1
+    start = data.rfind(b"\n", 0, end) + 1
+    before = data[start:end].decode("utf-8", "replace")
+    return data.count(b"\n", 0, end) + 1, len(before) + 1
