@@ -19,7 +19,7 @@ class Rule(NamedTuple):
 
 
 GROUPS = {
-    "answers": "what stands in every answer",
+    "answers": "what every answer contains",
     "pins": "names that are always kept",
     "lists": "the lists that proxies post",
     "shapes": "the tools of every provider",

@@ -113,9 +113,7 @@ class ShowVersion(argparse.Action):
         parser.exit()
 
 
-ELSEWHERE = {
-    "--workers": "; docs/scale.md says how several processes serve",
-}
+ELSEWHERE = {"--workers": "; docs/scale.md says how several processes serve"}
 """What is said of flags that other servers have."""
 
 

@@ -249,13 +249,13 @@ def _selected(call: Call, reply: Reply, about: dict[str, Any]) -> Selection[Any]
     return none(Reason.UNKNOWN_SELECTION_NAMES, f"{len(names)} names, none of them offered")
 
 
-ADDRESS = ": give the service's address without a path, or the whole path of a search"
+WRONG_PATH = ": give the service's address without a path, or the whole path of a search"
 
 HINTS = {
     401: ": is api_key one of the service's keys?",
     403: ": has the api_key the scope search?",
-    404: ADDRESS,
-    405: ADDRESS,
+    404: WRONG_PATH,
+    405: WRONG_PATH,
 }
 """What is said of statuses that a setting of the client explains."""
 

@@ -43,3 +43,8 @@ def listen(host: str, port: int, otherwise: str = "") -> socket.socket:
         why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
     hint = f"; {otherwise}" if otherwise else ""
     raise OSError(f"cannot listen at {host}:{port}: {why}{hint}")
+
+
+def in_url(host: str) -> str:
+    """Return a host as URLs have it: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import cast
 
 from toolscout import __version__, playground
-from toolscout.common.addresses import listen
+from toolscout.common.addresses import in_url, listen
 from toolscout.common.threads import any_running
 from toolscout.engine import load_embedder
 from toolscout.index.lexicon import find_labels, load_lexicon
@@ -177,7 +177,7 @@ _EXAMPLE = (
 def banner(settings: Settings) -> str:
     """Return a few lines for a person, on standard error."""
     keys = len(Keyring(settings.api_keys))
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    host = in_url(settings.host)
     # Nobody can connect to "all addresses"; the example calls the loopback one.
     shown = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104
     model = settings.model or BUNDLED_MODEL
@@ -227,7 +227,7 @@ def _expiries(settings: Settings) -> list[str]:
     return [
         f"{what} {'expired' if date <= now else 'ends'} at {date}"
         for what, date in dates
-        if date is not None and date <= now + tls.EXPIRES_SOON
+        if date is not None and tls.ends_soon(date)
     ]
 
 

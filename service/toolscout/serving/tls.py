@@ -89,7 +89,7 @@ class Certificate:
             return
         self.expires = expires(self._files[0])
         self._log.info("certificate_changed")
-        if self.expires is not None and self.expires <= datetime.now(UTC) + EXPIRES_SOON:
+        if ends_soon(self.expires):
             self._log.warning("certificate_expires", at=str(self.expires))
 
     def _hand_over(
@@ -101,6 +101,11 @@ class Certificate:
 
     def _read(self) -> list[bytes | None]:
         return [_bytes(name) for name in self._files if name]
+
+
+def ends_soon(date: datetime | None) -> bool:
+    """Return whether a key or certificate has ended or ends soon; one without a date does not."""
+    return date is not None and date <= datetime.now(UTC) + EXPIRES_SOON
 
 
 def _context(cert: str, key: str | None, client_ca: str | None) -> ssl.SSLContext:

@@ -114,7 +114,7 @@ class PostgresStore:
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
-        await self._free("delete", key=key)
+        await self._ask("delete", is_freeing=True, key=key)
 
     async def now(self) -> float:
         """Return the server's time."""
@@ -149,7 +149,8 @@ class PostgresStore:
 
     async def remove(self, log: str, positions: Sequence[str]) -> int:
         """Remove entries."""
-        asked = await self._free("remove", log=log, positions=list(map(int, positions)))
+        numbers = list(map(int, positions))
+        asked = await self._ask("remove", is_freeing=True, log=log, positions=numbers)
         return int(asked.rowcount)
 
     async def logs(self, prefix: str) -> list[str]:
@@ -159,7 +160,7 @@ class PostgresStore:
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""
-        await self._free("drop", log=log)
+        await self._ask("drop", is_freeing=True, log=log)
 
     async def migrate(self, version: int = len(MIGRATIONS)) -> None:
         """Bring the schema to a version, up or down; 0 removes all tables but that of versions."""
@@ -174,13 +175,14 @@ class PostgresStore:
         """Close the connections."""
         await self._pool.close(timeout=CONNECT_S)
 
-    async def _ask(self, query: str, **values: Any) -> Any:
-        """Run a query of the table; returns its cursor, which has all rows."""
-        return await self.run(lambda connection: _ask(connection, query, **values))
+    async def _ask(self, query: str, *, is_freeing: bool = False, **values: Any) -> Any:
+        """Run a query of the table; returns its cursor, which has all rows.
 
-    async def _free(self, query: str, **values: Any) -> Any:
-        """Run a query that deletes, for which a connection is kept; returns its cursor."""
-        return await self.run(lambda connection: _ask(connection, query, **values), is_freeing=True)
+        For a query that is freeing, as it deletes, a connection is kept.
+        """
+        return await self.run(
+            lambda connection: _ask(connection, query, **values), is_freeing=is_freeing
+        )
 
     async def run(
         self,
@@ -267,7 +269,7 @@ async def swap(
     return int(asked.rowcount) == 1
 
 
-def _bounds(prefix: str) -> dict[str, str]:
+def _bounds(prefix: str) -> dict[str, Any]:
     return {"first": prefix, "last": prefix + LAST_CHARACTER}
 
 

@@ -164,12 +164,12 @@ def test_servers_of_claude_codes_projects_stay_there(home: Path, run: Run):
     content = {
         "numStartups": 5,
         "mcpServers": {"github": GITHUB},
-        "projects": {"/work/a": project, "/work/b": other},
+        "projects": {"/home/me/a": project, "/home/me/b": other},
     }
     path = put(home / ".claude.json", content)
     status, printed = run(path, "--write")
     assert status == 0
-    assert "  ! docs, of /work/a, stays: other projects would have it, too" in printed
+    assert "  ! docs, of /home/me/a, stays: other projects would have it, too" in printed
     assert servers_of(home) == {"github": GITHUB}
     after = read(path)
     assert list(after["mcpServers"]) == ["toolscout"]

@@ -74,8 +74,7 @@ def undo(files: Sequence[Path]) -> list[str]:
         real = path.resolve()
         backup = backup_of(real, json_file.read_object(real))
         if not backup.exists():
-            older = sorted(real.parent.glob(f"{escape(real.name)}.{OURS}-*"))
-            if older:
+            if older := _backups_of(real):
                 kept = ", ".join(map(str, older))
                 why = "its servers have changed since the import"
                 raise ConfigurationError(f"{path}: {why}; as it was: {kept}")
@@ -89,8 +88,12 @@ def undo(files: Sequence[Path]) -> list[str]:
 
 def has_backup(path: Path) -> bool:
     """Return whether a file was imported."""
-    real = path.resolve()
-    return any(real.parent.glob(f"{escape(real.name)}.{OURS}-*"))
+    return bool(_backups_of(path.resolve()))
+
+
+def _backups_of(real: Path) -> list[Path]:
+    """Return what a file was before each of its imports."""
+    return sorted(real.parent.glob(f"{escape(real.name)}.{OURS}-*"))
 
 
 def _different(files: Sequence[Path]) -> list[Path]:
@@ -113,8 +116,9 @@ def _write_beside(target: Target, hosts: Sequence[HostFile]) -> None:
     try:
         for host in hosts:
             path = host.path
-            write_private(host.backup(), host.before, _mode_of(host.real))
-            kept.append(host.backup())
+            backup = host.backup()
+            write_private(backup, host.before, _mode_of(host.real))
+            kept.append(backup)
         path = target.path
         if target.added:
             write_private(path, target.after())

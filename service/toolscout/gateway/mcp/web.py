@@ -11,6 +11,7 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from sse_starlette.sse import AppStatus
 from starlette.responses import JSONResponse
 
+from toolscout.common.addresses import in_url
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.callers import CallerCheck
 from toolscout.gateway.mcp.log import logger
@@ -147,8 +148,7 @@ async def serve_http(
     """
     host, port, *_ = listener.getsockname()
     scheme = "https" if settings.tls_cert else "http"
-    shown = f"[{host}]" if ":" in host else host
-    logger.info("serving %s://%s:%d%s", scheme, shown, port, PATH)
+    logger.info("serving %s://%s:%d%s", scheme, in_url(host), port, PATH)
     check = CallerCheck(host, settings.allowed_hosts, key, WHOSE_KEY)
     served = server.streamable_http_app(
         streamable_http_path=PATH,

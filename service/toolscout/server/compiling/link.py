@@ -245,7 +245,8 @@ class Link:
 
     def _take(self, number: int, reply: Any) -> None:
         """Hand out a reply."""
-        self._checks, self.has_begun = 0, True
+        self._checks = 0
+        self.has_begun = True
         if number == BEAT:
             return
         is_last = not isinstance(reply, Catalog)
