@@ -235,6 +235,13 @@ class TooMuchWork(Overloaded):
     reason = "threads"
 
 
+class WorkerUnavailable(Overloaded):
+    """The worker that compiles new tools does not answer, and is being replaced."""
+
+    code = "worker_unavailable"
+    reason = "worker"
+
+
 class BadCursor(InvalidRequest):
     """A cursor is malformed, or belongs to different content."""
 

@@ -1,6 +1,7 @@
 """Health, readiness, and the documents a person reads."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -40,6 +41,15 @@ def test_readyz_says_with_verbose_whether_the_store_works(tmp_path: Path):
         assert answer.json()["status"] == "ready"
         assert f"{tmp_path}/file/state.db: " in answer.json()["store"]
         assert "searches go on" in answer.json()["store"]
+
+
+def test_readyz_says_with_verbose_which_of_the_callers_keys_end_soon(tmp_path: Path):
+    soon = f"{datetime.now(UTC) + timedelta(days=3):%Y-%m-%d}"
+    mine, other = "m" * 32, "o" * 32
+    keys = f"mine={mine};expires={soon}, other={other};expires={soon}, mine={'l' * 32}"
+    with serving(tmp_path, api_keys=keys) as keyed:
+        answer = keyed.get("/readyz?verbose", authorization=f"Bearer {mine}")
+    assert answer.json()["expiring"] == [f"key 1 of mine ends at {soon} 00:00:00+00:00"]
 
 
 def test_a_folder_that_the_store_needs_is_made_with_a_line_in_the_log(tmp_path: Path):

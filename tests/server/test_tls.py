@@ -216,6 +216,8 @@ def test_a_certificate_that_ends_soon_is_named_and_measured_until_it_is_renewed(
     with running(tmp_path, *flags, tls=authority.trusting()) as server:
         until(lambda: f"warning certificate {pair.cert} ends at" in server.stderr)
         assert server.metric(sample) == pytest.approx(time() + 13 * DAY_S, abs=300)
+        (expiring,) = server.get("/readyz?verbose").json()["expiring"]
+        assert expiring.startswith(f"certificate {pair.cert} ends at")
         renewed = authority.issue("renewed", server=True, lasts=timedelta(days=90))
         shutil.copy(renewed.key, pair.key)
         shutil.copy(renewed.cert, pair.cert)

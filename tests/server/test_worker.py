@@ -128,7 +128,7 @@ def test_a_list_that_the_worker_does_not_read_is_refused_after_its_budget(fresh:
             is_patient = not patient.done()
         finally:
             os.kill(worker, signal.SIGCONT)
-        problem_of(refused, 503, "overloaded")
+        problem_of(refused, 503, "worker_unavailable")
         assert int(refused.headers["retry-after"]) >= 1
         assert is_patient
         assert patient.result().status_code == 200

@@ -5,7 +5,7 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from math import nan
 from pathlib import Path
@@ -20,6 +20,7 @@ from toolscout.engine import load_embedder
 from toolscout.index.lexicon import find_labels, load_lexicon
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.server.http.auth import Keyring
+from toolscout.server.http.expiring import find_expiring
 from toolscout.server.service import Service, model_digest, open_tracing
 from toolscout.serving import tls
 from toolscout.serving.callers import check_reachable
@@ -210,24 +211,8 @@ def warnings(settings: Settings) -> list[str]:
     """Return what keeps no service from starting, but may not be as it was meant."""
     labels = find_labels(Path(settings.synonyms)) if settings.synonyms else []
     return [
-        *_expiries(settings),
+        *find_expiring(Keyring(settings.api_keys), settings.tls_cert),
         *(f"synonyms: {label} is a label, and finds nothing by itself" for label in labels),
-    ]
-
-
-def _expiries(settings: Settings) -> list[str]:
-    """Return which keys and which certificate have expired or end soon; no secret is named."""
-    dates = [
-        (f"key {number} of {key.tenant}", key.expires)
-        for number, key in enumerate(Keyring(settings.api_keys).keys, 1)
-    ]
-    if settings.tls_cert:
-        dates.append((f"certificate {settings.tls_cert}", tls.expires(settings.tls_cert)))
-    now = datetime.now(UTC)
-    return [
-        f"{what} {'expired' if date <= now else 'ends'} at {date}"
-        for what, date in dates
-        if date is not None and tls.ends_soon(date)
     ]
 
 

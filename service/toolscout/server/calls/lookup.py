@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from hashlib import sha256
 from time import perf_counter
-from typing import TypeVar
 
 import msgspec
 
@@ -18,15 +17,12 @@ from toolscout.ranking.ask import Ask
 from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
 from toolscout.server.compiling.queue import CompileJob, best_by, stage_for
-from toolscout.server.compiling.work_threads import DEADLINE_S, in_time
 from toolscout.server.http.problems import Refused, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Named, Service
 from toolscout.state.registry import Place
 from toolscout.state.store import StoreUnavailable
 from toolscout.tools.filters import tenant_of
-
-T = TypeVar("T")
 
 WAIT_S = 0.005
 """How long a search waits for the store where it knows a name's digest."""
@@ -225,7 +221,7 @@ async def compiled(
 
     Raises:
         InvalidRequest: the tools are at fault.
-        TooMuchWork: they are not compiled within `COMPILED_WITHIN_S`.
+        TooMuchWork, WorkerUnavailable: they are not compiled within `COMPILED_WITHIN_S`.
     """
     raw_hash = raw_hash or sha256(raw).digest()
     held = service.cache.by_alias(trace.space, raw_hash)
@@ -234,9 +230,9 @@ async def compiled(
     else:
         trace.cache = "miss"
         job = service.compiles.start(trace.space, raw_hash, raw)
-        listing = await soon(job.listing)
+        listing = await service.compiles.soon(job.listing)
         trace.offered, trace.skipped = listing.offered, listing.skipped
-        catalog = await soon(job.lexical, COMPILED_WITHIN_S)
+        catalog = await service.compiles.soon(job.lexical, COMPILED_WITHIN_S)
         if complete_by is not None:
             stage = stage_for(job, service.settings.ranker)
             catalog = await best_by(job, stage, complete_by) or catalog
@@ -250,16 +246,6 @@ async def completed(service: Service, trace: Trace, raw: bytes) -> Catalog:
     So a list that was registered is searched by all it has, and the one before it until then.
     """
     return await compiled(service, trace, raw, complete_by=perf_counter() + COMPILED_WITHIN_S)
-
-
-async def soon(stage: "asyncio.Future[T]", seconds: float = DEADLINE_S) -> T:
-    """Wait for what takes long only where the worker is away or overloaded.
-
-    Raises:
-        TooMuchWork: it is.
-    """
-    late = "reading the tools took too long; try again"
-    return await in_time(asyncio.shield(stage), seconds, late)
 
 
 async def _look_up(service: Service, space: str, name: str) -> tuple[str | None, bytes | None]:

@@ -7,6 +7,7 @@ from litestar import get
 from toolscout.contract.answers import LearningSize, StatsAnswer
 from toolscout.server.calls.typed import Call
 from toolscout.server.http.answer import Answer, answer_json
+from toolscout.server.http.expiring import find_expiring
 from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
@@ -29,12 +30,16 @@ async def readyz(service: Service, request: Request, trace: Trace) -> Answer:
     """Report readiness.
 
     Model loaded, self-test ranked, not draining. The store does not count; with `?verbose` and a
-    key, where there are keys, `store` says whether it works.
+    key, where there are keys, `store` says whether it works, and `expiring` has the certificate and
+    the tenant's keys that have expired or end within 14 days.
     """
     components = service.components()
     ready = all(components.values())
     body: dict[str, Any] = {"status": "ready" if ready else "not_ready", "components": components}
-    if VERBOSE in request.scope["query_string"] and service.keyring.find(request.headers):
+    key = service.keyring.find(request.headers)
+    if VERBOSE in request.scope["query_string"] and key is not None and not key.has_expired:
+        certificate = service.settings.tls_cert
+        body["expiring"] = find_expiring(service.keyring, certificate, key.tenant)
         body["store"] = "; ".join((await examine(service.guard.store)).texts) or "ok"
     return answer_json(body, status=200 if ready else 503)
 

@@ -29,7 +29,6 @@ from toolscout.server.calls.lookup import (
     EXTERNAL,
     compiled,
     recognised,
-    soon,
     with_shared,
 )
 from toolscout.server.calls.unknown_fields import UNUSED, check_spelling, shown
@@ -273,7 +272,7 @@ async def _compile(
     with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, wait_ms):
         job = service.compiles.start(trace.space, read.raw_hash, raw)
         patience = max(left_ms / 1_000, READ_S * (1 + len(raw) / MIB))
-        listing = await soon(job.listing, min(patience, DEADLINE_S))
+        listing = await service.compiles.soon(job.listing, min(patience, DEADLINE_S))
         trace.offered, trace.skipped = listing.offered, listing.skipped
         count = listing.unique
         stage = stage_for(job, parts[0].ask.ranker)

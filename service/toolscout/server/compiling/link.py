@@ -47,6 +47,9 @@ RESTART_S = 1.0
 HUNG_S = 30.0
 """Seconds without any progress after which a worker with open requests is replaced."""
 
+SILENT_S = 2.0
+"""Seconds without a message, two heartbeats, after which a worker does not answer."""
+
 CHECKS = 50
 """Checks, ten a second, after which a worker that sends no heartbeat either is replaced. Where this
 process is not scheduled it does not check either, so that a busy machine kills no worker."""
@@ -159,6 +162,8 @@ class Link:
     """Since when the worker owes a word; abandoned work counts, it shows most that it hangs."""
     _checks: int = 0
     """Checks since the last message."""
+    _heard: float = inf
+    """When the last message came."""
     has_begun: bool = False
     """Whether this worker has sent anything; a new one takes seconds to start."""
     _is_open: bool = False
@@ -214,6 +219,11 @@ class Link:
         message = UNASKED, pool, tenant, work, args
         self._sender.submit("", _send, self.process.connection, message)
 
+    @property
+    def is_answering(self) -> bool:
+        """Whether the worker has sent something lately; a new one has not."""
+        return self.has_begun and time.monotonic() - self._heard < SILENT_S
+
     def check_health(self) -> None:
         """End a worker that hangs or makes no progress; to be called ten times a second."""
         is_owing = self._silent_since < inf
@@ -246,6 +256,7 @@ class Link:
     def _take(self, number: int, reply: Any) -> None:
         """Hand out a reply."""
         self._checks = 0
+        self._heard = time.monotonic()
         self.has_begun = True
         if number == BEAT:
             return

@@ -5,7 +5,7 @@ The tenants take turns there, and share the bytes of the lists that wait.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -16,7 +16,14 @@ import msgspec
 from toolscout.common.fairness import Shares, ahead
 from toolscout.common.lru import Lru
 from toolscout.engine import Engine
-from toolscout.errors import NOT_JSON, Overloaded, TooLargeToKeep, ToolscoutError, TooMuchWork
+from toolscout.errors import (
+    NOT_JSON,
+    Overloaded,
+    TooLargeToKeep,
+    ToolscoutError,
+    TooMuchWork,
+    WorkerUnavailable,
+)
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.changed import LatestLists, catalog_of
@@ -165,15 +172,34 @@ class CompileQueue:
 
         Raises:
             TooMuchWork: too many calls wait, or it took longer than that.
+            WorkerUnavailable: the worker does not answer.
         """
         if self._calls >= work_threads.MOST_WAITING:
             raise TooMuchWork("too much work waits for a thread; try again shortly")
         self._calls += 1
         try:
             asked = self._link.ask(pool, tenant, work, *args)
-            return cast(T, await work_threads.in_time(asked, seconds))
+            return cast(T, await self._in_time(asked, seconds, work_threads.TOO_LATE))
         finally:
             self._calls -= 1
+
+    async def soon(self, stage: "asyncio.Future[T]", seconds: float = work_threads.DEADLINE_S) -> T:
+        """Wait for what takes long only where the worker is away or overloaded.
+
+        Raises:
+            TooMuchWork: it is overloaded.
+            WorkerUnavailable: it is away.
+        """
+        late = "reading the tools took too long; try again"
+        return await self._in_time(asyncio.shield(stage), seconds, late)
+
+    async def _in_time(self, work: Awaitable[T], seconds: float, late: str) -> T:
+        try:
+            return await work_threads.in_time(work, seconds, late)
+        except TooMuchWork:
+            if self._link.is_answering:
+                raise
+            raise WorkerUnavailable("the worker does not answer and is being replaced") from None
 
     def __len__(self) -> int:
         return len(self._jobs)

@@ -27,6 +27,8 @@ MOST_WAITING = 256
 DEADLINE_S = 10.0
 """Seconds after which a call is no longer waited for (503), and in which it should end."""
 
+TOO_LATE = "the work took too long; send less"
+
 TENANT: ContextVar[str] = ContextVar("tenant", default="")
 """Whose request the running task answers: tenants take turns at the threads."""
 
@@ -48,9 +50,7 @@ async def run_in_thread(
     return await in_time(asyncio.wrap_future(WORK.submit(TENANT.get(), work, *args, **kwargs)))
 
 
-async def in_time(
-    work: Awaitable[T], seconds: float = DEADLINE_S, late: str = "the work took too long; send less"
-) -> T:
+async def in_time(work: Awaitable[T], seconds: float = DEADLINE_S, late: str = TOO_LATE) -> T:
     """Wait for work.
 
     Raises:
@@ -91,4 +91,4 @@ class Deadline:
             TooMuchWork: it is late.
         """
         if perf_counter() > self._until:
-            raise TooMuchWork("the work took too long; send less")
+            raise TooMuchWork(TOO_LATE)
