@@ -28,14 +28,19 @@ PAUSE_S = 0.02
 """Seconds between two calls of a caller."""
 
 
+CHANGED = {"description": "Spin it around another axis"}
+
+
 class Caller:
     """A caller of any replica who notes what was acknowledged.
 
     A call without an answer may have been done or not, until another one is answered.
     """
 
-    def __init__(self, name: str, replicas: list[Replica]) -> None:
+    def __init__(self, name: str, replicas: list[Replica], *, is_external: bool = False) -> None:
         self.name = name
+        self.kept = {"keep": "postgres"} if is_external else {}
+        """How every second catalog is kept."""
         self.random = Random(name)
         self.replicas = replicas
         self.statuses = Counter[int]()
@@ -47,7 +52,9 @@ class Caller:
         """Do one thing."""
         number = self.statuses.total()
         way = self.random.random()
-        path = f"/v1/catalogs/{self.name}{self.random.randrange(5)}"
+        place = self.random.randrange(5)
+        path = f"/v1/catalogs/{self.name}{place}"
+        kept = self.kept if place % 2 else {}
         if way < 0.4:
             tools = crowd(self.random.choice([3, 30, 300]), f"{self.name}{number % 7}")
             self.send("POST", SEARCH, {"pattern": "spin", "tools": tools})
@@ -56,9 +63,11 @@ class Caller:
             body = {"pattern": "ship the parcel", "tool": tool, "success": True}
             if self.send("POST", FEEDBACK, body) == 202:
                 self.reported.add(tool)
-        elif way < 0.85:
+        elif way < 0.82:
             count = self.random.randrange(1, 50)
-            self.change("PUT", path, count, {"tools": crowd(count, self.name)})
+            self.change("PUT", path, count, {"tools": crowd(count, self.name)} | kept)
+        elif way < 0.87 and self.catalogs.get(path, {0}) != {0}:
+            self.send("PATCH", path, {"upsert": [crowd(1, self.name)[0] | CHANGED]})
         elif way < 0.9:
             self.change("DELETE", path, 0)
         else:
