@@ -16,16 +16,17 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from evals import docs, learning, outcomes, registry, report, run, stages
 from evals.languages import report as languages
-from evals.sets import DEV, data_folder, load_requests, load_set
+from evals.sets import GROUPS, data_folder, load_requests, load_set
 from toolscout.index.static_model import BUNDLED_MODEL
 
-MORE_SETS = ("functionchat-ko", "requests-bfcl", "requests-bfcl-irrelevance", "pooled-dev")
-"""Sets that are reported beside those of the bars, the slowest last."""
+MORE_SETS = ("asked-mcp", "requests-bfcl", "requests-bfcl-irrelevance", "pooled-dev")
+"""Sets that are reported and decide nothing, the slowest last."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -105,7 +106,7 @@ def _ranked(folder: Path, parsed: argparse.Namespace) -> list[run.Figures]:
     rankers, skipped = registry.find_many(names, parsed.model)
     print(*skipped, sep="\n", end="\n" if skipped else "", file=sys.stderr)
     figures = []
-    for wanted in parsed.sets or [f"dev/{name}" for name in (*DEV, *MORE_SETS)]:
+    for wanted in parsed.sets or [f"dev/{name}" for name in (*chain(*GROUPS.values()), *MORE_SETS)]:
         path = folder / "toolsets" / wanted
         if (path / "requests.jsonl").exists():
             requests = load_requests(path)

@@ -8,6 +8,9 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple
 
+LEAST_ERROR = 0.006
+"""Twice the standard error that a set counts with at least."""
+
 
 class Change(NamedTuple):
     """The mean difference, and twice its standard error."""
@@ -38,6 +41,19 @@ def over_sets(changes: Sequence[Change]) -> Change:
     """Return the mean over sets that count the same, however many questions each has."""
     error = sqrt(sum(one.error**2 for one in changes)) / len(changes)
     return Change(fmean(one.mean for one in changes), error)
+
+
+def over_group(changes: Sequence[Change]) -> Change:
+    """Return the mean over the sets of a group, of which each weighs by its error.
+
+    One in which hardly anything changes has hardly an error, and would decide alone: an error
+    counts as `LEAST_ERROR` at least.
+    """
+    weights = [1 / max(one.error, LEAST_ERROR) ** 2 for one in changes]
+    total = sum(weights)
+    mean = sum(weight * one.mean for weight, one in zip(weights, changes, strict=True)) / total
+    terms = ((weight * one.error) ** 2 for weight, one in zip(weights, changes, strict=True))
+    return Change(mean, sqrt(sum(terms)) / total)
 
 
 def _signed(value: float) -> str:

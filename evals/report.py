@@ -1,10 +1,10 @@
 """Figures as tables, for a terminal or as Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from evals import metrics, paired
 from evals.run import Figures, average
-from evals.sets import DEV
+from evals.sets import DEV, GROUPS
 
 COLUMNS = (*metrics.NAMES, "no_match", "p50_ms")
 REQUEST_COLUMNS = ("hit@1", "no_match", "weak", "p50_ms")
@@ -47,8 +47,11 @@ def tables(figures: Sequence[Figures], *, markdown: bool) -> str:
     """One table per set, and one averaged over the sets of the bars when all are there."""
     mark = "### " if markdown else "== "
     parts = []
+    for group, sets in GROUPS.items():
+        if set(sets) <= {f.set for f in figures}:
+            parts.append(f"{mark}{group}\n\n{averages(figures, COLUMNS, sets, markdown=markdown)}")
     if set(DEV) <= {f.set for f in figures}:
-        average_of = averages(figures, COLUMNS, markdown=markdown)
+        average_of = averages(figures, COLUMNS, DEV, markdown=markdown)
         parts.append(f"{mark}average of {', '.join(DEV)}\n\n{average_of}")
     for name in dict.fromkeys(f.set for f in figures):
         chosen = [f for f in figures if f.set == name]
@@ -64,17 +67,44 @@ def changes(before: Sequence[Figures], after: Sequence[Figures], *, markdown: bo
     """Return how the figures differ from earlier ones of the same questions, set by set."""
     known = {(f.ranker, f.set): f for f in before if f.each}
     pairs = [(known[f.ranker, f.set], f) for f in after if f.each and (f.ranker, f.set) in known]
-    found = {
-        (new.ranker, new.set): [paired.change(old.each[c], new.each[c]) for c in CHANGES]
-        for old, new in pairs
-        if old.questions == new.questions
-    }
-    rows = [[ranker, name, *map(str, cells)] for (ranker, name), cells in found.items()]
-    for ranker in dict.fromkeys(ranker for ranker, _ in found):
-        if all((ranker, name) in found for name in DEV):
-            columns = zip(*(found[ranker, name] for name in DEV), strict=True)
-            rows.append([ranker, "average", *(str(paired.over_sets(one)) for one in columns)])
+    pairs = [(old, new) for old, new in pairs if old.questions == new.questions]
+    rows = []
+    for ranker in dict.fromkeys(new.ranker for _, new in pairs):
+        of = {new.set: (old, new) for old, new in pairs if new.ranker == ranker}
+        rows += _of_groups(ranker, of)
+        rows += [[ranker, name, *_changes([pair], paired.over_sets)] for name, pair in of.items()]
+        if all(name in of for name in DEV):
+            each = [of[name] for name in DEV]
+            rows.append([ranker, "average", *_changes(each, paired.over_sets)])
     return table(["ranker", "set", *CHANGES], rows, markdown=markdown)
+
+
+Pair = tuple[Figures, Figures]
+"""The figures of a set before and after."""
+
+
+def _of_groups(ranker: str, of: Mapping[str, Pair]) -> list[list[str]]:
+    """Return a row for each group of sets, and one for each half of its questions."""
+    rows = []
+    for group, names in GROUPS.items():
+        pairs = [of[name] for name in names if name in of]
+        if pairs:
+            rows.append([ranker, f"{group}, {len(pairs)} sets", *_changes(pairs)])
+            for title, half in (("even", slice(0, None, 2)), ("odd", slice(1, None, 2))):
+                rows.append([ranker, f"{group}, {title}", *_changes(pairs, half=half)])
+    return rows
+
+
+def _changes(
+    pairs: Sequence[Pair],
+    over: Callable[[Sequence[paired.Change]], paired.Change] = paired.over_group,
+    half: slice = slice(None),
+) -> list[str]:
+    """Return the change of each measure over sets, or over a half of their questions."""
+    return [
+        str(over([paired.change(old.each[c][half], new.each[c][half]) for old, new in pairs]))
+        for c in CHANGES
+    ]
 
 
 def overview(figures: Sequence[Figures]) -> str:
@@ -98,7 +128,7 @@ def overview(figures: Sequence[Figures]) -> str:
         of_requests.append([ranker, *(_value(f, column) for f, column in pairs)])
     return "\n\n".join([
         f"Average of {', '.join(DEV)}:",
-        averages(figures, AVERAGED, markdown=True),
+        averages(figures, AVERAGED, DEV, markdown=True),
         "Each set, nDCG@5:",
         table(["ranker", *sets], of_sets, markdown=True),
         "Requests with a few tools each:",
@@ -110,10 +140,12 @@ def _value(figures: Figures | None, column: str) -> str:
     return cell(column, figures.values.get(column) if figures else None)
 
 
-def averages(figures: Sequence[Figures], columns: Sequence[str], *, markdown: bool) -> str:
-    """Per ranker the means over the sets of the bars."""
+def averages(
+    figures: Sequence[Figures], columns: Sequence[str], sets: Sequence[str], *, markdown: bool
+) -> str:
+    """Per ranker the means over sets."""
     rankers = dict.fromkeys(f.ranker for f in figures)
-    means = {r: average([f for f in figures if f.ranker == r], DEV) for r in rankers}
+    means = {r: average([f for f in figures if f.ranker == r], sets) for r in rankers}
     rows = [[r, *(cell(c, mean.get(c)) for c in columns)] for r, mean in means.items()]
     return _named(columns, rows, markdown)
 

@@ -18,6 +18,13 @@ from toolscout.contract.tools import Tool
 DEV = ("azure-mcp-2026", "bfcl-live", "nestful", "apibank")
 """The sets that the bars are averaged over."""
 
+GROUPS = {
+    "people": ("bfcl-live", "thingpedia", "hwu-voice", "out-of-scope"),
+    "vendors": ("azure-mcp-2026", "vendor-usewhen", "nestful", "apibank"),
+    "languages": ("asked-languages", "zh-functions", "functionchat-ko"),
+}
+"""Whose words a set has: a change of the ranking is judged on the mean of each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
