@@ -22,7 +22,8 @@ from evals.run import limited
 from evals.sets import Question, ToolSet, load_set
 from toolscout.index import expand, names, words
 from toolscout.ranking import coverage, fuse, judge, prerequisites, scorers
-from toolscout.text import everyday, query, senses, tokens
+from toolscout.ranking import passages as long_requests
+from toolscout.text import everyday, passages, query, senses, tokens
 
 ENGLISH = (
     *("dev/azure-mcp-2026", "dev/bfcl-live", "dev/nestful", "dev/apibank", "dev/asked-mcp"),
@@ -76,6 +77,11 @@ SWITCHES = (
     Switch("senses of verbs", ((senses, "_senses", lambda: ({}, frozenset())),)),
     Switch("names to the letter", ((names.NameIndex, "mentions", lambda *_: []),)),
     Switch("values weigh little", ((query, "_without_values", lambda text, _: text),)),
+    Switch("pasted material", ((passages, "strip_pasted", lambda text: text),)),
+    Switch("sentences of long requests", ((long_requests, "LONG_CHARS", NEVER),)),
+    Switch("sentences by themselves", ((query, "_sentences", lambda _: ()),)),
+    Switch("what is quoted", ((query, "_without_names_of_things", lambda text: text),)),
+    Switch("plain BM25", ((fuse, "PLAIN_SHARE", 0.0),)),
     Switch("several wishes", ((coverage, "clauses", lambda _: ()),)),
     Switch("prerequisites", ((prerequisites, "_finders", lambda _: ()),)),
     Switch("words as far as they are said", ((scorers, "_word_share", lambda *_: 1.0),)),

@@ -9,6 +9,7 @@ from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidArgument, Reason, Selector
 from toolscout.client.call import latest
 from toolscout.client.offer import Offer
+from toolscout.contract.bounds import MAX_READ_CHARS
 from toolscout.discovery import ToolDiscovery, Transport
 
 
@@ -272,10 +273,14 @@ def test_a_count_that_makes_no_sense_is_the_default(make, top_k):
     assert fake.requests[0].json["top_k"] == 5
 
 
-def test_long_patterns_are_cut_to_what_ranks(make):
+def test_of_a_long_pattern_the_beginning_and_the_end_are_sent(make):
+    pattern = "first " + "x" * 600_000 + " last"
     with peer(read_file) as fake:
-        make(fake.url).select("x" * 10_000, TOOLS)
-    assert len(fake.requests[0].json["pattern"]) == 4_096
+        make(fake.url).select(pattern, TOOLS)
+    sent = fake.requests[0].json["pattern"]
+    assert len(sent) == MAX_READ_CHARS
+    assert sent.startswith("first ")
+    assert sent.endswith(" last")
 
 
 def test_both_answers_of_the_proxies_are_read(make):

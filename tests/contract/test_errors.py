@@ -33,6 +33,7 @@ STATUSES = {
     "internal_error": 500,
     "overloaded": 503,
     "store_unavailable": 503,
+    "worker_unavailable": 503,
     "draining": 503,
 }
 

@@ -75,7 +75,7 @@ def test_word_reasons_come_strongest_first(server: Server):
 
 
 def test_counts(server: Server):
-    body = explained(server, "read a file", TOOLS + TOOLS[:3], top_k=2)
+    body = explained(server, "read a file or a message", TOOLS + TOOLS[:3], top_k=2)
     assert body["counts"]["offered"] == len(TOOLS) + 3
     assert body["counts"]["unique"] == len(TOOLS)
     assert body["counts"]["selected"] == len(body["selected_names"]) == 2

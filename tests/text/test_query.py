@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from tests.support import TOOLS, select
 from toolscout.contract.bounds import MAX_PATTERN_CHARS
+from toolscout.ranking.ask import Ask
 from toolscout.text.query import analyse
 
 
@@ -88,11 +89,14 @@ def test_a_clause_without_spaces_weighs_more_than_a_word():
     assert clause > 3.0
 
 
-@pytest.mark.parametrize("ranker", ["auto", "bm25", "semantic", "regex"])
-def test_4096_characters_are_read(ranker: str):
-    assert MAX_PATTERN_CHARS == 4_096
-    assert "get_weather" not in select(TOOLS, "x " * 2_048 + "get_weather", ranker=ranker).names
-    assert "get_weather" in select(TOOLS, "x " * 2_000 + "get_weather", ranker=ranker).names
+def test_4096_characters_of_an_expression_are_read():
+    assert MAX_PATTERN_CHARS == len(Ask(pattern=" " + "x" * 5_000).expression) == 4_096
+
+
+@pytest.mark.parametrize("ranker", ["auto", "bm25", "semantic"])
+def test_a_request_is_read_to_its_end(ranker: str):
+    for text in ("x " * 20_000 + "get_weather", "get_weather " + "x " * 20_000):
+        assert "get_weather" in select(TOOLS, text, ranker=ranker).names
 
 
 @given(st.text())

@@ -28,7 +28,7 @@ from toolscout.client.encoding import Digests, Encoder
 from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
-from toolscout.contract.bounds import MAX_PATTERN_CHARS
+from toolscout.contract.bounds import cut
 from toolscout.contract.fields import Outcome
 
 MAX_MESSAGES = 256
@@ -294,7 +294,7 @@ def latest(messages: list[Any]) -> list[Any]:
 
 def sendable(pattern: str) -> str:
     """Return a pattern as the service takes it: in UTF-8, which has no lone surrogates."""
-    return pattern[:MAX_PATTERN_CHARS].encode("utf-8", "replace").decode()
+    return cut(pattern).encode("utf-8", "replace").decode()
 
 
 def _is_refused(reply: Reply, digest: str | None) -> bool:

@@ -30,6 +30,10 @@ MAX_TOOL_VALUES = 50_000
 MAX_OFFERED = 4
 MAX_SHOWN = 5_000
 MAX_PATTERN_CHARS = 4_096
+MAX_READ_CHARS = 65_536
+READ_BEFORE = 4
+"""Of what is read of a text that is too long, this part (1 of 4) is its beginning."""
+
 CATALOG_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 """Names that a catalog can be registered under."""
 
@@ -42,6 +46,14 @@ MAX_MCP_BYTES = 1 << 18
 MAX_MCP_SHOWN = 1 << 19
 MAX_DEPTH = 1_000
 MAX_TOOL_DEPTH = 500
+
+
+def cut(text: str) -> str:
+    """Return the beginning and the end of a text that is longer than what is read."""
+    if len(text) <= MAX_READ_CHARS:
+        return text
+    before = MAX_READ_CHARS // READ_BEFORE
+    return f"{text[:before]}\n{text[1 + before - MAX_READ_CHARS :]}"
 
 
 def count_values(text: bytes) -> int:
@@ -88,9 +100,9 @@ BOUNDS: tuple[Bound, ...] = (
         "with `explain`, `detail` or `include_definitions`, over all patterns of a batch",
     ),
     Bound(
-        "characters of a pattern that count; the rest is ignored",
-        MAX_PATTERN_CHARS,
-        "`pattern`, `query`",
+        "characters of a pattern that are read: its first quarter, and its end",
+        MAX_READ_CHARS,
+        "`pattern`, `query`, the last turn of `messages`",
     ),
     Bound("catalogs that a tenant registers", MAX_CATALOGS, "`PUT /v1/catalogs/{id}`"),
     Bound("bytes of an answer", MAX_ANSWER_BYTES, "every call; more is a 422"),

@@ -136,7 +136,9 @@ def _near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
     texts = [(tool, described) for tool, described in spoken if described]
     if not texts:
         return
-    vectors = load_embedder(str(BUNDLED_MODEL)).tools([(described, ()) for _, described in texts])
+    vectors = load_embedder(str(BUNDLED_MODEL)).tools(
+        [(described, (), ()) for _, described in texts]
+    )
     group = list(range(len(texts)))  # the first tool of those that are alike
     for start in range(0, len(texts), BLOCK):
         near = np.argwhere(vectors[start : start + BLOCK] @ vectors.T >= NEAR)

@@ -15,14 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index.counts import FIELDS, Corpus, TermCounts, weighted_frequency
+from toolscout.index.facets import Allowed
 from toolscout.index.inverted import InvertedIndex, packed
+from toolscout.text.query import QueryTerm
 from toolscout.text.tokens import word_terms
 from toolscout.text.typos import Vocabulary
 
 Floats = NDArray[np.float32]
+Shares = NDArray[np.float64]
 
 TERM_BYTES = 90
 """About what Python needs for a term of the vocabulary."""
+
+PLAIN_K1, PLAIN_B = 1.5, 0.75
+"""The numbers of BM25 over one text, as rank-bm25 has them."""
 
 REMEMBERED_TERMS, LOOK_UP_BYTES = 500, 450
 """Look-ups of one catalog that are remembered, and about what each takes."""
@@ -52,6 +58,13 @@ class LexicalScores(msgspec.Struct, frozen=True, eq=False):
     covered: NDArray[np.float64]
     total: float
     rarest: float
+    plain: Floats
+    """BM25 of every tool as one text, for every word of the query alike."""
+
+    def times(self, factors: Floats | Allowed) -> "LexicalScores":
+        """Return the scores of tools times factors, shape (tools,); what they cover stays."""
+        bm25, plain = self.bm25 * factors, self.plain * factors
+        return msgspec.structs.replace(self, bm25=bm25, plain=plain)
 
 
 def rare_limit(size: int) -> int:
@@ -59,8 +72,9 @@ def rare_limit(size: int) -> int:
     return max(2, size // 100)
 
 
-Posting = tuple[float, int, NDArray[np.int32], Floats]
-"""A term of a catalog: its idf, the number of tools that have it, these, and its weight in each."""
+Posting = tuple[float, int, NDArray[np.int32], Floats, Floats]
+"""A term of a catalog: its idf, the number of tools that have it, these, and its weights in each:
+over fields, and over one text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,7 @@ class Postings:
         "_idf",
         "_index",
         "_looked_up",
+        "_plain",
         "_related",
         "_terms",
         "_total",
@@ -125,6 +140,7 @@ class Postings:
         tf += formula.k1
         gain /= tf
         self.weights = gain.astype(np.float32)
+        self._plain = _weigh_one_text(index, np.repeat(idf, frequency))
 
     def with_changes(
         self,
@@ -166,6 +182,7 @@ class Postings:
         if self._found_in is not None:
             self._found_in = packed("q", np.array(self._found_in)[order])
         self.weights = self.weights[postings]
+        self._plain = self._plain[postings]
         self._looked_up = {}
 
     def posting(self, term: str) -> Posting | None:
@@ -180,7 +197,8 @@ class Postings:
         if slot is None:  # there are ever new words that no tool has
             return None
         start, end = self._span(slot)
-        posting = self._idf[slot], end - start, self._index.rows[start:end], self.weights[start:end]
+        rows, weights = self._index.rows[start:end], self.weights[start:end]
+        posting = self._idf[slot], end - start, rows, weights, self._plain[start:end]
         if len(self._looked_up) >= REMEMBERED_TERMS:
             self._looked_up.clear()
         self._looked_up[term] = posting
@@ -206,7 +224,7 @@ class Postings:
         that one; the query as a whole weighs no more for it.
         """
         total = 0.0
-        tools, gains, sizes, weights, worths = [], [], [], [], []
+        tools, gains, plain, sizes, weights, worths = [], [], [], [], [], []
         looked_up = self._looked_up
         for term, weight, worth in query:
             posting = looked_up.get(term) or self.posting(term)
@@ -214,10 +232,13 @@ class Postings:
                 if worth is None:
                     total += weight * self.idf_unseen
                 continue
-            idf, size, rows, gain_of_rows = posting
+            idf, size, rows, gain_of_rows, plain_of_rows = posting
             if worth is None:
                 worth = weight * idf
                 total += worth
+                plain.append((rows, plain_of_rows * np.float32((1.0 + weight) / 2.0)))
+            else:
+                plain.append((rows, plain_of_rows * np.float32(weight)))
             tools.append(rows)
             gains.append(gain_of_rows)
             sizes.append(size)
@@ -225,14 +246,48 @@ class Postings:
             worths.append(worth)
         if not tools:
             nothing = np.zeros(self.size, np.float64)
-            return LexicalScores(nothing.astype(np.float32), nothing, total, self.idf_unseen)
+            none = nothing.astype(np.float32)
+            return LexicalScores(none, nothing, total, self.idf_unseen, none)
         # In the types that bincount() takes, so that nothing is converted twice.
         hit = np.concatenate(tools, dtype=np.intp)
         gain, worth_of_hit = np.array((weights, worths)).repeat(sizes, axis=1)
         gain *= np.concatenate(gains, dtype=np.float64)
         scores = np.bincount(hit, gain, self.size)
         covered = np.bincount(hit, worth_of_hit, self.size).astype(np.float64, copy=False)
-        return LexicalScores(scores.astype(np.float32), covered, total, self.idf_unseen)
+        in_one_text = _sum_up(plain, self.size)
+        return LexicalScores(
+            scores.astype(np.float32), covered, total, self.idf_unseen, in_one_text
+        )
+
+    def shares(self, texts: Sequence[Sequence[QueryTerm]], allowed: Allowed | None) -> Shares:
+        """Return the largest share of each text's weight that a tool has terms for, 0 to 1.
+
+        Shape (texts,). Only the tools are looked at that are `allowed`, if that is given.
+        """
+        totals = np.zeros(len(texts), np.float64)
+        tools, places, sizes, worths = [], [], [], []
+        every = {term.term for text in texts for term in text}
+        found = {term: self.posting(term) for term in every}
+        for number, text in enumerate(texts):
+            for term in text:
+                posting = found[term.term]
+                if posting is None:
+                    totals[number] += term.weight * self.idf_unseen
+                    continue
+                idf, size, rows, *_ = posting
+                totals[number] += term.weight * idf
+                tools.append(rows)
+                places.append(number * self.size)
+                sizes.append(size)
+                worths.append(term.weight * idf)
+        if not tools:
+            return totals * 0.0
+        hit = np.concatenate(tools, dtype=np.intp) + np.repeat(places, sizes)
+        covered = np.bincount(hit, np.repeat(worths, sizes), len(texts) * self.size)
+        of_tools = covered.reshape(len(texts), self.size)
+        rows_allowed = slice(None) if allowed is None else allowed
+        most: Shares = of_tools[:, rows_allowed].max(axis=1, initial=0.0)
+        return np.divide(most, totals, out=most, where=totals > 0)
 
     def is_rare(self, word: str) -> bool:
         """Whether hardly any tool uses a word: one in a hundred, or two."""
@@ -277,7 +332,29 @@ class Postings:
         return (
             self._index.nbytes
             + self.weights.nbytes
+            + self._plain.nbytes
             + self._idf.itemsize * len(self._idf)
             + TERM_BYTES * len(self._idf)
             + LOOK_UP_BYTES * min(REMEMBERED_TERMS, len(self._idf))
         )
+
+
+def _weigh_one_text(index: InvertedIndex, idf: NDArray[np.float64]) -> Floats:
+    """Return what each posting is worth where all fields are one text; `idf` is that of each."""
+    counts = index.counts.sum(axis=1, dtype=np.float64)
+    lengths = index.lengths.sum(axis=1, dtype=np.float64)
+    average = max(float(lengths.mean()), 1e-9) if len(lengths) else 1.0
+    discounts = PLAIN_K1 * (1.0 - PLAIN_B + PLAIN_B * lengths / average)
+    weights = idf * counts * (PLAIN_K1 + 1.0) / (counts + discounts[index.rows])
+    made: Floats = weights.astype(np.float32)
+    return made
+
+
+def _sum_up(terms: Sequence[tuple[NDArray[np.int32], Floats]], size: int) -> Floats:
+    """Add up what terms are worth in each tool, shape (tools,)."""
+    if not terms:
+        return np.zeros(size, np.float32)
+    rows, weights = zip(*terms, strict=True)
+    hit, worth = np.concatenate(rows, dtype=np.intp), np.concatenate(weights, dtype=np.float64)
+    scores: Floats = np.bincount(hit, worth, size).astype(np.float32)
+    return scores

@@ -23,6 +23,7 @@ from toolscout.index.names import Mention, mentions_in_many, with_whole_name
 from toolscout.index.tool_list import ToolList
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
+from toolscout.text.passages import asking_part
 from toolscout.text.query import STOP_WEIGHT, Query, analyse, telling_terms
 from toolscout.text.tokens import fold, is_cjk, terms, word_terms
 from toolscout.tools.summary import tool_tokens
@@ -63,7 +64,7 @@ def keyword_scores(
     worths = _stem_worths(query)
     rarest = log(len(names) / 0.5 + 2.0)
     if not worths or not names:
-        return KeywordScores(scores, covered, 0.0, rarest, named)
+        return KeywordScores(scores, covered, 0.0, rarest, scores, named)
     spoken = [_spoken(name) for name in names]
     expression = re2.compile(_expression(worths).encode(), _OPTIONS)
     weights = {stem: np.zeros(len(names), np.float32) for stem in worths}
@@ -92,7 +93,7 @@ def keyword_scores(
         covered += rarity * has_stem
         if stem in telling and count <= rare_limit(len(names)):
             named |= weights[stem] == NAME_WEIGHT
-    return KeywordScores(scores, covered, total, rarest, named)
+    return KeywordScores(scores, covered, total, rarest, scores, named)
 
 
 def _stem_worths(query: Query) -> dict[str, float]:
@@ -237,7 +238,7 @@ class ColdCatalog:
         """Return the tools that may be selected, as far as they can be in the answer."""
         if filters is None and all(tool.status != "unavailable" for tool in self._tools):
             return None
-        query = analyse(pattern)
+        query = analyse(asking_part(pattern))
         named = with_whole_name(self.mentions(query.text), pattern, self.rows)
         considered = [self.rows[name] for name in keep if name in self.rows]
         considered += [mention.row for mention in named]

@@ -68,9 +68,8 @@ class CompiledTool(msgspec.Struct, gc=False):
 
     lines: tuple[bytes, bytes]
     """Everything it says, and its name, as the regex ranker searches them."""
-    embedding_words: tuple[str, ...]
-    """The words its vector is made of: its name, then what it is for."""
-    embedding_property_words: tuple[str, ...]
+    embedding_words: tuple[tuple[str, ...], ...]
+    """The words that its vector is made of, as `Embedder.tools` takes them."""
     spellings: tuple[tuple[str, ...], ...]
     """The forms of each of its names."""
     counts: TermCounts
@@ -99,7 +98,7 @@ class CompiledTool(msgspec.Struct, gc=False):
             + len(self.lines[0])
             + len(self.wire)
             + len(self.clues)
-            + 8 * (len(self.embedding_words) + len(self.embedding_property_words))
+            + 8 * sum(map(len, self.embedding_words))
             + 300 * max(len(self.example_texts), len(self.examples))
         )
 
@@ -167,10 +166,7 @@ class Compiler:
         if self.embedder is None:
             return None
         # Read first: a compile beside this one drops the words once it has the vector.
-        texts = [
-            (tool, (tool.embedding_words, tool.embedding_property_words), tool.example_texts)
-            for tool in compiled
-        ]
+        texts = [(tool, tool.embedding_words, tool.example_texts) for tool in compiled]
         new = [each for each in texts if each[0].vector is None]
         for at in range(0, len(new), EMBEDDED_AT_ONCE):
             some = new[at : at + EMBEDDED_AT_ONCE]
@@ -179,7 +175,7 @@ class Compiler:
             for (tool, _, asked), vector in zip(some, made, strict=True):
                 tool.examples = tuple(pack_text(text, self.embedder) for text in asked)
                 tool.vector = vector.tobytes()
-                tool.embedding_words = tool.embedding_property_words = tool.example_texts = ()
+                tool.embedding_words = tool.example_texts = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
         share = examples_of_each([tool.examples for tool in compiled])
@@ -289,8 +285,7 @@ def compile_tool(tool: Tool, document: Document, taxonomy: Taxonomy) -> Compiled
             line(f"{document.name} {document.description} {document.properties}"),
             line(document.name),
         ),
-        embedding_words=(*name, *purpose),
-        embedding_property_words=tuple(heads),
+        embedding_words=((*name, *purpose), tuple(heads), tuple(name)),
         tokens=tool_tokens(tool),
         spellings=tuple(filter(None, map(_forms, (document.name, *document.aliases)))),
         counts=TermCounts.of(

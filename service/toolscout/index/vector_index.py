@@ -13,9 +13,6 @@ from toolscout.index.embedder import Floats, QueryVectors
 _inner_products = faiss.fvec_inner_products_ny  # type: ignore[attr-defined]
 _pointer = faiss.swig_ptr
 
-TURN_SHARE = 0.8
-"""Weight of the best fitting turn of a conversation beside the whole of it."""
-
 QUANTISED_ABOVE = 20_000
 """Tools above which vectors are kept as bytes. At 100,000 that is 26 instead of 102 MB, and four
 vectors take 12 instead of 29 ms: flat rows no longer fit into the processor's cache."""
@@ -48,14 +45,14 @@ class VectorIndex:
         """Similarity of a query to every row, each of shape (size,).
 
         Returns:
-            For ranking, a mix of the whole query and the turn of it that fits a row best; and
-            that of the whole query alone, which says better whether anything fits.
+            For ranking, a mix of the whole query and the turn or sentence of it that fits a row
+            best; and that of the whole query alone, which says better whether anything fits.
         """
-        of_query, *turns = self.products(query.vectors)
-        if not turns:
+        of_query, *parts = self.products(query.vectors)
+        if not parts:
             return of_query, of_query
-        closest = np.maximum.reduce(turns)
-        share = np.float32(TURN_SHARE)
+        closest = np.maximum.reduce(parts)
+        share = np.float32(query.parts_share)
         mixed: Floats = (1 - share) * of_query + share * closest
         return mixed, of_query
 

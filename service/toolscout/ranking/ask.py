@@ -20,6 +20,7 @@ from toolscout.ranking.boost import Boosts
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import Chain, NoMatch
 from toolscout.text.conversation import Earlier
+from toolscout.text.passages import asking_part
 from toolscout.text.query import Query
 
 Floats = NDArray[np.float32]
@@ -71,9 +72,14 @@ class Ask(Options, frozen=True, kw_only=True):
     prerequisites: bool = True
 
     @property
-    def ranking_part(self) -> str:
-        """Return the characters of the pattern to rank by; the rest is ignored, never an error."""
+    def expression(self) -> str:
+        """Return the characters that are taken as a regular expression, where it is one."""
         return self.pattern.strip()[:MAX_PATTERN_CHARS]
+
+    @property
+    def ranking_part(self) -> str:
+        """Return what the pattern asks; of a long one a part, where no tools are at hand."""
+        return asking_part(self.pattern)
 
 
 class DecideOptions(TypedDict, total=False):

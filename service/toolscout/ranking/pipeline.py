@@ -63,7 +63,7 @@ def regex_of(ask: Ask) -> str | None:
     """Return the pattern if it is to be matched as a regular expression, else None."""
     if ask.ranker not in ("auto", "regex"):
         return None
-    pattern = ask.ranking_part
+    pattern = ask.expression
     return pattern if ask.ranker == "regex" or regex.looks_like_regex(pattern) else None
 
 

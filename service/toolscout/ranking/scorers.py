@@ -66,7 +66,10 @@ def by_both(ranking: Ranking) -> Floats:
     share = fuse.semantic_weight(
         query.unspaced, is_one_word=is_one_word, is_translated=query.spoken is not None
     )
-    fused = fuse.weighted_sum(lexical.bm25, cosine, share, _word_share(lexical, query))
+    of_words = _word_share(lexical, query)
+    fused = fuse.weighted_sum(lexical.bm25, cosine, share, of_words)
+    if not query.earlier:
+        fused += fuse.scaled_to_top(lexical.plain, fuse.PLAIN_SHARE * of_words)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
 
@@ -240,7 +243,7 @@ def boosted(ranking: Ranking, factors: Floats) -> Floats:
         return ranking.scores * factors
     lexical, cosine = ranking.lexical, ranking.cosine
     if lexical is not None:
-        lexical = msgspec.structs.replace(lexical, bm25=lexical.bm25 * factors)
+        lexical = lexical.times(factors)
     cosine = np.where(cosine > 0, cosine * factors, cosine)
     moved = msgspec.structs.replace(ranking, lexical=lexical, cosine=cosine)
     # What falls below the least similarity for it stays, after all others.

@@ -13,8 +13,10 @@ from toolscout.index.names import with_whole_name
 from toolscout.index.source import Source
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.fuse import without
+from toolscout.ranking.passages import asking_sentences
 from toolscout.ranking.scorers import SCORERS, fused, with_experience
 from toolscout.text import regex
+from toolscout.text.passages import readable_part
 from toolscout.text.query import analyse
 
 NO_VECTORS = "no vectors yet"
@@ -24,7 +26,7 @@ NO_VECTORS = "no vectors yet"
 def allow(ranking: Ranking) -> Ranking:
     """Find the tools that may be selected, and the pins and the chain among them."""
     ask, source, chain = ranking.ask, ranking.source, ranking.chain
-    allowed = source.allowed(ask.filters, ask.ranking_part, ask.always_keep, ask.top_k)
+    allowed = source.allowed(ask.filters, ask.pattern, ask.always_keep, ask.top_k)
     following = chain.names if chain is not None and chain.is_sure else ()
     if allowed is None and not ask.always_keep and not following:
         return ranking
@@ -47,12 +49,13 @@ def read(ranking: Ranking) -> Ranking:
     if ranker in ("auto", "regex"):
         matched = _matched(scan, ranking.allowed)
         if matched:
-            query = analyse(regex.literal_words(ask.ranking_part))
+            query = analyse(regex.literal_words(ask.expression))
             return replace(ranking, ranker="regex", query=query, matched=matched)
         if scan is not None:
             note = note or lines.NO_HIT
         ranker = "hybrid" if ranker == "auto" else "keyword"
-    query, degraded = analyse(ask.ranking_part, ask.earlier, source.knows), ranking.degraded
+    text = asking_sentences(readable_part(ask.pattern), source, embedder, ranking.allowed)
+    query, degraded = analyse(text, ask.earlier, source.knows), ranking.degraded
     has_vectors = embedder is not None and source.vectors is not None
     if SCORERS[ranker].meaning and source.names and not has_vectors:
         ranker, note = "bm25", NO_VECTORS
@@ -80,7 +83,7 @@ def by_meaning(ranking: Ranking) -> Ranking:
     embedder, vectors, query = ranking.embedder, ranking.source.vectors, ranking.query
     if not SCORERS[ranking.ranker].meaning or embedder is None or vectors is None:
         return ranking
-    of_query = embedder.query(query.embedding_words, query.earlier)
+    of_query = embedder.query(query.embedding_words, query.earlier, query.sentences)
     if of_query is None:
         return replace(ranking, vectors=None, cosine=None, whole=None, familiarity=0.0)
     if (spoken := query.spoken) is not None:
@@ -111,7 +114,7 @@ def exclude(ranking: Ranking) -> Ranking:
         return ranking
     cosine, whole = ranking.cosine, ranking.whole
     if lexical is not None:
-        lexical = replace(lexical, bm25=lexical.bm25 * allowed, covered=lexical.covered * allowed)
+        lexical = replace(lexical.times(allowed), covered=lexical.covered * allowed)
     if cosine is not None and whole is not None:
         cosine = without(cosine, allowed)
         whole = np.where(allowed, whole, np.float32(0))

@@ -11,6 +11,7 @@ from toolscout.contract.answers import Via
 from toolscout.text import everyday, senses
 from toolscout.text.conversation import Earlier
 from toolscout.text.everyday import Known
+from toolscout.text.passages import sentences
 from toolscout.text.tokens import MAX_QUERY_WORDS, MAX_WORD, is_cjk, normalise, word_terms, words
 
 _VALUE = re.compile(
@@ -25,6 +26,23 @@ _MAY_HAVE_VALUES = re.compile(r"[/@\d]")
 
 TELLING_OTHERS = 2
 """Words that tell, beside a value, from which the value only names something."""
+
+_MAY_BE_QUOTED = re.compile(r"[\"'`“„«‘]")
+
+_QUOTED = re.compile(
+    r'"[^"\n]{1,400}"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|`[^`\n]{1,400}`'
+    r"|(?<!\w)['‘][^'’\n]{2,400}['’](?!\w)"
+)
+"""Text in quotes is what something is called, or what is to be written: it is not embedded. Its
+words count as ever."""
+
+MAX_SENTENCES = 12
+"""Sentences that are embedded by themselves."""
+
+LEAST_WORDS = 3
+"""Words of one; "Thanks!" says nothing by itself."""
+
+_MAY_END = re.compile(r"[.!?…。！？\n].")
 
 _PLACEHOLDERS = re.compile(r"<[^<>]*>")
 
@@ -60,6 +78,8 @@ class Query(msgspec.Struct, frozen=True):
     terms: tuple[QueryTerm, ...]
     embedding_words: tuple[str, ...]
     """The words to embed."""
+    sentences: tuple[tuple[str, ...], ...] = ()
+    """Those of each sentence, where there are several."""
     unspaced: float = 0.0
     """Share of letters in scripts without spaces between words, 0 to 1."""
     resolved_text: str = ""
@@ -108,10 +128,10 @@ def _analyse(pattern: str, is_known: Known | None = None) -> Query:
     distinct = dict.fromkeys(text_words)
     if len(text) > MAX_WORD:
         distinct = dict.fromkeys([word[:MAX_WORD] for word in distinct][:MAX_QUERY_WORDS])
-    read = list(map(_word_query_terms, distinct))
+    read = list(map(_weigh_word, distinct))
     heaviest = max((weight for weight, _ in read), default=1.0)
     if heaviest < 1.0:  # stop words alone
-        read = [_word_query_terms(word, 1.0 / heaviest) for word in distinct]
+        read = [_weigh_word(word, 1.0 / heaviest) for word in distinct]
     terms: dict[str, QueryTerm] = {}
     for _, of_word in read:
         for term in of_word:
@@ -119,12 +139,14 @@ def _analyse(pattern: str, is_known: Known | None = None) -> Query:
             if present is None or present.weight < term.weight:
                 terms[term.term] = term
     resolved, meanings = senses.read(_without_values(text, terms))
-    if resolved != text:
-        text_words = words(resolved)
+    told = _without_names_of_things(resolved)
+    if told != text:
+        text_words = words(told)
     return Query(
         text,
         tuple(terms.values()),
-        _embedding_words(resolved, text_words),
+        tuple(text_words[:MAX_QUERY_WORDS]),
+        _sentences(told),
         _unspaced(text, distinct),
         resolved,
         meanings,
@@ -169,8 +191,14 @@ def _without_values(text: str, terms: dict[str, QueryTerm]) -> str:
     return rest
 
 
+def telling_terms_of(word: str) -> tuple[QueryTerm, ...]:
+    """Return the weighted terms of a word; none of a stop word."""
+    weight, terms = _weigh_word(word[:MAX_WORD])
+    return terms if weight > STOP_WEIGHT else ()
+
+
 @lru_cache(maxsize=65_536)
-def _word_query_terms(word: str, scale: float = 1.0) -> tuple[float, tuple[QueryTerm, ...]]:
+def _weigh_word(word: str, scale: float = 1.0) -> tuple[float, tuple[QueryTerm, ...]]:
     """Return the weight of a word, and its terms.
 
     The parts and the whole of an identifier, or the bigrams of a word, overlap: together they weigh
@@ -191,11 +219,27 @@ def _unspaced(text: str, text_words: Iterable[str]) -> float:
     return sum(map(is_cjk, letters)) / len(letters) if letters else 0.0
 
 
-def _embedding_words(text: str, text_words: list[str]) -> tuple[str, ...]:
-    """Return the words to embed of a query, without `<placeholders>`."""
-    if "<" in text:
-        text_words = words(_PLACEHOLDERS.sub(" ", text))
-    return tuple(text_words[:MAX_QUERY_WORDS])
+def _without_names_of_things(text: str) -> str:
+    """Return a text without `<placeholders>` and what is quoted, unless that is what asks."""
+    told = _PLACEHOLDERS.sub(" ", text) if "<" in text else text
+    if not _MAY_BE_QUOTED.search(told):
+        return told
+    rest = _QUOTED.sub(" ", told)
+    return rest if _count_telling(rest) >= TELLING_OTHERS else told
+
+
+def _count_telling(text: str) -> int:
+    lighter = word_weights()
+    return sum(word.lower() not in lighter for word in words(text))
+
+
+def _sentences(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the words of each sentence of a text; nothing for a single one."""
+    if not _MAY_END.search(text):
+        return ()
+    found = tuple(map(tuple, map(words, sentences(text)[:MAX_SENTENCES])))
+    long_enough = tuple(one for one in found if len(one) >= LEAST_WORDS)
+    return long_enough if len(long_enough) > 1 else ()
 
 
 def telling_terms(query: Query) -> list[str]:

@@ -13,7 +13,7 @@ from math import inf
 from time import monotonic
 from typing import NamedTuple
 
-from toolscout.contract.bounds import MAX_PATTERN_CHARS
+from toolscout.text.passages import asking_part
 
 EXPANDED, KEPT, RECENT, NAMED, WORD = 1_000, 100, 100, 50, 10
 """Scores of a tool that is expanded, always kept, recently used, named in the query, and for each
@@ -139,8 +139,8 @@ class QueryWords:
     __slots__ = ("_counts", "_marked", "_units", "_words")
 
     def __init__(self, query: str) -> None:
-        """Take the first characters of a query; those past the bound are ignored."""
-        query = query[:MAX_PATTERN_CHARS]
+        """Take what a query asks."""
+        query = asking_part(query)
         text = query.lower()
         self._counts = Counter(tokens(query))
         self._words = frozenset(self._counts)

@@ -16,7 +16,6 @@ from litestar.params import JSONBody, QueryParameter
 from msgspec.structs import replace
 
 from toolscout.contract import learning as contract
-from toolscout.contract.bounds import MAX_PATTERN_CHARS
 from toolscout.contract.tools import ToolDetail
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.index.catalog import Catalog
@@ -26,6 +25,7 @@ from toolscout.server.calls.typed import NOT_BLANK, Body, Call
 from toolscout.server.http.problems import Refused, blank, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
+from toolscout.text.passages import asking_part
 
 SHOWN = 1_000
 """Maximum number of tools listed."""
@@ -134,7 +134,7 @@ async def insights(
 
     Answers 404 with `learning_days = 0`.
     """
-    learner, pattern = request.learner, pattern[:MAX_PATTERN_CHARS]
+    learner, pattern = request.learner, asking_part(pattern)
     if not pattern.strip():
         raise blank("pattern")
     await learner.prepare(pattern)
