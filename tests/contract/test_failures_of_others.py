@@ -57,13 +57,15 @@ class Tenant:
                     problem_of(answer, 503, "store_unavailable")
 
     def go_on(self, *, has_room: bool = True) -> None:
-        """Do everything, of which nothing is refused; without room, read and delete."""
+        """Do everything, of which nothing is refused; without room, read, delete and erase."""
+        assert self.send("DELETE", f"{LEARNING}?session=one").status_code == 204
+        assert self.send("DELETE", LEARNING).status_code == 204
+        assert self.send("GET", LEARNING).json()["observations"] == 0
         assert self.send("GET", "/v1/catalogs/mine").status_code == 200
         assert self.send("DELETE", "/v1/catalogs/mine").status_code == 204
         if has_room:
             assert self.register("mine", TOOLS).status_code == 201
             assert self.send("POST", FEEDBACK, SESSION).status_code == 202
-            assert self.send("DELETE", f"{LEARNING}?session=one").status_code == 204
             assert self.send("GET", "/v1/catalogs/mine").status_code == 200
 
 
@@ -122,7 +124,7 @@ def test_a_constraint_of_a_file_concerns_whoever_breaks_it(tmp_path: Path):
 
 
 @integration
-def test_a_full_redis_still_deletes_and_reads(tmp_path: Path, redis_server: RedisServer):
+def test_a_full_redis_still_deletes_erases_and_reads(tmp_path: Path, redis_server: RedisServer):
     redis_server.empty()
     with two_tenants(tmp_path, store=redis_server.url) as (acme, zenith):
         with redis_server.full():
@@ -130,6 +132,7 @@ def test_a_full_redis_still_deletes_and_reads(tmp_path: Path, redis_server: Redi
             zenith.go_on(has_room=False)
             acme.fail()
         assert zenith.register("mine", TOOLS).status_code == 201
+        assert zenith.send("POST", FEEDBACK, SESSION).status_code == 202
         zenith.go_on()
 
 

@@ -15,7 +15,15 @@ from urllib.parse import urlsplit
 from toolscout import data
 from toolscout.common.optional import needed
 from toolscout.errors import ConfigurationError
-from toolscout.state.store import SCHEMA, START, Entry, StoreFull, StoreRefused, StoreUnavailable
+from toolscout.state.store import (
+    SCHEMA,
+    START,
+    Entry,
+    StoreFull,
+    StoreRefused,
+    StoreUnavailable,
+    is_mark,
+)
 
 T = TypeVar("T")
 
@@ -37,7 +45,7 @@ READ_S = 2.0
 WRONG_KIND = "WRONGTYPE"
 """In errors that say something of one key, and nothing of the server."""
 
-_SWAP: str = data.load("redis")["swap"]
+_SCRIPT: dict[str, str] = data.load("redis")
 
 
 class RedisStore:
@@ -75,8 +83,10 @@ class RedisStore:
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
-        lasts = _milliseconds(ttl_s)
-        if not await self._run(lambda: self._redis.set(self._key(key), value, px=lasts)):
+        put = partial(self._redis.set, self._key(key), value, px=_milliseconds(ttl_s))
+        if is_mark(key):
+            put = partial(self._redis.eval, _SCRIPT["mark"], 1, self._key(key), value)
+        if not await self._run(put):
             raise StoreUnavailable("redis: a value was not taken")
 
     async def swap(
@@ -88,7 +98,7 @@ class RedisStore:
             *(("0", b"") if value is None else ("1", value)),
             _milliseconds(ttl_s) or "",
         )
-        swap = partial(self._redis.eval, _SWAP, 1, self._key(key), *arguments)
+        swap = partial(self._redis.eval, _SCRIPT["swap"], 1, self._key(key), *arguments)
         return bool(await self._run(swap, once=True))
 
     async def delete(self, key: str) -> None:

@@ -65,7 +65,7 @@ class SqliteStore:
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
-        size = 0 if key.startswith(f"{store.EPOCH}/") else len(value)
+        size = 0 if store.is_mark(key) else len(value)
         await self._write(lambda db: self._set(db, key, value, ttl_s), size)
 
     async def swap(
@@ -277,7 +277,8 @@ class SqliteStore:
     def _set(self, db: sqlite3.Connection, key: str, value: bytes, ttl_s: float | None) -> None:
         now = self._clock()
         db.execute(_QUERY["expire"], (now, EXPIRED_AT_ONCE))
-        self._make_room(db, len(value))
+        if not store.is_mark(key):
+            self._make_room(db, len(value))
         until = None if ttl_s is None else now + ttl_s
         db.execute(_QUERY["put"], (key, value, until))
 

@@ -36,6 +36,11 @@ def last_name(key: str) -> str:
     return unquote(key.rpartition("/")[2])
 
 
+def is_mark(key: str) -> bool:
+    """Return whether a key is that of a mark, which a full store takes, too."""
+    return key.startswith(f"{EPOCH}/")
+
+
 LAST_CHARACTER = "\U0010ffff"
 """Greater than any character of a key."""
 
