@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
+from unittest.mock import AsyncMock, patch
 
 import pytest
 
@@ -11,6 +13,7 @@ from tests.redis_server import RedisServer
 from tests.state.contract import StoreContract
 from toolscout.errors import ConfigurationError
 from toolscout.state.guarded import FAILURES, Guard
+from toolscout.state.health import Health, examine
 from toolscout.state.opening import open_store
 from toolscout.state.redis import RedisStore
 from toolscout.state.store import StoreFull, StoreRefused, StoreUnavailable
@@ -131,6 +134,29 @@ async def test_a_full_server_still_deletes(redis_server: RedisServer):
         await guard.within(2).delete("key")
     await store.close()
     redis_server.empty()
+
+
+@pytest.mark.integration
+async def test_rights_that_a_user_lacks_are_refused_and_open_no_breaker(redis_server: RedisServer):
+    redis_server.empty()
+    redis_server.command("ACL SETUSER app on >pw ~* +@all -@dangerous -eval")
+    store = RedisStore(redis_server.url.replace("//", "//app:pw@"))
+    guard = Guard(store)
+    for _ in range(FAILURES):
+        with pytest.raises(StoreRefused):
+            await guard.within(2).swap("key", None, b"value")
+    await guard.within(2).put("key", b"value")
+    assert await examine(store) == Health()  # INFO is dangerous, too, and nothing needs it
+    await store.close()
+    redis_server.command("ACL", "DELUSER", "app")
+
+
+@pytest.mark.parametrize("about", [{"used_memory": 1}, {"node": {}}, {"node": {"maxmemory": 1}}])
+async def test_a_server_that_names_no_policy_is_no_risk(about: dict[str, Any]):
+    store = RedisStore("redis://127.0.0.1:1/0")
+    with patch("redis.asyncio.Redis.info", AsyncMock(return_value=about)):
+        assert await store.risk() == ""
+    await store.close()
 
 
 @pytest.mark.integration

@@ -1,12 +1,13 @@
 """Whether a store works, and whether it keeps what it took."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
 from toolscout.state.opening import open_store, sqlite_path
-from toolscout.state.store import StateStore, StoreUnavailable, key
+from toolscout.state.store import StateStore, StoreRefused, StoreUnavailable, key
 
 CHECK_S = 2.0
 """How long a store may take to show that it works."""
@@ -36,7 +37,9 @@ async def examine(store: StateStore) -> Health:
     try:
         async with asyncio.timeout(CHECK_S):
             await store.get(key("checked", ""))
-            return Health(risk=await store.risk())
+            with suppress(StoreRefused):  # of a right that nothing else needs
+                return Health(risk=await store.risk())
+            return Health()
     except TimeoutError:
         return Health(StoreUnavailable.event, f"no answer within {CHECK_S:g} s; {WITHOUT}")
     except StoreUnavailable as error:

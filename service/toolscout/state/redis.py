@@ -158,8 +158,8 @@ class RedisStore:
             return await self._redis.info("memory")
 
         found = await self._run(about)
-        nodes = [found] if "maxmemory_policy" in found else found.values()
-        policies = {node["maxmemory_policy"] for node in nodes if node["maxmemory"]}
+        nodes = [found, *(node for node in found.values() if isinstance(node, dict))]
+        policies = {node.get("maxmemory_policy", "") for node in nodes if node.get("maxmemory")}
         evicting = sorted(policy for policy in policies if policy.startswith("allkeys"))
         if not evicting:
             return ""
@@ -229,7 +229,9 @@ def _refusal(error: Exception) -> type[StoreUnavailable]:
     if isinstance(error, exceptions.OutOfMemoryError):
         return StoreFull
     of_one_key = isinstance(error, exceptions.ResponseError) and WRONG_KIND in str(error)
-    return StoreRefused if of_one_key else StoreUnavailable
+    # A user may lack the right to one command, or to some keys.
+    is_refused = of_one_key or isinstance(error, exceptions.NoPermissionError)
+    return StoreRefused if is_refused else StoreUnavailable
 
 
 def _clients(url: str) -> list[Any]:
