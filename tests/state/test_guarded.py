@@ -7,7 +7,7 @@ import pytest
 from tests.support import PATIENCE_S, Clock
 from toolscout.state.guarded import FAILURES, PAUSE_S, Guard
 from toolscout.state.memory import MemoryStore
-from toolscout.state.store import StoreFull, StoreUnavailable
+from toolscout.state.store import StoreFull, StoreRefused, StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -130,3 +130,14 @@ async def test_what_the_store_refuses_leaves_it_open_to_everybody():
     await guard.within(1).put("other", b"value")
     assert await guard.within(1).get("other") == b"value"
     assert failed == ["put"] * 3 * FAILURES
+
+
+async def test_whatever_a_store_refuses_is_counted():
+    class Refusing(MemoryStore):
+        async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
+            raise StoreRefused("the user lacks a right")
+
+    failed: list[str] = []
+    with pytest.raises(StoreRefused):
+        await Guard(Refusing(), failed.append).within(1).put("key", b"value")
+    assert failed == ["put"]

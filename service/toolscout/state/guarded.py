@@ -14,7 +14,7 @@ from time import monotonic
 from types import SimpleNamespace
 from typing import Any, cast
 
-from toolscout.state.store import StateStore, StoreFull, StoreRefused, StoreUnavailable
+from toolscout.state.store import StateStore, StoreRefused, StoreUnavailable
 
 FAILURES = 3
 """Failures in a row after which the store is not called."""
@@ -78,9 +78,8 @@ class Guard:
             # Not wait_for, which loses a cancellation at the moment when the action ends.
             async with asyncio.timeout(limit_s):
                 result = await getattr(self.store, name)(*args, **options)
-        except StoreRefused as error:  # it says nothing of what others ask
-            if isinstance(error, StoreFull):  # and is the operator's to mend
-                self.failed(name)
+        except StoreRefused:  # it says nothing of what others ask, and is the operator's to mend
+            self.failed(name)
             raise
         except (StoreUnavailable, TimeoutError) as error:
             self.failed(name)
