@@ -17,7 +17,7 @@ from toolscout.state import postgres
 from toolscout.state.guarded import FAILURES, Guard
 from toolscout.state.opening import open_store
 from toolscout.state.postgres import MIGRATIONS, PostgresStore
-from toolscout.state.store import StoreRefused, StoreUnavailable
+from toolscout.state.store import EPOCH, StoreFull, StoreRefused, StoreUnavailable, key
 
 pytestmark = pytest.mark.anyio
 
@@ -232,7 +232,8 @@ async def test_positions_grow_where_the_sequence_is_behind(
 
 @pytest.mark.integration
 async def test_a_connection_is_kept_for_what_deletes(empty_store: PostgresStore):
-    await empty_store.put("key", b"value")
+    for name in ("key", "record"):
+        await empty_store.put(name, b"value")
     asked = asyncio.Event()
 
     async def hold(connection: Any) -> None:
@@ -240,6 +241,24 @@ async def test_a_connection_is_kept_for_what_deletes(empty_store: PostgresStore)
 
     holding = [asyncio.create_task(empty_store.run(hold, within_s=60)) for _ in range(20)]
     await empty_store.delete("key")
+    assert await empty_store.swap("record", b"value", None)
+    await empty_store.put(key(EPOCH, "acme"), b"what an erasure writes first")
     asked.set()
     await asyncio.gather(*holding, return_exceptions=True)
     assert await empty_store.get("key") is None
+
+
+@pytest.mark.integration
+async def test_a_full_disk_of_the_server_is_a_full_store(
+    empty_store: PostgresStore, postgres_server: PostgresServer
+):
+    await empty_store.put("key", b"value")
+    postgres_server.ask(
+        "CREATE FUNCTION toolscout.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$;"
+        "CREATE TRIGGER refuse BEFORE INSERT ON toolscout.kept"
+        " FOR EACH ROW EXECUTE FUNCTION toolscout.refuse();"
+    )
+    with pytest.raises(StoreFull):
+        await empty_store.put("other", b"value")
+    await empty_store.delete("key")

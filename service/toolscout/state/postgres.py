@@ -21,8 +21,10 @@ from toolscout.state.store import (
     START,
     Changed,
     Entry,
+    StoreFull,
     StoreRefused,
     StoreUnavailable,
+    is_mark,
 )
 
 T = TypeVar("T")
@@ -39,7 +41,10 @@ READ_S = 2.0
 TRIES = 3
 """How often an action is begun that the server ends for the sake of another one."""
 
-OF_ONE_STATEMENT = ("22", "23", "40", "42", "53100", "53400", "54", "55", "57014")
+DISK_FULL = "53100"
+"""The SQLSTATE of a server without room."""
+
+OF_ONE_STATEMENT = ("22", "23", "40", "42", "53400", "54", "55", "57014")
 """How SQLSTATEs begin that say something of a statement, and nothing of the server:
 https://www.postgresql.org/docs/current/errcodes-appendix.html"""
 
@@ -102,7 +107,7 @@ class PostgresStore:
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value, and remove a few expired ones."""
-        await self._ask("put", key=key, value=value, ttl=ttl_s)
+        await self._ask("put", is_freeing=is_mark(key), key=key, value=value, ttl=ttl_s)
 
     async def swap(
         self, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None = None
@@ -110,7 +115,10 @@ class PostgresStore:
         """Set or delete a value if it has not changed."""
         if expected is None and value is None:
             return await self.get(key) is None
-        return await self.run(lambda connection: swap(connection, key, expected, value, ttl_s))
+        return await self.run(
+            lambda connection: swap(connection, key, expected, value, ttl_s),
+            is_freeing=value is None,
+        )
 
     async def delete(self, key: str) -> None:
         """Remove a value."""
@@ -178,7 +186,7 @@ class PostgresStore:
     async def _ask(self, query: str, *, is_freeing: bool = False, **values: Any) -> Any:
         """Run a query of the table; returns its cursor, which has all rows.
 
-        For a query that is freeing, as it deletes, a connection is kept.
+        For a query that is freeing, as it deletes or begins to, a connection is kept.
         """
         return await self.run(
             lambda connection: _ask(connection, query, **values), is_freeing=is_freeing
@@ -212,9 +220,7 @@ class PostgresStore:
         except (StoreUnavailable, Changed):
             raise
         except Exception as error:
-            code = getattr(error, "sqlstate", None) or ""
-            kind = StoreRefused if code.startswith(OF_ONE_STATEMENT) else StoreUnavailable
-            raise kind(f"{self._where}: {type(error).__name__}") from error
+            raise _refusal(error)(f"{self._where}: {type(error).__name__}") from error
         finally:
             task.cancel()
 
@@ -243,6 +249,14 @@ class PostgresStore:
         """Do something; where single statements would be serialized, in a transaction of ours."""
         async with connection.transaction() if self._is_strict else nullcontext():
             return await action(connection)
+
+
+def _refusal(error: Exception) -> type[StoreUnavailable]:
+    """Return what an error says of the server: that it is full, refuses one thing, or is away."""
+    code = getattr(error, "sqlstate", None) or ""
+    if code == DISK_FULL:
+        return StoreFull
+    return StoreRefused if code.startswith(OF_ONE_STATEMENT) else StoreUnavailable
 
 
 def _again() -> tuple[type[Exception], ...]:
