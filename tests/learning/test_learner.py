@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic, time
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.sqlite import SqliteStore
 from toolscout.state.sqlite_file import back_up
-from toolscout.state.store import StateStore, StoreFull, StoreUnavailable
+from toolscout.state.store import Entry, StateStore, StoreFull, StoreRefused, StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -301,3 +302,38 @@ async def test_a_reset_that_was_broken_off_is_finished_by_another_process():
     fresh = learner(store)
     await follow(fresh)
     assert fresh.experience("acme").observations == 0
+
+
+async def test_a_log_that_is_refused_is_reported_once_and_holds_up_no_other():
+    class Refusing(MemoryStore):
+        async def read(self, log: str, *args: Any, **more: Any) -> list[Entry]:
+            if log.endswith("/acme"):
+                raise StoreRefused("a value of another kind")
+            return await super().read(log, *args, **more)
+
+    store, reports = Refusing(), list[str]()
+    one, two = learner(store), learner(store)
+    for tenant in ("acme", "zenith"):
+        two.experience(tenant)
+    for number in range(1, 4):
+        await one.record("zenith", [worked()])
+        await follow(two, reports)
+        assert two.experience("zenith").observations == number
+    assert reports == ["learning of acme: a value of another kind"]
+
+
+async def test_a_process_whose_turns_are_not_taken_reads_the_logs_all_the_same():
+    class Full(MemoryStore):
+        async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
+            if log.startswith("learning-turns/"):
+                raise StoreFull("no room")
+            await super().append(log, values, keep)
+
+    store = Full()
+    one, two = learner(store), learner(store)
+    await one.record("acme", [worked()])
+    await follow(two)
+    await one.reset("acme")
+    await two.remember("acme", "a turn", ENGINE.decide(CATALOG, Ask(pattern=PATTERN)))
+    await follow(two)
+    assert two.experience("acme").observations == 0

@@ -8,6 +8,7 @@ log a moment later. Without a store, nothing is written.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from math import inf
 from time import monotonic, time
@@ -33,7 +34,7 @@ from toolscout.ranking.choose import Chain
 from toolscout.ranking.pipeline import rank
 from toolscout.ranking.scorers import learning_gains
 from toolscout.state.guarded import Guard
-from toolscout.state.store import StoreUnavailable
+from toolscout.state.store import StoreRefused, StoreUnavailable
 from toolscout.text.query import analyse
 from toolscout.tools.filters import tenant_of
 
@@ -74,6 +75,7 @@ class Learner:
     _aged: float = -inf
     """When what is too old was looked for."""
     _reached: bool = True
+    _refused_tenants: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Take the logs in the store, if there is one."""
@@ -229,6 +231,11 @@ class Learner:
             try:
                 await self._catch_up(self._log, tenant, report)
                 self._reached = True
+                self._refused_tenants.discard(tenant)
+            except StoreRefused as error:
+                if tenant not in self._refused_tenants:
+                    report(f"learning of {tenant}: {error}")
+                self._refused_tenants.add(tenant)
             except StoreUnavailable as error:
                 if self._reached:
                     report(f"learning: {error}")
@@ -241,9 +248,9 @@ class Learner:
         """Write the latest turns, and learn what others have added to the logs since."""
         if (learned := self._tenants.peek(tenant)) is None:
             return
-        # Where writing them fails, only this process knows them.
         if turns := learned.turns.take_unwritten():
-            await log.append_turns(tenant, turns)
+            with suppress(StoreUnavailable):  # then only this process knows them
+                await log.append_turns(tenant, turns)
         is_gone = await log.is_older(tenant, learned.last)
         epoch = await log.epoch(tenant)  # afterwards: an erasure is begun before it removes
         if self._tenants.peek(tenant) is not learned:
