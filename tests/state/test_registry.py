@@ -64,7 +64,16 @@ async def test_what_another_release_registered_can_be_replaced_and_deleted(other
     assert await registry.record(PLACE) is None
 
 
-@pytest.mark.parametrize("damage", [b"{", b'"expires":1e300', b'"created":-1e300'])
+DAMAGES = (
+    b"{",
+    b'"expires":1e300',
+    b'"created":-1e300',
+    b'"digest":"\xc3\xa9"',
+    b'"digest":""',
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 async def test_a_record_that_cannot_be_read_is_replaced(damage: bytes):
     store = MemoryStore()
     registry = Registry(Guard(store))

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -318,4 +318,20 @@ async def test_what_was_removed_or_dropped_is_in_no_file_any_more(tmp_path: Path
     await store.remove("removed", [entry.position for entry in await store.read("removed")])
     await store.drop("dropped")
     assert not [file for file in tmp_path.iterdir() if b"plugh" in file.read_bytes()]
+    await store.close()
+
+
+@pytest.mark.parametrize("foreign", ["text", 10**12, 1.5])
+async def test_what_another_program_wrote_is_read_as_bytes(tmp_path: Path, foreign: str | float):
+    path = tmp_path / "state.db"
+    store = SqliteStore(path)
+    await store.put("key", b"value")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE kept SET value = ?", (foreign,))
+        db.execute("INSERT INTO entries (log, value) VALUES ('log', ?)", (foreign,))
+    written = str(foreign).encode()
+    assert await store.get("key") == written
+    (entry,) = await store.read("log")
+    assert entry.value == written
+    assert await store.has_entry("log", entry)
     await store.close()

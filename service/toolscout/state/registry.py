@@ -55,10 +55,14 @@ Moment = Annotated[float, msgspec.Meta(ge=0, le=253_402_300_799)]
 """Seconds since 1970, up to the year 9999: what a date can say."""
 
 
+Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-z]+\Z")]
+"""What headers of answers say."""
+
+
 class Record(msgspec.Struct, frozen=True):
     """The metadata of a registered catalog; times are seconds since 1970."""
 
-    digest: str
+    digest: Digest
     tools: int
     version: int
     created: Moment
