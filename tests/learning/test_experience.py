@@ -111,3 +111,17 @@ def test_tenants_share_the_room_for_tools(monkeypatch: pytest.MonkeyPatch):
             tenants.of(name).experience.learn(used(f"tool{number}"), point(0))
     assert [len(tenants.of(name).experience) for name in ("one", "two", "three")] == [4, 4, 4]
     assert tenants.of("one").experience.of(("tool19", "")) is not None
+
+
+def test_a_new_tenant_costs_no_look_at_all_the_others(monkeypatch: pytest.MonkeyPatch):
+    bounded, bound = list[int](), Experience.bound
+
+    def counted(self: Experience, limit: int) -> None:
+        bounded.append(limit)
+        bound(self, limit)
+
+    monkeypatch.setattr(Experience, "bound", counted)
+    tenants = Tenants()
+    for number in range(5_000):
+        tenants.of(str(number))
+    assert len(bounded) < 50 * 5_000

@@ -74,8 +74,8 @@ class Learner:
     _examples: ExamplePriors = field(default_factory=ExamplePriors)
     _aged: float = -inf
     """When what is too old was looked for."""
-    _reached: bool = True
-    _refused_tenants: set[str] = field(default_factory=set)
+    _unread: set[str] = field(default_factory=set)
+    """Tenants whose logs the store refuses, and "" where it is away."""
 
     def __post_init__(self) -> None:
         """Take the logs in the store, if there is one."""
@@ -210,8 +210,10 @@ class Learner:
 
     async def follow(self, tenants: Iterable[str], report: Report) -> None:
         """Read the logs, then the entries that other processes add, until cancelled."""
+        slices = Slices()
         for tenant in tenants:
             self._tenants.of(tenant)
+            await slices.pause()
         while True:
             await self.catch_up(report)
             await asyncio.sleep(FOLLOW_S)
@@ -230,17 +232,13 @@ class Learner:
         for tenant in self._tenants.keys():  # noqa: SIM118  # it cannot be iterated
             try:
                 await self._catch_up(self._log, tenant, report)
-                self._reached = True
-                self._refused_tenants.discard(tenant)
-            except StoreRefused as error:
-                if tenant not in self._refused_tenants:
-                    report(f"learning of {tenant}: {error}")
-                self._refused_tenants.add(tenant)
+                self._unread -= {tenant, ""}
             except StoreUnavailable as error:
-                if self._reached:
-                    report(f"learning: {error}")
-                self._reached = False
-        if self._reached and is_daily:
+                whose = tenant if isinstance(error, StoreRefused) else ""
+                if whose not in self._unread:
+                    report(f"learning of {whose}: {error}" if whose else f"learning: {error}")
+                self._unread.add(whose)
+        if "" not in self._unread and is_daily:
             self._aged = self.steady()
             await self._log.tidy_others(self._tenants.keys(), report)
 

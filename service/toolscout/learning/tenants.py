@@ -98,6 +98,7 @@ class Tenants(Lru[str, Tenant]):
 
     def __init__(self) -> None:
         super().__init__(MAX_TENANTS)
+        self._share = 0
 
     def of(self, name: str) -> Tenant:
         """Return a tenant, which becomes the one used last."""
@@ -108,6 +109,8 @@ class Tenants(Lru[str, Tenant]):
         tenant = Tenant()
         self.put(name, tenant)
         share = min(experience.MAX_TOOLS, ALL_TOOLS // len(self))
-        for each in self.values():
+        # Of many tenants one more changes the share of the others seldom.
+        for each in self.values() if share != self._share else [tenant]:
             each.experience.bound(share)
+        self._share = share
         return tenant
