@@ -167,6 +167,7 @@ CODES = {
     "deadlock": "40P01",
     "lock timeout": "55P03",
     "statement timeout": "57014",
+    "damaged page": "XX001",
 }
 """SQLSTATE of what PostgreSQL may answer to a statement."""
 

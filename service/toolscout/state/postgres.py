@@ -44,7 +44,7 @@ TRIES = 3
 DISK_FULL = "53100"
 """The SQLSTATE of a server without room."""
 
-OF_ONE_STATEMENT = ("22", "23", "40", "42", "53400", "54", "55", "57014")
+OF_ONE_STATEMENT = ("22", "23", "40", "42", "53400", "54", "55", "57014", "XX001", "XX002")
 """How SQLSTATEs begin that say something of a statement, and nothing of the server:
 https://www.postgresql.org/docs/current/errcodes-appendix.html"""
 
