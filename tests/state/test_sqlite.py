@@ -284,6 +284,21 @@ async def test_a_backup_made_while_it_is_used_is_a_store(tmp_path: Path):
     await other.close()
 
 
+async def test_no_copy_is_restored_beside_the_log_of_another_file(tmp_path: Path):
+    """What that log has would be written into it."""
+    path, copy = tmp_path / "state.db", tmp_path / "copy.db"
+    store = SqliteStore(path)
+    await store.put("key", b"value")
+    assert toolscout("backup", str(copy), "--store", f"sqlite:{path}").returncode == 0
+    await store.put("key", b"later")
+    path.rename(tmp_path / "old.db")
+    restoring = toolscout("restore", str(copy), "--store", f"sqlite:{path}")
+    assert restoring.returncode == 2
+    assert f"{path}-wal exists already" in restoring.stderr
+    assert not path.exists()
+    await store.close()
+
+
 def test_only_a_sqlite_store_is_backed_up(tmp_path: Path):
     for store in ("memory", "redis://localhost"):
         ended = toolscout("backup", str(tmp_path / "copy.db"), "--store", store)

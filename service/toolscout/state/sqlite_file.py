@@ -214,12 +214,14 @@ def back_up(source: Path, target: Path) -> None:
     """Copy a store to a new file, also while services use it.
 
     Raises:
-        ConfigurationError: there is no such store, it cannot be read, or the target exists.
+        ConfigurationError: there is no such store, it cannot be read, or the target exists, or the
+            log of a file that was there, which SQLite would take for the copy's.
     """
     if not source.is_file():
         raise ConfigurationError(f"store: there is no file {source}")
-    if target.exists():
-        raise ConfigurationError(f"{target} exists already")
+    for present in (target, target.with_name(f"{target.name}-wal")):
+        if present.exists():
+            raise ConfigurationError(f"{present} exists already")
     verify(source)
     partial = target.with_name(target.name + ".partial")
     try:
