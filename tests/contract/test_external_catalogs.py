@@ -205,6 +205,23 @@ def test_a_damaged_row_is_compiled_anew(
     assert found_by_a_new_process(tmp_path, postgres_server) == "read_file"
 
 
+@pytest.mark.parametrize("wire", ["junk", "[]", '{"name": 5}', '{"name": "another"}'])
+def test_a_row_that_is_no_tool_is_found_no_more_until_it_is_written_anew(
+    servers: tuple[Server, Server], postgres_server: PostgresServer, wire: str
+):
+    tools = crowd(3, f"spoilt{len(wire)}")
+    spoilt = tools[0]["name"]
+    body = {"tools": tools, "keep": "postgres"}
+    assert change(servers[0], "PUT", body, "spoilt") in (200, 201)
+    query = f"UPDATE toolscout.tools SET wire = '{wire}' WHERE name = '{spoilt}';"
+    postgres_server.ask(query)
+    asked = {"catalog": "spoilt", "detail": "full", "explain": True, "top_k": 3}
+    assert spoilt not in names(servers[0], spoilt, **asked)
+    assert change(servers[0], "PATCH", {"status": {spoilt: "unavailable"}}, "spoilt") == 404
+    assert change(servers[0], "PUT", body, "spoilt") == 200
+    assert names(servers[0], spoilt, **asked)[0] == spoilt
+
+
 def test_a_key_that_sees_a_part_is_not_told_how_much_there_is(servers: tuple[Server, Server]):
     answer = ask(servers[0], "show the diff", LIMITED, explain=True, no_match_below=0)
     assert answer.json()["counts"]["unique"] == 1

@@ -161,6 +161,7 @@ class ExternalCatalogs:
         self, tools: Mapping[str, CompiledTool], rows: Sequence[Row], corpus: Corpus | None
     ) -> tuple[Catalog, dict[str, CompiledTool]]:
         """Return a catalog of compiled tools and of rows, and what the rows became."""
+        rows = [row for row in rows if _is_whole(row)]
         built = [row for row in rows if row.build == self.tables.build]
         new = _unpacked(built, self.engine.embedder)
         stale = [decode_tool(row.wire) for row in rows if row.name not in new]
@@ -209,11 +210,19 @@ class ExternalCatalogs:
                 detail = f"{error}; have an administrator CREATE EXTENSION vector"
                 raise DatabaseUnavailable(detail) from None
         present = await tables.read(place, list(sent.status)) if sent.status else []
-        wires = [row.wire for row in present]
+        wires = [row.wire for row in present if _is_whole(row)]
         compiling = partial(self.run_in_worker, pool="compile", seconds=COMPILED_WITHIN_S)
         rows: list[Row] = await compiling(place.tenant, rows_of, sent, wires, tables.build)
         write = partial(tables.write, place, rows, sent.remove or (), anew=anew)
         return await self.registry.change(place, current, write)
+
+
+def _is_whole(row: Row) -> bool:
+    """Return whether a row has the tool of its name; another program may have changed it."""
+    try:
+        return decode_tool(row.wire).name == row.name
+    except (ValueError, msgspec.MsgspecError):
+        return False
 
 
 def _unpacked(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool]:
