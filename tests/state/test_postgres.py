@@ -15,6 +15,7 @@ from tests.support import PATIENCE_S
 from toolscout.errors import ConfigurationError
 from toolscout.state import postgres
 from toolscout.state.guarded import FAILURES, Guard
+from toolscout.state.health import Health, examine
 from toolscout.state.opening import open_store
 from toolscout.state.postgres import MIGRATIONS, PostgresStore
 from toolscout.state.store import EPOCH, StoreFull, StoreRefused, StoreUnavailable, key
@@ -262,3 +263,15 @@ async def test_a_full_disk_of_the_server_is_a_full_store(
     with pytest.raises(StoreFull):
         await empty_store.put("other", b"value")
     await empty_store.delete("key")
+
+
+@pytest.mark.integration
+async def test_a_server_that_is_only_read_is_said_to_take_no_writes(
+    empty_store: PostgresStore, postgres_server: PostgresServer
+):
+    await empty_store.put("key", b"value")
+    assert await examine(empty_store) == Health()
+    only_read = PostgresStore(postgres_server.with_setting("default_transaction_read_only", "on"))
+    assert "reports are refused" in (await examine(only_read)).fault
+    assert await only_read.get("key") == b"value"
+    await only_read.close()

@@ -151,6 +151,17 @@ async def test_rights_that_a_user_lacks_are_refused_and_open_no_breaker(redis_se
     redis_server.command("ACL", "DELUSER", "app")
 
 
+@pytest.mark.integration
+async def test_a_replica_is_said_to_take_no_writes(redis_server: RedisServer):
+    redis_server.empty()
+    store = RedisStore(redis_server.url)
+    redis_server.command("REPLICAOF 127.0.0.1 1")
+    assert "reports are refused" in (await examine(store)).fault
+    redis_server.command("REPLICAOF NO ONE")
+    assert await examine(store) == Health()
+    await store.close()
+
+
 @pytest.mark.parametrize("about", [{"used_memory": 1}, {"node": {}}, {"node": {"maxmemory": 1}}])
 async def test_a_server_that_names_no_policy_is_no_risk(about: dict[str, Any]):
     store = RedisStore("redis://127.0.0.1:1/0")

@@ -37,6 +37,7 @@ async def examine(store: StateStore) -> Health:
     try:
         async with asyncio.timeout(CHECK_S):
             await store.get(key("checked", ""))
+            await store.delete(key("checked", ""))  # which there is not, but a replica says no
             with suppress(StoreRefused):  # of a right that nothing else needs
                 return Health(risk=await store.risk())
             return Health()
