@@ -13,6 +13,7 @@ from tests.postgres_server import PostgresServer, pooler
 from tests.state.contract import StoreContract
 from tests.support import PATIENCE_S
 from toolscout.errors import ConfigurationError
+from toolscout.learning.log import WRITE_S
 from toolscout.state import postgres
 from toolscout.state.guarded import FAILURES, Guard
 from toolscout.state.health import Health, examine
@@ -168,6 +169,26 @@ async def test_a_process_that_stops_amid_a_log_holds_up_nobody_for_long(
         await guard.within(PATIENCE_S).append("of another tenant", [b"three"], keep=10)
     await guard.within(PATIENCE_S).append("log", [b"four"], keep=10)
     assert [entry.value for entry in await empty_store.read("log")] == [b"one", b"four"]
+
+
+@pytest.mark.integration
+async def test_who_waits_for_a_log_takes_no_connections_of_others(
+    empty_store: PostgresStore, postgres_server: PostgresServer
+):
+    import psycopg
+
+    await empty_store.append("log", [b"one"], keep=10)
+    store = Guard(empty_store).within(WRITE_S)
+    async with await psycopg.AsyncConnection.connect(postgres_server.url) as other:
+        await other.execute("SELECT pg_advisory_xact_lock(hashtextextended('log', 0))")
+        many = range(3 * postgres.CONNECTIONS)
+        flood = [asyncio.create_task(store.append("log", [b"two"], keep=10)) for _ in many]
+        for _ in many:
+            await store.append("of another tenant", [b"three"], keep=100)
+            await store.put("key", b"value")
+        told = await asyncio.gather(*flood, return_exceptions=True)
+    assert {type(each) for each in told} == {StoreRefused}
+    await store.append("log", [b"four"], keep=10)
 
 
 @pytest.mark.integration

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from toolscout import data
 from toolscout.common.optional import needed
@@ -37,6 +38,9 @@ CONNECT_S = 1
 
 READ_S = 2.0
 """Seconds for an answer; requests have shorter limits."""
+
+TURN_S = 1.0
+"""Seconds that an append waits for those to the same log before it; the server's lock, as long."""
 
 TRIES = 3
 """How often an action is begun that the server ends for the sake of another one."""
@@ -97,6 +101,8 @@ class PostgresStore:
         self._places = asyncio.Semaphore(CONNECTIONS)
         self._places_of_others = asyncio.Semaphore(CONNECTIONS - 1)
         """Of what deletes nothing: a connection is kept for what does."""
+        self._appending = WeakValueDictionary[str, asyncio.Lock]()
+        """An append to a log at a time: those that wait for the server's lock hold a connection."""
         self._is_ready = self._is_strict = False
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -140,7 +146,16 @@ class PostgresStore:
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries."""
-        await self._ask("append", log=log, values=list(values))
+        turn = self._appending.setdefault(log, asyncio.Lock())
+        try:
+            async with asyncio.timeout(TURN_S):
+                await turn.acquire()
+        except TimeoutError:
+            raise StoreRefused(f"{self._where}: earlier entries of a log are not written") from None
+        try:
+            await self._ask("append", log=log, values=list(values))
+        finally:
+            turn.release()
         with suppress(StoreUnavailable):  # they are there; the next call trims
             await self._ask("trim", log=log, keep=keep)
 
