@@ -192,6 +192,28 @@ async def test_who_waits_for_a_log_takes_no_connections_of_others(
 
 
 @pytest.mark.integration
+async def test_a_process_that_stops_amid_a_transaction_holds_up_nobody_for_long(
+    empty_store: PostgresStore, postgres_server: PostgresServer
+):
+    """Where single statements are transactions of ours, they end, and wait, as others do."""
+    import psycopg
+
+    await empty_store.put("key", b"value")
+    url = postgres_server.with_setting("default_transaction_isolation", "serializable")
+    store = PostgresStore(url)
+    guard = Guard(store)
+    async with await psycopg.AsyncConnection.connect(postgres_server.url) as other:
+        await other.execute("SELECT FROM toolscout.kept WHERE key = 'key' FOR UPDATE")
+        for _ in range(FAILURES):
+            with pytest.raises(StoreRefused):
+                await guard.within(PATIENCE_S).put("key", b"other")
+        await guard.within(PATIENCE_S).put("another", b"value")
+    until = "SELECT current_setting('idle_in_transaction_session_timeout')"
+    assert await (await store.run(lambda one: one.execute(until))).fetchone() == ("10s",)
+    await store.close()
+
+
+@pytest.mark.integration
 async def test_under_serializable_isolation_no_write_is_lost(
     empty_store: PostgresStore, postgres_server: PostgresServer
 ):

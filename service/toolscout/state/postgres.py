@@ -10,7 +10,7 @@ is kept in a session, which a pooler may share: no prepared statements, no setti
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -262,7 +262,10 @@ class PostgresStore:
 
     async def _do(self, action: Callable[[Any], Awaitable[T]], connection: Any) -> T:
         """Do something; where single statements would be serialized, in a transaction of ours."""
-        async with connection.transaction() if self._is_strict else nullcontext():
+        if not self._is_strict:
+            return await action(connection)
+        async with connection.transaction():
+            await _ask(connection, "limit")
             return await action(connection)
 
 
