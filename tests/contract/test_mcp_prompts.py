@@ -1,7 +1,10 @@
 """The prompts and the schemas of the MCP facade: what a model reads, takes and is answered."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -142,3 +145,16 @@ async def test_answers_have_the_fields_of_their_schema(
         for key, value in schema.get("$defs", {}).items()
     }
     jsonschema.validate(answer, closed)
+
+
+async def test_a_damaged_catalog_does_not_hide_the_status_of_the_others(tmp_path: Path):
+    path = tmp_path / "state.db"
+    with serving(tmp_path, mcp=True, store=f"sqlite:{path}") as server:
+        for name in ("damaged", "office"):
+            server.client.put(f"/v1/catalogs/{name}", json={"tools": TOOLS})
+        with closing(sqlite3.connect(path)) as db, db:
+            damage = "UPDATE kept SET value = 'junk' WHERE key LIKE 'registered-tools/%/damaged/%'"
+            db.execute(damage)
+        async with session(server) as client:
+            said = await prompt(client, "backend_status")
+    assert said.splitlines() == ["damaged: 0 tools", f"office: {len(TOOLS)} tools"]

@@ -174,7 +174,10 @@ async def _tools(service: Service, name: str, record: Record) -> Sequence[Tool]:
         catalog = await lookup.find(service, trace, name)
         return list(map(catalog.tool, range(len(catalog))))
     raw = await service.registry.tools(Place(trace.tenant, name), record)
-    return [] if raw is None else await run_in_thread(_decode_tools, raw)
+    try:
+        return [] if raw is None else await run_in_thread(_decode_tools, raw)
+    except (ValueError, msgspec.MsgspecError):  # damaged, until it is registered anew
+        return []
 
 
 async def resource_text(service: Service, uri: str, protocol: str | None) -> tuple[str, str]:
