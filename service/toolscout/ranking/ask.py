@@ -125,6 +125,11 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     following: tuple[int, ...] = ()
     """The rows of the chain that may be selected."""
 
+    earlier: tuple[Earlier, ...] = ()
+    """What was said before, with the weights that it has for this turn."""
+    is_clear: bool = False
+    """Whether the last turn of a conversation is a match by itself."""
+
     ranker: str = ""
     query: Query = _NO_QUERY
     note: str | None = None

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from toolscout.index.embedder import Embedder
 from toolscout.index.source import Source
-from toolscout.ranking import scoring, selecting
+from toolscout.ranking import scoring, selecting, turns
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, Question, Ranking
 from toolscout.text import regex
 
 SCORING = (
-    *(scoring.allow, *scoring.EVIDENCE),
+    *(scoring.allow, turns.weigh_earlier, *scoring.EVIDENCE),
     *(scoring.exclude, scoring.name, scoring.fuse),
 )
 STAGES = (

@@ -55,7 +55,7 @@ def read(ranking: Ranking) -> Ranking:
             note = note or lines.NO_HIT
         ranker = "hybrid" if ranker == "auto" else "keyword"
     text = asking_sentences(readable_part(ask.pattern), source, embedder, ranking.allowed)
-    query, degraded = analyse(text, ask.earlier, source.knows), ranking.degraded
+    query, degraded = analyse(text, ranking.earlier, source.knows), ranking.degraded
     has_vectors = embedder is not None and source.vectors is not None
     if SCORERS[ranker].meaning and source.names and not has_vectors:
         ranker, note = "bm25", NO_VECTORS

@@ -13,7 +13,6 @@ from toolscout.ranking.ask import Ranking
 from toolscout.ranking.boost import boosts_for
 from toolscout.ranking.choose import follow
 from toolscout.ranking.scorers import SCORERS, boosted, with_experience
-from toolscout.ranking.scoring import EVIDENCE
 
 DEPTH = 100
 """Tools tried beyond `top_k` for one that still fits the budget."""
@@ -68,7 +67,9 @@ def judge(ranking: Ranking) -> Ranking:
     outcome = judging.judge(ranking, ranked, ranking.ask.no_match_below)
     if outcome == "no_match" and not ranked and _lacks_meaning(ranking):
         return replace(ranking, ranked=ranked, outcome=outcome, note=ranking.note or ONLY_WORDS)
-    if outcome == "match" and ranking.query.earlier and not _matches_alone(ranking, ranked):
+    if ranking.is_clear:
+        outcome = "match"
+    elif outcome == "match" and ranking.earlier:
         outcome = "weak"
     return replace(ranking, ranked=ranked, outcome=outcome)
 
@@ -76,14 +77,6 @@ def judge(ranking: Ranking) -> Ranking:
 def _lacks_meaning(ranking: Ranking) -> bool:
     """Whether only words were compared, for want of time."""
     return ranking.degraded is not None and not SCORERS[ranking.ranker].meaning
-
-
-def _matches_alone(ranking: Ranking, ranked: list[int]) -> bool:
-    """Whether the last turn of a conversation is evidence for its tools without earlier ones."""
-    last = replace(ranking, ask=replace(ranking.ask, earlier=()), prior=None, learned=None)
-    for stage in EVIDENCE:
-        last = stage(last)
-    return judging.judge(last, ranked, ranking.ask.no_match_below) == "match"
 
 
 def boost(ranking: Ranking) -> Ranking:

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from toolscout.contract.bounds import MAX_READ_CHARS
 from toolscout.contract.requests import Message
 from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
+from toolscout.text.passages import asking_part
 from toolscout.text.tokens import spoken_name
 
 MAX_READ = 256
@@ -16,7 +18,7 @@ MAX_READ = 256
 MAX_EARLIER = 6
 """Earlier user turns that count."""
 
-MAX_TURN_CHARS = 4_096
+MAX_TURN_CHARS = MAX_READ_CHARS
 """Characters of a turn to which no further message is added."""
 
 MAX_EARLIER_CHARS = 1_000
@@ -89,7 +91,7 @@ def read(messages: Sequence[Message], path: str = "messages") -> Conversation:
         reason = "needs a message of role user with a text"
         raise EmptyPattern(f"{path} has no user turn", (FieldError(path, reason),))
     earlier = [
-        Earlier(text[:MAX_EARLIER_CHARS], BEFORE * DECAY ** (number - 2))
+        Earlier(asking_part(text, MAX_EARLIER_CHARS), BEFORE * DECAY ** (number - 2))
         for number, text in turns.items()
         if number > 1
     ]

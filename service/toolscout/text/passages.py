@@ -72,15 +72,15 @@ def _words() -> _Words:
     return _Words(leads, first, askers, wishes)
 
 
-def asking_part(pattern: str) -> str:
-    """Return what a request asks, at most `MAX_PATTERN_CHARS`, where no tools are at hand.
+def asking_part(pattern: str, most: int = MAX_PATTERN_CHARS) -> str:
+    """Return what a request asks in at most so many characters, where no tools are at hand.
 
     Of a longer one the sentences that ask, and then the latest of the others, in their order.
     """
     text = pattern.strip()
-    if len(text) <= MAX_PATTERN_CHARS and "\n" not in text:
+    if len(text) <= most and "\n" not in text:
         return text
-    return _asking_part(cut(text))
+    return _asking_part(cut(text), most)
 
 
 def readable_part(pattern: str) -> str:
@@ -97,19 +97,19 @@ def _without_pasted(text: str) -> str:
 
 
 @lru_cache(_REMEMBERED)
-def _asking_part(text: str) -> str:
+def _asking_part(text: str, most: int) -> str:
     text = _without_pasted(text)
-    if len(text) <= MAX_PATTERN_CHARS:
+    if len(text) <= most:
         return text
     parts = sentences(text)
     kept: set[int] = set()
-    left = MAX_PATTERN_CHARS
+    left = most
     for place in latest_asking(parts):
         left -= len(parts[place]) + 1
         if left < 0:
             break
         kept.add(place)
-    return "\n".join(parts[place] for place in sorted(kept))[:MAX_PATTERN_CHARS]
+    return "\n".join(parts[place] for place in sorted(kept))[:most]
 
 
 def latest_asking(parts: Sequence[str]) -> list[int]:
