@@ -7,6 +7,7 @@
     python -m evals --outcomes                    good queries against hopeless ones
     python -m evals --learning                    before and after feedback
     python -m evals --languages                   our own questions in other languages
+    python -m evals --hard                        hard requests of ten kinds, and conversations
 
 FOLDER (or TOOLSCOUT_DATA) holds `toolsets/` and `catalogs/`. Baselines whose package is not
 installed are skipped with a message.
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from evals import docs, learning, outcomes, registry, report, run, stages
+from evals.hard import report as hard
 from evals.languages import report as languages
 from evals.sets import GROUPS, data_folder, load_requests, load_set
 from toolscout.index.static_model import BUNDLED_MODEL
@@ -56,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     kind.add_argument("--stages", action="store_true", help="each stage switched off")
     kind.add_argument("--outcomes", action="store_true", help="match, weak, no_match")
     kind.add_argument("--languages", action="store_true", help="questions in other languages")
+    kind.add_argument("--hard", action="store_true", help="hard requests and conversations")
     kind.add_argument("--learning", action="store_true", help="before and after feedback")
     return found
 
@@ -83,6 +86,7 @@ def _report(folder: Path, parsed: argparse.Namespace) -> tuple[str, str, Any, st
         "outcomes": lambda: outcomes.report(folder, parsed.model, parsed.limit),
         "learning": lambda: learning.report(folder, parsed.model, parsed.limit),
         "languages": lambda: languages.report(folder, parsed.model),
+        "hard": lambda: hard.report(folder, parsed.model),
     }
     for kind, report_of in reports.items():
         if getattr(parsed, kind):
