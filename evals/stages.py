@@ -81,6 +81,7 @@ SWITCHES = (
     Switch("sentences of long requests", ((long_requests, "LONG_CHARS", NEVER),)),
     Switch("sentences by themselves", ((query, "_sentences", lambda _: ()),)),
     Switch("what is quoted", ((query, "_without_names_of_things", lambda text: text),)),
+    Switch("what is ruled out", ((query, "strip_negated", lambda text: text),)),
     Switch("plain BM25", ((fuse, "PLAIN_SHARE", 0.0),)),
     Switch("several wishes", ((coverage, "clauses", lambda _: ()),)),
     Switch("prerequisites", ((prerequisites, "_finders", lambda _: ()),)),

@@ -52,6 +52,14 @@ def asks(sentence: str) -> bool:
     return len(said) > at + 1 and said[at] in told.askers and said[at + 1] in told.wishes
 
 
+@cache
+def asking_verbs() -> frozenset[str]:
+    """Return the verbs that tools have and those that people ask with, lower case."""
+    asking, risk = data.load("clauses"), data.load("risk")
+    verbs = [asking["verbs"], *risk["verbs"].values(), *risk["described"].values()]
+    return frozenset(" ".join(verbs).split())
+
+
 class _Words(NamedTuple):
     """Words by which a sentence asks."""
 
@@ -64,9 +72,8 @@ class _Words(NamedTuple):
 @cache
 def _words() -> _Words:
     """Return the words of `clauses.toml`, with the verbs of tools."""
-    asking, risk = data.load("clauses"), data.load("risk")
-    verbs = [asking["verbs"], *risk["verbs"].values(), *risk["described"].values()]
-    first = frozenset(" ".join([*verbs, asking["questions"]]).split())
+    asking = data.load("clauses")
+    first = asking_verbs() | {*asking["questions"].split()}
     kinds = (asking["leads"], asking["askers"], asking["wishes"])
     leads, askers, wishes = (frozenset(text.split()) for text in kinds)
     return _Words(leads, first, askers, wishes)

@@ -11,6 +11,7 @@ from toolscout.contract.answers import Via
 from toolscout.text import everyday, senses
 from toolscout.text.conversation import Earlier
 from toolscout.text.everyday import Known
+from toolscout.text.negations import strip_negated
 from toolscout.text.passages import sentences
 from toolscout.text.tokens import MAX_QUERY_WORDS, MAX_WORD, is_cjk, normalise, word_terms, words
 
@@ -121,7 +122,7 @@ def _with_earlier(query: Query, earlier: Iterable[Earlier], is_known: Known | No
 
 
 def _analyse(pattern: str, is_known: Known | None = None) -> Query:
-    text = normalise(pattern.strip())
+    text = strip_negated(normalise(pattern.strip()))
     text_words = words(text)
     if is_known is not None and (translation := everyday.translate(text, text_words, is_known)):
         return _translated(_analyse(pattern), translation)
