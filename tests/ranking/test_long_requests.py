@@ -61,6 +61,13 @@ def test_a_pasted_log_does_not_decide():
     assert names[0] == "create_issue"
 
 
+@pytest.mark.parametrize("table", ["| weather | 41 |\n|---|---|\n| city | 17 |", "a|b\n[a-z]+\n.*"])
+def test_a_request_with_a_table_is_no_regular_expression(table: str):
+    decision = select(MANY, f"Send this as a message to Anna:\n\n{table}", ranker="auto")
+    assert decision.ranking.ranker == "hybrid"
+    assert decision.names[0] == "send_email"
+
+
 def test_what_is_quoted_is_what_is_written_and_not_what_is_asked():
     text = 'Send a message that says "the weather in the city is a picture of a calendar"'
     assert select(MANY, text).names[0] == "send_email"

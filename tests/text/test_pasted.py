@@ -20,6 +20,9 @@ PASTED = {
     "a diff": "diff --git a/mail.py b/mail.py\n--- a/mail.py\n+++ b/mail.py\n@@ -1,2 +1,2 @@\n"
     "-send(mail)\n+post(mail)",
     "a table": "| mail | calendar |\n|---|---|\n| sent | read |",
+    "rows of a file": "mail;sent;calendar\nbox;read;weather",
+    "a log of commits": "9f3c2ab send the mail\n77d01ce delete the calendar",
+    "a docstring": 'def send(mail):\n    """Send a mail."""\n    box.push(mail)',
     "rows of a sheet": "mail\tsent\tcalendar\nbox\tread\tweather",
     "quoted mail": "On Monday Ann wrote:\n> Please send me the calendar\n> and delete the mail",
     "JSON": '{\n  "mail": "send",\n  "calendar": [1, 2]\n}',

@@ -21,7 +21,9 @@ _PASTED = re.compile(
     [ \t]*(?:
       >                                                      # quoted mail, a prompt
     | .*\[\[.*\]\]                                           # a marker of a form
-    | \|.*\|[ \t]*$ | [^\t\n]*\t[^\t\n]*\t                   # a table
+    | \|.*\|[ \t]*$ | [^\t\n]*\t[^\t\n]*\t | [^;\s][^;\n]*;[^;\s][^;\n]*;\S.*$   # a table
+    | [0-9a-f]{7,40}[ ]                                      # a log of commits
+    | ["']{3}
     | diff[ ]--git\b | index[ ][0-9a-f]{6,} | @@[ ] | (?:\+\+\+|---)[ ]\S | [+-].*[;(){}=]$
     | \[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d | \[?\d\d:\d\d:\d\d
     | \[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL)\]?[ :]

@@ -81,10 +81,13 @@ def compile_pattern(pattern: str) -> "re2._Regexp | None":
 
 
 def looks_like_regex(pattern: str) -> bool:
-    """Whether a pattern is meant as a regular expression rather than as words."""
+    """Whether a pattern is meant as a regular expression rather than as words.
+
+    One of several lines is a text, perhaps with a table in it: no match spans lines.
+    """
     # Nearly all patterns are prose, which these checks recognise at a tenth of the cost.
     has_special = ".*" in pattern or ".+" in pattern or not _SPECIAL.isdisjoint(pattern)
-    return has_special and bool(_LOOKS_LIKE_REGEX.search(pattern))
+    return has_special and "\n" not in pattern and bool(_LOOKS_LIKE_REGEX.search(pattern))
 
 
 def literal_words(pattern: str) -> str:
