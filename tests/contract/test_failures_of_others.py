@@ -148,6 +148,7 @@ def test_a_key_of_another_kind_in_redis_concerns_its_tenant(
         for _ in range(FAILING):
             problem_of(acme.send("GET", "/v1/catalogs/broken"), 503, "store_unavailable")
         zenith.go_on()
+    redis_server.empty()
 
 
 REFUSE = """

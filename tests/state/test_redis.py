@@ -117,6 +117,7 @@ async def test_a_key_of_another_kind_is_refused_to_whoever_asks_for_it(redis_ser
     await guard.within(2).put("registered/zenith/x", b"value")
     assert await guard.within(2).get("registered/zenith/x") == b"value"
     await store.close()
+    redis_server.empty()
 
 
 @pytest.mark.integration
