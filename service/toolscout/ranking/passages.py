@@ -5,6 +5,7 @@ say which tools are wanted: those that ask, and that some tool fits.
 """
 
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,8 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.embedder import Embedder
 from toolscout.index.facets import Allowed
 from toolscout.index.source import Source
-from toolscout.text.passages import asks, latest_asking, sentences
-from toolscout.text.query import telling_terms_of
+from toolscout.text.passages import asks, sentences
+from toolscout.text.query import QueryTerm, telling_terms_of
 from toolscout.text.tokens import words
 
 LONG_CHARS = 320
@@ -23,12 +24,11 @@ LONG_CHARS = 320
 LEAST_SENTENCES = 5
 """Sentences from which they are."""
 
-MOST_PAIRS = 300_000
-"""Sentences times tools that are compared. Of a longer text the sentences that ask are, and the
-latest."""
+MOST_COMPARED = 32
+"""Sentences that are compared with each tool: those that ask, and of which tools say most."""
 
-MOST_EMBEDDED = 48
-"""Sentences that are compared by meaning: those that are best by asking and words."""
+MOST_PAIRS = 300_000
+"""Sentences times tools that are compared."""
 
 MOST_KEPT = 4
 """Sentences that are ranked by, beside the last one."""
@@ -56,33 +56,53 @@ def asking_sentences(
     parts = sentences(text) if len(text) > LONG_CHARS else []
     if len(parts) < LEAST_SENTENCES or not len(source) or not isinstance(source, Catalog):
         return text
-    most = max(MOST_KEPT, MOST_PAIRS // len(source))
-    if len(parts) > most:
-        parts = [parts[at] for at in sorted(latest_asking(parts)[:most])]
-    asking = np.array([asks(part) for part in parts])
-    fits = _fits(parts, ASKING * asking, source, embedder, allowed)
-    best = [int(at) for at in np.argsort(-fits, kind="stable")[:MOST_KEPT]]
-    kept = {at for at in best if fits[at] >= NEAR_BEST * fits[best[0]]}
-    if asking[-1] or not asking.any():
+    read = _read(parts, source)
+    most = max(MOST_KEPT, min(MOST_COMPARED, MOST_PAIRS // len(source)))
+    read = sorted(read, key=lambda one: -one.worth)[:most]
+    fits = _fits(read, source, embedder, allowed)
+    best = [int(place) for place in np.argsort(-fits, kind="stable")[:MOST_KEPT]]
+    kept = {read[place].at for place in best if fits[place] >= NEAR_BEST * fits[best[0]]}
+    if asks(parts[-1]) or not any(map(asks, parts)):
         kept.add(len(parts) - 1)
     return " ".join(parts[at] for at in sorted(kept))
 
 
-def _fits(
-    parts: list[str],
-    worths: Fits,
-    catalog: Catalog,
-    embedder: Embedder | None,
-    allowed: Allowed | None,
-) -> Fits:
-    """Return what each sentence is worth, and how well the best tool fits it."""
+class _Sentence(NamedTuple):
+    """A sentence of a request."""
+
+    at: int
+    said: list[str]
+    terms: list[QueryTerm]
+    """Those of its words that tell."""
+    asking: float
+    worth: float
+    """What it is worth before it is compared with each tool."""
+
+
+def _read(parts: list[str], catalog: Catalog) -> list[_Sentence]:
+    """Read each sentence, and count how much of it any tool says."""
     said = [words(part) for part in parts]
-    telling = [list(chain.from_iterable(map(telling_terms_of, set(one)))) for one in said]
-    fits = worths + IN_WORDS * catalog.postings.shares(telling, allowed)
+    terms_of = {word: telling_terms_of(word) for word in {*chain(*said)}}
+    rarity, unseen = catalog.postings.rarity, catalog.postings.idf_unseen
+    known = {term.term: rarity(term.term) for terms in terms_of.values() for term in terms}
+    read = []
+    for at, (part, found) in enumerate(zip(parts, said, strict=True)):
+        terms = [term for word in dict.fromkeys(found) for term in terms_of[word]]
+        total = sum(term.weight * (known[term.term] or unseen) for term in terms)
+        of_tools = sum(term.weight * (known[term.term] or 0.0) for term in terms)
+        asking = ASKING * asks(part)
+        read.append(_Sentence(at, found, terms, asking, asking + of_tools / (total or 1.0)))
+    return read
+
+
+def _fits(
+    read: list[_Sentence], catalog: Catalog, embedder: Embedder | None, allowed: Allowed | None
+) -> Fits:
+    """Return how well the best tool fits each sentence, and whether it asks."""
+    shares = catalog.postings.shares([one.terms for one in read], allowed)
+    fits: Fits = IN_WORDS * shares + np.array([one.asking for one in read])
     if embedder is not None and catalog.vectors is not None:
-        some = np.argsort(-fits, kind="stable")[:MOST_EMBEDDED]
-        vectors = [embedder.encode(said[at]) for at in some]
         rows = slice(None) if allowed is None else allowed
-        for at, cosine in zip(some, catalog.vectors.products(vectors), strict=True):
-            fits[at] += cosine[rows].max(initial=0.0)
+        cosines = catalog.vectors.products([embedder.encode(one.said) for one in read])
+        fits += [cosine[rows].max(initial=0.0) for cosine in cosines]
     return fits
