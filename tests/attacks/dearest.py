@@ -93,6 +93,18 @@ def dearest() -> Iterator[Dear]:
     yield from _past_bounds()
 
 
+LONG_REQUESTS = {
+    "fences": "```x\n" * 12_000,
+    "brackets": "[[" * 30_000 + "\nx y z",
+    "calls": "a(" + ")" * 60_000 + "x\ny z",
+    "negations": "don't " * 10_000,
+    "quotes": "\"'a " * 15_000,
+    "stops": "a. " * 20_000,
+    "lines": "send it\n" * 8_000,
+}
+"""What is read of a request is bounded, and reading it takes time in proportion."""
+
+
 def _of_search() -> Iterator[Dear]:
     recent = [{"name": name, "successes": 9} for name in names(MAX_RECENT, 1_000)]
     filters = {"tags": ["x" * 1_000] * MAX_FILTER_VALUES, "exclude": names(MAX_NAMES, 100)}
@@ -117,6 +129,8 @@ def _of_search() -> Iterator[Dear]:
     last = [{"role": "assistant", "content": calls}, long, turns[0]]
     yield Dear("messages", SEARCH, _json(messages=said + last, tools=few))
     yield Dear("brackets", SEARCH, _search(pattern="[" * 4_096, tools=TOOLS))
+    for name, text in LONG_REQUESTS.items():
+        yield Dear(f"a request of {name}", SEARCH, _search(pattern=text, tools=few))
 
 
 def _of_other_calls() -> Iterator[Dear]:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.contract.bounds import MAX_PATTERN_CHARS, MAX_READ_CHARS, cut
-from toolscout.text.passages import asking_part, asks, sentences
+from toolscout.text.passages import MOST_SENTENCES, asking_part, asks, sentences
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,13 @@ def test_of_a_long_request_what_asks_is_kept_wherever_it_stands():
 @given(st.text(max_size=300), st.integers(0, 400))
 def test_what_is_kept_is_never_longer_than_the_bound(text: str, times: int):
     assert len(asking_part(text * times)) <= MAX_PATTERN_CHARS
+
+
+def test_of_too_many_sentences_the_first_and_the_last_are_read():
+    found = sentences("first. " + "a. " * 5_000 + "last.")
+    assert found[0] == "first."
+    assert found[-1] == "last."
+    assert len(found) == MOST_SENTENCES
 
 
 def test_of_a_text_that_is_too_long_the_beginning_and_the_end_are_read():

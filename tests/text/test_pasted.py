@@ -66,6 +66,10 @@ def test_what_people_write_in_lines_stays(text: str):
     assert all(line in kept for line in asked)
 
 
+def test_a_fence_that_nothing_closes_is_a_line_like_others():
+    assert strip_pasted(f"```\n{REQUEST}\nas it is") == f"```\n{REQUEST}\nas it is"
+
+
 @pytest.mark.parametrize("kind", PASTED)
 def test_what_is_pasted_without_a_request_is_the_request(kind: str):
     assert strip_pasted(PASTED[kind]) == PASTED[kind]

@@ -30,7 +30,7 @@ MAX_TOOL_VALUES = 50_000
 MAX_OFFERED = 4
 MAX_SHOWN = 5_000
 MAX_PATTERN_CHARS = 4_096
-MAX_READ_CHARS = 65_536
+MAX_READ_CHARS = 32_768
 READ_BEFORE = 4
 """Of what is read of a text that is too long, this part (1 of 4) is its beginning."""
 

@@ -14,7 +14,7 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.embedder import Embedder
 from toolscout.index.facets import Allowed
 from toolscout.index.source import Source
-from toolscout.text.passages import asks, sentences
+from toolscout.text.passages import asking_part, asks, sentences
 from toolscout.text.query import QueryTerm, telling_terms_of
 from toolscout.text.tokens import words
 
@@ -53,8 +53,10 @@ def asking_sentences(
 
     The last one is among them where it asks, or where none does.
     """
+    if not len(source) or not isinstance(source, Catalog):
+        return asking_part(text)
     parts = sentences(text) if len(text) > LONG_CHARS else []
-    if len(parts) < LEAST_SENTENCES or not len(source) or not isinstance(source, Catalog):
+    if len(parts) < LEAST_SENTENCES:
         return text
     read = _read(parts, source)
     most = max(MOST_KEPT, min(MOST_COMPARED, MOST_PAIRS // len(source)))

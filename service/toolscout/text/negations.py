@@ -18,6 +18,9 @@ _CLAUSE_ENDS = r"[,.;:!?\n]|\b(?:but|just|only)\b|$"
 _BEGINS = re.compile(r"(?:^|[,.;:!?\n—–-]|\b(?:and|but|or|so|please))\s*$", re.IGNORECASE)
 """What stands before an order."""
 
+_BEFORE_CHARS = 16
+"""Characters before a negator in which that is looked for."""
+
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -40,7 +43,8 @@ def _ruled_out(text: str) -> Iterator[tuple[int, int]]:
     for clause in rules.clause.finditer(text):
         start, end = clause.span()
         negator = " ".join(clause[1].lower().split())
-        if negator in rules.orders and not _BEGINS.search(text[:start]):
+        before = text[max(0, start - _BEFORE_CHARS) : start]
+        if negator in rules.orders and not _BEGINS.search(before):
             continue  # "I don't know how to send it" rules nothing out
         words = list(_WORD.finditer(text, clause.end(1), end))
         if negator in rules.whole:

@@ -7,12 +7,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from toolscout import data
-from toolscout.contract.bounds import MAX_PATTERN_CHARS, cut
+from toolscout.contract.bounds import MAX_PATTERN_CHARS, READ_BEFORE, cut
 from toolscout.text.pasted import strip_pasted
 from toolscout.text.tokens import words
 
 SENTENCE_CHARS = 240
 """Characters of a sentence from which it is read in pieces."""
+
+MOST_SENTENCES = 1_024
+"""Sentences of a text that are read."""
 
 _REMEMBERED = 32
 """Long requests whose parts are remembered, for each is read by several stages."""
@@ -24,7 +27,10 @@ _BEGINNING = 64
 
 
 def sentences(text: str) -> list[str]:
-    """Split a text at the ends of sentences and of lines; what is too long, at a space."""
+    """Split a text at the ends of sentences and of lines; what is too long, at a space.
+
+    Of more than `MOST_SENTENCES` the first quarter and the last ones are returned.
+    """
     found = []
     starts = [0, *(end.end() for end in _ENDS.finditer(text)), len(text)]
     for start, end in pairwise(starts):
@@ -36,7 +42,9 @@ def sentences(text: str) -> list[str]:
             rest = rest[at:].strip()
         if rest:
             found.append(rest)
-    return found
+    before = MOST_SENTENCES // READ_BEFORE
+    too_many = len(found) - MOST_SENTENCES
+    return found if too_many <= 0 else found[:before] + found[before + too_many :]
 
 
 @lru_cache(1_024)

@@ -5,6 +5,7 @@ frameworks wrap a request in. Where hardly anything else is left, all of it is t
 """
 
 import re
+from bisect import bisect_right
 
 from toolscout.text.tokens import words
 
@@ -14,13 +15,15 @@ LEAST_LINES = 2
 LEAST_WORDS = 3
 """Words beside what was pasted from which these ask."""
 
-_FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.M | re.S)
+LINE_CHARS = 400
+"""Characters of a line by which it is judged: its first half and its last."""
+
+_FENCE = re.compile(r"[ \t]*(```|~~~)[^`\n]*$")
 
 _PASTED = re.compile(
     r"""
     [ \t]*(?:
       >                                                      # quoted mail, a prompt
-    | .*\[\[.*\]\]                                           # a marker of a form
     | \|.*\|[ \t]*$ | [^\t\n]*\t[^\t\n]*\t | [^;\s][^;\n]*;[^;\s][^;\n]*;\S.*$   # a table
     | [0-9a-f]{7,40}[ ]                                      # a log of commits
     | ["']{3}
@@ -42,21 +45,53 @@ _PASTED = re.compile(
     | [\w.]+\(.*\)[;,]?$
     | ["'][^"']+["'][ ]*:.*
     | </?\w[^>]*>$
-    | [{}\[\]()]+[;,)]*$ | .*[(){}=\]].*;$ | .*[{}]$
+    | [{}\[\]()]+[;,)]*$
     )
     """,
     re.X,
 )
 
 
+_CODE = re.compile(r"[(){}=\]]")
+
+
 def strip_pasted(text: str) -> str:
     """Return a text without what was pasted into it."""
     if "\n" not in text:
         return text
-    rest = _FENCED.sub("\n", text)
-    lines = rest.splitlines()
-    asking = [line for line in lines if not _PASTED.match(line)]
+    lines = _without_blocks(text.splitlines())
+    asking = [line for line in lines if not _is_pasted(line)]
     if len(lines) - len(asking) >= LEAST_LINES or any("[[" in line for line in lines):
-        rest = "\n".join(asking)
-    rest = rest.strip()
+        lines = asking
+    rest = "\n".join(lines).strip()
     return rest if len(words(rest)) >= LEAST_WORDS else text
+
+
+def _without_blocks(lines: list[str]) -> list[str]:
+    """Leave out what stands between two fences; one that nothing closes stays."""
+    fences = [(at, found[1]) for at, line in enumerate(lines) if (found := _FENCE.match(line))]
+    ends = [(at, fence) for at, fence in fences if _closes(lines[at])]
+    closing = {kind: [at for at, fence in ends if fence == kind] for kind in ("```", "~~~")}
+    kept, end = list[str](), 0
+    for start, fence in fences:
+        if start < end:
+            continue
+        after = bisect_right(closing[fence], start)
+        if after < len(closing[fence]):
+            kept += lines[end:start]
+            end = closing[fence][after] + 1
+    return kept + lines[end:]
+
+
+def _closes(line: str) -> bool:
+    return not line.strip().strip("`~")
+
+
+def _is_pasted(line: str) -> bool:
+    if len(line) > LINE_CHARS:
+        line = line[: LINE_CHARS // 2] + line[-LINE_CHARS // 2 :]
+    if "[[" in line and "]]" in line:  # the marker of a form
+        return True
+    if line.rstrip().endswith(("{", "}")) or (line.endswith(";") and _CODE.search(line)):
+        return True
+    return bool(_PASTED.match(line))
