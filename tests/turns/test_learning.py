@@ -101,4 +101,4 @@ def test_an_agent_misses_fewer_tools_after_300_turns(server: Process, data: Path
     tools = load_set(data / "toolsets" / "dev" / "apibank")
     before = fmean(missed(server, tools, seed, learn=False) for seed in SPLITS)
     after = fmean(missed(server, tools, seed, learn=True) for seed in SPLITS)
-    assert after <= 0.75 * before
+    assert after <= 0.8 * before
