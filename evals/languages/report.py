@@ -33,6 +33,12 @@ EVERYDAY_LANGUAGES = (ENGLISH, *LANGUAGES, "it", "pt", "nl", "pl", "tr")
 LATER = "everyday_later.jsonl"
 """More of them, written when everyday words had been listed: they judge the lists."""
 
+SHORT_LANGUAGES = ("de", "es", "fr", "it", "pt", "tr")
+"""Languages of the short requests, each with thirty of its own."""
+
+ASSISTANT_SETS = ("hwu-voice", "thingpedia")
+"""Development sets whose tools, together, are asked the short requests."""
+
 RANKERS: tuple[RankerName, ...] = ("hybrid", "bm25")
 
 NO_SCHEMA = msgspec.Raw(b"{}")
@@ -74,8 +80,22 @@ def everyday(language: str, name: str = "everyday.jsonl") -> list[Asked]:
     return [Asked(ENGLISH, row[language], frozenset(row["tools"])) for row in rows]
 
 
+def short_requests(language: str) -> list[Asked]:
+    """Return everyday requests of two to seven words, no translations of those elsewhere."""
+    rows = [row for row in _rows("short.jsonl") if row["language"] == language]
+    return [Asked(ENGLISH, row["text"], frozenset(row["tools"])) for row in rows]
+
+
+def assistant_tools(folder: Path) -> list[Tool]:
+    """Return the English tools of two assistants, none where a set is missing."""
+    paths = [folder / "toolsets" / "dev" / name for name in ASSISTANT_SETS]
+    if not all((path / "corpus.jsonl").exists() for path in paths):
+        return []
+    return [tool for path in paths for tool in load_set(path).tools]
+
+
 def report(folder: Path, model: str) -> tuple[str, Any]:
-    """Return the table, a row for each language, and all figures."""
+    """Return the tables, a row for each language, and all figures."""
     embedder = Embedder(model)
     data: dict[str, Any] = {"english tools": {}, "tools of the language": {}}
     sets = {row.tools for row in questions(ENGLISH)}
@@ -94,10 +114,27 @@ def report(folder: Path, model: str) -> tuple[str, Any]:
         language: _parts(business, everyday(language), everyday(language, LATER))
         for language in EVERYDAY_LANGUAGES
     }
-    folder = folder / "toolsets" / "dev" / PARAPHRASES
-    if (folder / "corpus.jsonl").exists():
-        data["paraphrases"] = paraphrases(folder, embedder)
-    return _table(data), data
+    paraphrased = folder / "toolsets" / "dev" / PARAPHRASES
+    if (paraphrased / "corpus.jsonl").exists():
+        data["paraphrases"] = paraphrases(paraphrased, embedder)
+    short_text, data["short requests"] = short_report(folder, embedder)
+    return f"{_table(data)}\n\n{short_text}", data
+
+
+def short_report(folder: Path, embedder: Embedder) -> tuple[str, dict[str, Any]]:
+    """Return the table and the figures of the short requests."""
+    tools = assistant_tools(folder)
+    if not tools:
+        return f"Short requests are skipped: {' or '.join(ASSISTANT_SETS)} is missing.", {}
+    searches = {ENGLISH: Ours("hybrid", embedder)(tools)}
+    data = {language: figures(searches, short_requests(language)) for language in SHORT_LANGUAGES}
+    measures = ("R@5", "P@1", "no_match")
+    rows = [
+        [language, *(reporting.cell(measure, found[measure]) for measure in measures)]
+        for language, found in data.items()
+    ]
+    header = ["short requests in", *measures]
+    return reporting.table(header, rows, markdown=True), data
 
 
 def paraphrases(folder: Path, embedder: Embedder) -> dict[str, dict[RankerName, Any]]:
