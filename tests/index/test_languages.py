@@ -217,3 +217,19 @@ def test_the_verb_of_an_everyday_order_decides_in_any_language(text: str, wanted
 )
 def test_english_with_words_that_the_model_does_not_know_stays_english(text: str):
     assert not ENGINE.embedder.is_in_other_language(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["taksi çağır", "müziğin sesini kıs", "vai chover amanhã", "Fernseher ausschalten"],
+)
+def test_a_question_without_small_words_is_told_by_words_that_only_the_dictionary_has(text: str):
+    assert ENGINE.embedder.is_foreign_by_words(text.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["deploy kubectl rollout", "what is the weather", "play the next song", "Acme Zenith Corp"],
+)
+def test_english_and_jargon_are_no_other_language(text: str):
+    assert not ENGINE.embedder.is_foreign_by_words(text.split())

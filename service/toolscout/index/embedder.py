@@ -78,14 +78,18 @@ class Embedder(WordTables):
         spoken: Sequence[str],
         earlier: Sequence[tuple[Sequence[str], float]] = (),
         sentences: Sequence[Sequence[str]] = (),
+        *,
+        is_strange: bool = False,
     ) -> QueryVectors | None:
         """Return the vectors of a query, given as its words; None when no word of it is known.
 
         What was said `earlier` adds to the whole by its weight. It is also compared by itself, as
         is the last turn, and is as much less similar to everything. Without it, the `sentences` of
-        the query are compared by themselves.
+        the query are compared by themselves. A strange one, of which tools have hardly a word, may
+        be in another language by its words alone.
         """
-        table = self._words_of(spoken)
+        is_foreign = is_strange and not earlier and self.is_foreign_by_words(spoken)
+        table = self._foreign if is_foreign else self._words_of(spoken)
         total = np.zeros(self.dimension, np.float32)
         self._sum(spoken, total, table)
         turns: list[Floats] = []

@@ -137,6 +137,9 @@ def _letters_known(word: str, pieces: list[str], letters: int) -> float:
     return letters_known
 
 
+MIN_LETTERS = 3
+"""Letters of a word that tells a language; shorter ones are words of many languages."""
+
 STRANGE = 1 / 3
 """Share of a text's words that have to be foreign or unknown."""
 
@@ -164,6 +167,24 @@ def is_foreign(text_words: Sequence[str], is_known: Callable[[str], bool]) -> bo
         return False
     strange = sum(word not in telling and not is_known(word) for word in words)
     return len(foreign) + strange > STRANGE * len(words)
+
+
+def may_be_foreign(text_words: Sequence[str], is_known: Callable[[str], bool]) -> list[str]:
+    """Return the words that the model does not know, if a question can be foreign by them alone.
+
+    Empty where it has a word of English grammar, or knows more than half of the words that tell:
+    longer ones that are no names.
+    """
+    telling = [word for word in dict.fromkeys(text_words) if _tells(word)]
+    plain = {word for word in map(str.lower, telling) if word in english()}
+    if plain:
+        return []
+    unknown = [word for word in telling if not is_known(word)]
+    return unknown if 2 * len(unknown) >= len(telling) else []
+
+
+def _tells(word: str) -> bool:
+    return len(word) >= MIN_LETTERS and word.isalpha() and not word[0].isupper()
 
 
 @cache

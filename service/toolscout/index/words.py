@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from toolscout.index.languages import SHARES, Languages, function_words, has_letters, is_foreign
+from toolscout.index.languages import (
+    SHARES,
+    Languages,
+    function_words,
+    has_letters,
+    is_foreign,
+    may_be_foreign,
+)
 from toolscout.text.tokens import MAX_WORD, spoken_name, words
 
 KNOWN_EXCESS = 1.5
@@ -79,6 +86,10 @@ class Words(dict[str, bytes]):
         return ids, letters
 
 
+PIECE_LETTERS = 2.5
+"""Letters of a dictionary's pieces, on average, from which they are more than syllables."""
+
+
 class WordTables:
     """How a model looks words up: as English, as a text with other letters, or as foreign.
 
@@ -118,13 +129,34 @@ class WordTables:
         """Whether a text needs the dictionary of other languages, and it is not loaded."""
         if self._languages is not None or self._languages_at is None:
             return False
-        return self.is_in_other_language(text)
+        return self.is_in_other_language(text) or bool(may_be_foreign(words(text), self._has_whole))
 
     def is_in_other_language(self, text: str) -> bool:
         """Whether a text is in a language of which English tools have no word."""
         if not text.isascii() and has_letters(text):
             return True
         return self.is_foreign(words(text))
+
+    def is_foreign_by_words(self, text_words: Sequence[str]) -> bool:
+        """Whether a question is in another language by its words, without any of its grammar.
+
+        At least half of those that the English model does not know have to be in the dictionary.
+        """
+        if self._languages_at is None:
+            return False
+        unknown = may_be_foreign(text_words, self._has_whole)
+        return bool(unknown) and 2 * sum(map(self._is_translated, unknown)) >= len(unknown)
+
+    def _is_translated(self, word: str) -> bool:
+        """Whether the dictionary knows a word as a whole, or by fewer pieces than English has."""
+        languages = self.load_languages()
+        if word in languages:
+            return True
+        pieces = languages.split(word)
+        count = len(pieces.ids) // SHARES
+        if pieces.letters < PIECE_LETTERS * count:
+            return False
+        return not word.isascii() or count < (len(self._tokens(word)[0]) or len(word))
 
     def prepare(self) -> None:
         """Load what only some questions need; it takes 0.1 s and 23 MiB."""

@@ -17,7 +17,7 @@ from toolscout.ranking.passages import asking_sentences
 from toolscout.ranking.scorers import SCORERS, fused, with_experience
 from toolscout.text import regex
 from toolscout.text.passages import readable_part
-from toolscout.text.query import analyse
+from toolscout.text.query import analyse, is_unknown
 
 NO_VECTORS = "no vectors yet"
 """Note of a ranking by words because the embeddings of a catalog are still being made."""
@@ -83,7 +83,10 @@ def by_meaning(ranking: Ranking) -> Ranking:
     embedder, vectors, query = ranking.embedder, ranking.source.vectors, ranking.query
     if not SCORERS[ranking.ranker].meaning or embedder is None or vectors is None:
         return ranking
-    of_query = embedder.query(query.embedding_words, query.earlier, query.sentences)
+    is_strange = query.spoken is None and is_unknown(query, ranking.source.knows)
+    of_query = embedder.query(
+        query.embedding_words, query.earlier, query.sentences, is_strange=is_strange
+    )
     if of_query is None:
         return replace(ranking, vectors=None, cosine=None, whole=None, familiarity=0.0)
     if (spoken := query.spoken) is not None:

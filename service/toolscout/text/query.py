@@ -258,6 +258,15 @@ def literal_terms(query: Query) -> list[str]:
     return [term.term for term in query.terms if term.via is None and term.weight >= 1.0]
 
 
+def is_unknown(query: Query, is_known: Known) -> bool:
+    """Whether tools have less than half of a query's telling words.
+
+    It may be in another language; of a mistyped request they have the words that are right.
+    """
+    telling = literal_terms(query)
+    return 2 * sum(map(is_known, telling)) < len(telling)
+
+
 @cache
 def word_weights() -> dict[str, float]:
     """Return the weights of function words, courtesy and words of asking, lower case."""
