@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from toolscout.index.counts import FIELDS, Corpus, TermCounts, weighted_frequency
 from toolscout.index.facets import Allowed
 from toolscout.index.inverted import InvertedIndex, packed
+from toolscout.index.one_text import sum_up, weigh_one_text
 from toolscout.text.query import QueryTerm
 from toolscout.text.tokens import word_terms
 from toolscout.text.typos import Vocabulary
@@ -26,9 +27,6 @@ Shares = NDArray[np.float64]
 
 TERM_BYTES = 90
 """About what Python needs for a term of the vocabulary."""
-
-PLAIN_K1, PLAIN_B = 1.5, 0.75
-"""The numbers of BM25 over one text, as rank-bm25 has them."""
 
 REMEMBERED_TERMS, LOOK_UP_BYTES = 500, 450
 """Look-ups of one catalog that are remembered, and about what each takes."""
@@ -140,7 +138,7 @@ class Postings:
         tf += formula.k1
         gain /= tf
         self.weights = gain.astype(np.float32)
-        self._plain = _weigh_one_text(index, np.repeat(idf, frequency))
+        self._plain = weigh_one_text(index, np.repeat(idf, frequency))
 
     def with_changes(
         self,
@@ -254,7 +252,7 @@ class Postings:
         gain *= np.concatenate(gains, dtype=np.float64)
         scores = np.bincount(hit, gain, self.size)
         covered = np.bincount(hit, worth_of_hit, self.size).astype(np.float64, copy=False)
-        in_one_text = _sum_up(plain, self.size)
+        in_one_text = sum_up(plain, self.size)
         return LexicalScores(
             scores.astype(np.float32), covered, total, self.idf_unseen, in_one_text
         )
@@ -337,24 +335,3 @@ class Postings:
             + TERM_BYTES * len(self._idf)
             + LOOK_UP_BYTES * min(REMEMBERED_TERMS, len(self._idf))
         )
-
-
-def _weigh_one_text(index: InvertedIndex, idf: NDArray[np.float64]) -> Floats:
-    """Return what each posting is worth where all fields are one text; `idf` is that of each."""
-    counts = index.counts.sum(axis=1, dtype=np.float64)
-    lengths = index.lengths.sum(axis=1, dtype=np.float64)
-    average = max(float(lengths.mean()), 1e-9) if len(lengths) else 1.0
-    discounts = PLAIN_K1 * (1.0 - PLAIN_B + PLAIN_B * lengths / average)
-    weights = idf * counts * (PLAIN_K1 + 1.0) / (counts + discounts[index.rows])
-    made: Floats = weights.astype(np.float32)
-    return made
-
-
-def _sum_up(terms: Sequence[tuple[NDArray[np.int32], Floats]], size: int) -> Floats:
-    """Add up what terms are worth in each tool, shape (tools,)."""
-    if not terms:
-        return np.zeros(size, np.float32)
-    rows, weights = zip(*terms, strict=True)
-    hit, worth = np.concatenate(rows, dtype=np.intp), np.concatenate(weights, dtype=np.float64)
-    scores: Floats = np.bincount(hit, worth, size).astype(np.float32)
-    return scores

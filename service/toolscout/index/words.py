@@ -86,6 +86,9 @@ class Words(dict[str, bytes]):
         return ids, letters
 
 
+LEAST_FOREIGN = 2
+"""Words without an accent that tell another language; one may be anything."""
+
 PIECE_LETTERS = 2.5
 """Letters of a dictionary's pieces, on average, from which they are more than syllables."""
 
@@ -140,23 +143,23 @@ class WordTables:
     def is_foreign_by_words(self, text_words: Sequence[str]) -> bool:
         """Whether a question is in another language by its words, without any of its grammar.
 
-        At least half of those that the English model does not know have to be in the dictionary.
+        At least half of those that the English model does not know have to be in the dictionary as
+        a whole, or in few pieces with an accent: pieces are in what means nothing, too.
         """
         if self._languages_at is None:
             return False
         unknown = may_be_foreign(text_words, self._has_whole)
-        return bool(unknown) and 2 * sum(map(self._is_translated, unknown)) >= len(unknown)
+        if len(unknown) < LEAST_FOREIGN and "".join(unknown).isascii():
+            return False
+        return 2 * sum(map(self._is_translated, unknown)) >= len(unknown)
 
     def _is_translated(self, word: str) -> bool:
-        """Whether the dictionary knows a word as a whole, or by fewer pieces than English has."""
+        """Whether the dictionary knows a word as a whole, or one with an accent by few pieces."""
         languages = self.load_languages()
         if word in languages:
             return True
         pieces = languages.split(word)
-        count = len(pieces.ids) // SHARES
-        if pieces.letters < PIECE_LETTERS * count:
-            return False
-        return not word.isascii() or count < (len(self._tokens(word)[0]) or len(word))
+        return not word.isascii() and pieces.letters >= PIECE_LETTERS * len(pieces.ids) / SHARES
 
     def prepare(self) -> None:
         """Load what only some questions need; it takes 0.1 s and 23 MiB."""

@@ -1,0 +1,34 @@
+"""BM25 over a tool as one text, as rank-bm25 computes it, from the postings of its fields."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolscout.index.inverted import InvertedIndex
+
+Floats = NDArray[np.float32]
+
+PLAIN_K1, PLAIN_B = 1.5, 0.75
+"""The numbers of BM25 over one text, as rank-bm25 has them."""
+
+
+def weigh_one_text(index: InvertedIndex, idf: NDArray[np.float64]) -> Floats:
+    """Return what each posting is worth where all fields are one text; `idf` is that of each."""
+    counts = index.counts.sum(axis=1, dtype=np.float64)
+    lengths = index.lengths.sum(axis=1, dtype=np.float64)
+    average = max(float(lengths.mean()), 1e-9) if len(lengths) else 1.0
+    discounts = PLAIN_K1 * (1.0 - PLAIN_B + PLAIN_B * lengths / average)
+    weights = idf * counts * (PLAIN_K1 + 1.0) / (counts + discounts[index.rows])
+    made: Floats = weights.astype(np.float32)
+    return made
+
+
+def sum_up(terms: Sequence[tuple[NDArray[np.int32], Floats]], size: int) -> Floats:
+    """Add up what terms are worth in each tool, shape (tools,)."""
+    if not terms:
+        return np.zeros(size, np.float32)
+    rows, weights = zip(*terms, strict=True)
+    hit, worth = np.concatenate(rows, dtype=np.intp), np.concatenate(weights, dtype=np.float64)
+    scores: Floats = np.bincount(hit, worth, size).astype(np.float32)
+    return scores
