@@ -36,8 +36,9 @@ async def readyz(service: Service, request: Request, trace: Trace) -> Answer:
     components = service.components()
     ready = all(components.values())
     body: dict[str, Any] = {"status": "ready" if ready else "not_ready", "components": components}
-    key = service.keyring.find(request.headers)
-    if VERBOSE in request.scope["query_string"] and key is not None and not key.has_expired:
+    is_verbose = VERBOSE in request.scope["query_string"]
+    key = service.keyring.find(request.headers) if is_verbose else None
+    if key is not None and not key.has_expired:
         certificate = service.settings.tls_cert
         body["expiring"] = find_expiring(service.keyring, certificate, key.tenant)
         body["store"] = "; ".join((await examine(service.guard.store)).texts) or "ok"
