@@ -21,7 +21,6 @@ from toolscout.index.compile import Compiler
 from toolscout.index.embedder import Embedder
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
-from toolscout.learning.examples import judged
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide
 
@@ -111,8 +110,7 @@ class Ours:
     def compile(self, tools: Sequence[Tool]) -> Catalog:
         """Return a catalog of its own: nothing is kept from an earlier set or variant."""
         unlimited = ToolList.of(tools, limit=len(tools))
-        compiled = self._compiler.compile(unlimited, CatalogCache().tools("evals"))
-        return judged(compiled, self.embedder)
+        return self._compiler.compile(unlimited, CatalogCache().tools("evals"))
 
     def __call__(self, tools: Sequence[Tool]) -> Search:
         """Return a search over the tools."""

@@ -31,7 +31,7 @@ from toolscout.index.lexicon import load_lexicon
 from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import MAX_TOOLS, ToolList
-from toolscout.learning.examples import ExamplePriors, judged
+from toolscout.learning.examples import ExamplePriors
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, Question
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
@@ -160,7 +160,7 @@ class Engine:
     def catalog(self) -> Catalog:
         """Return the compiled tools; compile them on first use after a change."""
         tools = ToolList.of(self._tools.values(), self._max_tools)
-        return judged(self.compiler.compile(tools, self._store), self.embedder)
+        return self.compiler.compile(tools, self._store)
 
     def search(
         self,

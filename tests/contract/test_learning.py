@@ -52,17 +52,6 @@ def test_reports_of_memory_are_forgotten_together(empty: Server):
     assert known(empty)["observations"] == 0
 
 
-def test_it_is_told_whether_experience_orders_a_catalog_and_why(empty: Server):
-    tell(empty, {"events": [WORKED] * 3})
-    names(empty)
-    (catalog,) = known(empty)["catalogs"]
-    assert (catalog["reported"], catalog["ordered"], catalog["orders"]) == (1, 0, "same")
-    assert "0.00 in all; 0.3 by other tools orders a tool's matches" in catalog["why"]
-    shown = empty.get("/metrics").text
-    assert 'toolscout_learned_catalogs{orders="same"} 1.0' in shown
-    assert 'toolscout_learned_catalogs{orders="matches"} 0.0' in shown
-
-
 def test_experience_is_a_reason(empty: Server):
     tell(empty, {"events": [WORKED] * 3})
     body = empty.search("ship the parcel", explain=True, headers={"x-api-key": ACME_OLD}).json()
@@ -105,7 +94,7 @@ def test_tenants_are_apart_and_keys_of_one_tenant_are_not(empty: Server):
     tell(empty, {"events": [WORKED] * 3})
     assert names(empty, ACME_NEW)[0] == "resize_image"
     assert names(empty, ZENITH)[:1] != ["resize_image"]
-    assert known(empty, ZENITH) == {"observations": 0, "tools": [], "catalogs": []}
+    assert known(empty, ZENITH) == {"observations": 0, "tools": []}
 
 
 def test_what_was_learned_can_be_seen_and_forgotten(empty: Server):

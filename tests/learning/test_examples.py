@@ -1,6 +1,5 @@
 """Tools that say by examples which requests they serve."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -64,36 +63,13 @@ def test_every_tool_of_many_keeps_an_example():
     assert Engine(tools).search(asked).names[0] == "run_0599"
 
 
-def exports(examples: Callable[[int], list[str]]) -> list[dict[str, Any]]:
-    return [tool | {"examples": examples(row)} for row, tool in enumerate(TOOLS)]
-
-
-def test_examples_that_spoil_the_order_of_their_own_tools_order_no_matches():
-    def mixed(row: int) -> list[str]:
-        what, other = (TOOLS[number]["name"].split("_")[1] for number in (row, row - 1))
-        return [f"write all {other} to a file, and then {what}"]
-
-    asked = "write all orders into a file, then payments"
-    without = Engine(TOOLS).search(asked)
-    engine = Engine(exports(mixed))
-    assert engine.catalog.examples_gain < 0
-    assert without.outcome == "match"
-    assert engine.search(asked).names == without.names
-
-
-def test_examples_that_find_one_another_count(server: Server):
-    shops = ("shop", "office", "store")
-
-    def misleading(row: int) -> list[str]:
-        return [f"write all payments of the berlin {each} to a file" for each in shops if row == 5]
-
-    tools = exports(misleading)
-    engine, asked = Engine(tools), "write all payments of the berlin branch to a file"
-    assert engine.catalog.examples_gain > 0
-    assert Engine(TOOLS).search(asked).names[1] != TOOLS[5]["name"]
-    assert engine.search(asked).names[1] == TOOLS[5]["name"]
-    names = server.search(asked, tools, top_k=5).json()["selected_names"]
-    assert names == engine.search(asked).names
+def test_examples_that_are_no_nearer_than_other_tools_texts_leave_their_order():
+    tools = [
+        tool | {"examples": [f"write all {other['name'].split('_')[1]} to a file, and then others"]}
+        for tool, other in zip(TOOLS, [TOOLS[-1], *TOOLS[:-1]], strict=True)
+    ]
+    asked = "write all orders into a file"
+    assert Engine(tools).search(asked).names[0] == "export_orders"
 
 
 def test_many_and_long_examples_are_cut():

@@ -16,10 +16,10 @@ def test_an_index_follows_what_is_learned_later():
         assert index.is_current(experience, 0.0)
         found = index.prior(asked(f"use {tool} now"))
         assert found is not None
-        assert NAMES[max(found.added, key=found.added.__getitem__)] == tool
+        assert NAMES[max(found.past, key=found.past.__getitem__)] == tool
         anew = LearnedIndex(KEYS, experience, 0.0).prior(asked(f"use {tool} now"))
         assert anew is not None
-        assert anew[0] == pytest.approx(found[0], abs=1e-6)
+        assert anew.likeness == pytest.approx(found.likeness, abs=1e-6)
 
 
 def test_an_index_is_made_anew_when_it_is_old_or_of_other_experience():
@@ -41,7 +41,7 @@ def test_an_index_says_the_same_whether_it_grew_or_is_made_anew():
     first, second = (index.prior(asked("ship a parcel")) for index in (grown, made))
     assert first is not None
     assert second is not None
-    assert first.added == second.added
+    assert first.past == second.past
 
 
 def test_reports_about_other_tools_change_nothing_for_these():
@@ -57,5 +57,5 @@ def test_reports_about_other_tools_change_nothing_for_these():
         after = made.prior(asked("ship a parcel"))
         assert before is not None
         assert after is not None
-        assert after.added == pytest.approx(before.added)
+        assert after.failed == pytest.approx(before.failed)
     assert index.version == version

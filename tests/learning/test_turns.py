@@ -1,11 +1,9 @@
 """Turns across processes: two learners on one store stand for two processes."""
 
 from collections import Counter
-from pathlib import Path
 from time import time
 
 import pytest
-from msgspec.structs import replace
 
 from tests.learning.test_learner import CATALOG, ENGINE, PATTERN, first, follow, learner, worked
 from tests.learning.test_privacy import of_model
@@ -14,7 +12,6 @@ from toolscout.learning.learner import Learner
 from toolscout.learning.turns import REPORTS, TURN_S, TURNS, Turn, Turns
 from toolscout.ranking.ask import Ask
 from toolscout.state.memory import MemoryStore
-from toolscout.state.sqlite import SqliteStore
 
 pytestmark = pytest.mark.anyio
 
@@ -150,19 +147,6 @@ def test_reports_of_long_ago_are_forgotten():
         turns.count(report)
     assert turns.joins(reports[0], Counter())
     assert not turns.joins(reports[1], Counter())
-
-
-async def test_every_process_knows_whether_experience_moved_what_worked_up_or_down(tmp_path: Path):
-    store = SqliteStore(tmp_path / "state.db")
-    one, other = learner(store), learner(store)
-    wrong = Observation("read the text file", "send_email", True)
-    await one.record("acme", [wrong] * 7)
-    assert first(one, pattern="read the text file") == "send_email"
-    await one.record("acme", [replace(wrong, tool="read_file")])
-    await follow(other)
-    for each in (one, other):
-        gains = {name: tool.gain for (name, _), tool in each.experience("acme")}
-        assert gains == {"send_email": 0.0, "read_file": -0.5}
 
 
 async def test_reports_of_one_key_count_thrice_for_a_pattern_and_a_tool():

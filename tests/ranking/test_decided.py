@@ -66,7 +66,7 @@ def test_another_question_or_catalog_has_a_decision_of_its_own() -> None:
 
 def test_what_depends_on_more_than_question_and_tools_is_not_remembered() -> None:
     catalog, ask = compiled(TOOLS), Ask(pattern="read a file")
-    ENGINE.decide(catalog, ask, prior=Prior(lambda *_: Learned({}, 0.0)))
+    ENGINE.decide(catalog, ask, prior=Prior(lambda *_: Learned(0.0, {}, {})))
     ENGINE.decide(catalog, ask, degraded="bm25")
     ENGINE.decide(catalog, Ask(pattern="read|send"))
     assert ENGINE.recall(catalog, ask) is None

@@ -1,6 +1,6 @@
 """Feedback and the learning from it."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
@@ -67,27 +67,6 @@ class LearnedTool(msgspec.Struct, frozen=True, omit_defaults=True):
     """Digest of the tool's content, if known."""
 
 
-Ordering = Literal["matches", "same", "none"]
-"""What experience orders: matches, only requests that are nearly a past one, or no match."""
-
-
-class LearnedCatalog(msgspec.Struct, frozen=True):
-    """Whether experience orders the tools of a catalog, and why."""
-
-    digest: str
-    """As in `X-Catalog-Digest`."""
-    reported: int
-    """Tools with reports."""
-    orders: Ordering
-    """`matches`: matches of one tool at least; `same`: only requests that are nearly a past one;
-    `none`: neither. Weak answers are always ordered."""
-    ordered: int
-    """Tools with reports that experience orders whatever is asked: what a tool itself has gained
-    does not count for it."""
-    why: str
-    """In a sentence."""
-
-
 class LearningAnswer(msgspec.Struct, frozen=True):
     """Summary of one tenant's feedback, the most used tools first."""
 
@@ -95,8 +74,6 @@ class LearningAnswer(msgspec.Struct, frozen=True):
     """Number of reported calls."""
     tools: list[LearnedTool]
     """The most used first."""
-    catalogs: list[LearnedCatalog]
-    """Those that this process searched last with experience, up to eight."""
 
 
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True):

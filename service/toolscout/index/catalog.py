@@ -33,8 +33,6 @@ class Embedded(NamedTuple):
     vectors: VectorIndex
     examples: tuple[tuple[int, bytes], ...]
     """Requests that tools say they serve, as packed patterns, each with the row of its tool."""
-    examples_gain: float = 0.0
-    """By how much these raise 1/rank of their tools, over all of them."""
 
 
 class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
@@ -68,8 +66,6 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """Names of tools that could not be compiled and are left out."""
     examples: tuple[tuple[int, bytes], ...] = ()
     """Of the tools, with their rows; empty as long as there are no vectors."""
-    examples_gain: float = 0.0
-    """By how much the examples raise 1/rank of their tools, when each is asked and left out."""
     only_ranker: None = None
 
     def tool(self, row: int) -> Tool:
@@ -152,7 +148,6 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
             self,
             vectors=made,
             examples=examples,
-            examples_gain=embedded.examples_gain,
             nbytes=nbytes,
         )
 

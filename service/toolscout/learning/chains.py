@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from toolscout.index.pattern_vectors import Floats, Pattern
 from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.prior import CAP, LearnedIndex
+from toolscout.learning.prior import LearnedIndex
 from toolscout.ranking.calibration import proof
 from toolscout.ranking.choose import Chain
 
@@ -21,6 +21,9 @@ MAX_CHAINS = 1_000
 
 SURE = 0.4
 """Cosine of the nearest intent from which its chain is certain."""
+
+ENOUGH_REPORTS = 3
+"""Successes from which their number adds no certainty; a single one is not followed."""
 
 _join = msgspec.json.Encoder().encode
 _part = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -65,18 +68,16 @@ class Chains:
         learned = self._current(now).prior(pattern) if len(self._experience) else None
         if learned is None:
             return None
-        votes, closest = learned.added, learned.likeness
-        sureness = min(1.0, closest / SURE)
-        for row in sorted(votes, key=lambda row: (-votes[row], row)):
-            if votes[row] <= 0:
-                return None
+        past = learned.past
+        for row in sorted(past, key=lambda row: (-past[row].cosine * past[row].weight, row)):
             names = _part(self._keys[row][0])
             tool = self._experience.of(self._keys[row])
             if tool is not None and all(map(fits, names)):
-                vote, reports = min(1.0, votes[row] / CAP), tool.successes + tool.failures
-                confidence = round(sureness * vote * tool.successes / (reports + 1), 4)
-                chain = Chain(names, confidence, proof(closest, familiarity))
-                return Insight(chain, tool.successes, reports)
+                near = min(1.0, past[row].cosine / SURE) * past[row].weight
+                known = min(1.0, tool.successes / ENOUGH_REPORTS)
+                confidence = round(near * known * tool.successes / (tool.uses + 1), 4)
+                chain = Chain(names, confidence, proof(learned.likeness, familiarity))
+                return Insight(chain, tool.successes, tool.uses)
         return None
 
     def __len__(self) -> int:

@@ -64,8 +64,6 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """Digest of key, pattern, tool or chain, and success, of which a few count."""
     subjects: tuple[str, ...] = ()
     """Digests of the session and the source that a report names, by which it may be deleted."""
-    gain: float = 0.0
-    """By how much experience raised 1/rank of a tool that worked."""
 
 
 @dataclass(slots=True)
@@ -92,9 +90,14 @@ class Use:
     """A running mean of successful calls."""
 
     @property
+    def uses(self) -> int:
+        """Number of calls."""
+        return self.successes + self.failures
+
+    @property
     def success_rate(self) -> float:
         """Share of successful calls, 0 to 1."""
-        return round(self.successes / (self.successes + self.failures), 4)
+        return round(self.successes / self.uses, 4)
 
     @property
     def typical_duration_ms(self) -> float | None:
@@ -108,15 +111,12 @@ class ToolExperience(Use):
 
     slots: list[Slot] = field(default_factory=list)
     seen: float = 0.0
-    gain: float = 0.0
-    """By how much experience raised 1/rank, over all successes."""
 
     def learn(self, vector: Floats, observation: Observation) -> None:
         """Learn from one use."""
         worked = observation.success
         self.successes += worked
         self.failures += not worked
-        self.gain += observation.gain
         self.seen = max(self.seen, observation.time)
         if worked and observation.duration_ms is not None:
             usual, spent = self.duration_ms, observation.duration_ms
@@ -135,11 +135,6 @@ class ToolExperience(Use):
         nearest.seen = max(nearest.seen, observation.time)
         if worked:
             nearest.worked = max(nearest.worked, observation.time)
-
-    @property
-    def totals(self) -> tuple[float, int, int]:
-        """The gain, and the numbers of reports and of failures."""
-        return self.gain, self.successes + self.failures, self.failures
 
     def _nearest(self, vector: Floats) -> tuple[Slot | None, float]:
         if not self.slots:

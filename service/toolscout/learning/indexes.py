@@ -14,7 +14,6 @@ from toolscout.common.lru import Lru
 from toolscout.errors import NOT_JSON
 from toolscout.index.catalog import Catalog
 from toolscout.learning.experience import Experience
-from toolscout.learning.gate import Gate
 from toolscout.learning.prior import LearnedIndex
 
 INDEXES = 8
@@ -57,10 +56,6 @@ class Indexes:
             self._making[digest] = making
             making.add_done_callback(lambda _: self._making.pop(digest))
         return index
-
-    def gates(self) -> dict[str, Gate]:
-        """Return the gates of the catalogs that were searched last, by their digests."""
-        return {digest: index.gate for digest, index in self._made.items()}
 
     def _make(self, catalog: Catalog, now: float) -> LearnedIndex:
         keys = list(zip(catalog.names, _digests_of(catalog), strict=True))

@@ -15,24 +15,20 @@ from time import monotonic, time
 
 from msgspec.structs import replace
 
-from toolscout.contract.learning import Ordering
 from toolscout.index.catalog import Catalog
 from toolscout.index.embedder import Embedder
 from toolscout.index.pattern_vectors import LAYOUT, pack_text, read_pattern, unpack
 from toolscout.learning.chains import Insight
 from toolscout.learning.examples import ExamplePriors
 from toolscout.learning.experience import DAY_S, Experience, Observation, Use
-from toolscout.learning.gate import Gate
 from toolscout.learning.indexes import content_digest
 from toolscout.learning.log import KEPT_S, Erasure, Report, Seen, Slices, unfinished
 from toolscout.learning.prior import HALF_LIFE_S, prior_of
 from toolscout.learning.retention import AgingLog
 from toolscout.learning.tenants import Tenant, Tenants
 from toolscout.learning.turns import Turn, digest, report_of, source_of
-from toolscout.ranking.ask import Ask, Decision, Prior
+from toolscout.ranking.ask import Decision, Prior
 from toolscout.ranking.choose import Chain
-from toolscout.ranking.pipeline import rank
-from toolscout.ranking.scorers import learning_gains
 from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreRefused, StoreUnavailable
 from toolscout.text.query import analyse
@@ -40,11 +36,6 @@ from toolscout.tools.filters import tenant_of
 
 FOLLOW_S = 1.0
 """Seconds between reads of the logs for observations of other processes."""
-
-MAX_COMPARED = 2_000
-"""Tools of a catalog up to which a report without a turn is searched again, to compare the orders
-with and without experience: some two milliseconds.
-"""
 
 
 @dataclass(eq=False, repr=False)
@@ -93,15 +84,6 @@ class Learner:
         """Return the experience of a tenant."""
         return self._tenants.of(tenant).experience
 
-    def gates(self, tenant: str) -> dict[str, Gate]:
-        """Return whether experience orders the catalogs that a tenant searched last, by digest."""
-        return self._tenants.of(tenant).indexes.gates()
-
-    def ordered(self, orders: Ordering) -> int:
-        """Return of how many catalogs experience orders so much, over all tenants."""
-        every = (tenant.indexes.gates().values() for tenant in self._tenants.values())
-        return sum(gate.orders == orders for gates in every for gate in gates)
-
     def use(self, tenant: str, catalog: Catalog, row: int) -> Use | None:
         """Return the results of calls of a catalog's tool; None if there are none."""
         content = content_digest(catalog.wires[row])
@@ -139,7 +121,7 @@ class Learner:
         ask, catalog = ranking.ask, ranking.source.digest
         if ranking.ranker == "hybrid":
             pattern = read_pattern(ranking.query, ranking.vectors)
-            searched = Turn(now, catalog, gains=learning_gains(ranking), unpacked=pattern)
+            searched = Turn(now, catalog, unpacked=pattern)
         else:
             texts = [*(message.text for message in reversed(ask.earlier)), ask.ranking_part]
             searched = Turn(now, catalog, vector=await self._packed("\n".join(texts)))
@@ -307,11 +289,6 @@ class Learner:
         catalog = next((one for one in cached if one is not None and seen.tool in one.rows), None)
         if catalog is None and space != tenant_of(space):
             return None
-        gain = 0.0
-        if turn is not None:
-            gain = turn.gains.get(seen.tool, 0.0)
-        elif catalog is not None:
-            gain = self._gain(tenant_of(space), seen, catalog)
         now = self.clock()
         complete = replace(  # as other processes will read it
             seen,
@@ -324,19 +301,9 @@ class Learner:
             model=self._model,
             turn="",
             report=report,
-            gain=gain if seen.success else 0.0,
         )
         source = source_of(key, complete, int(now // HALF_LIFE_S))
         return replace(complete, source=source), unpack(packed)
-
-    def _gain(self, tenant: str, seen: Observation, catalog: Catalog) -> float:
-        """Return by how much experience raises 1/rank of a tool for a pattern without a turn."""
-        is_compared = seen.success and len(catalog) <= MAX_COMPARED
-        prior = self.prior(tenant, catalog) if is_compared else None
-        if prior is None:
-            return 0.0
-        ranking = rank(catalog, Ask(pattern=seen.pattern), self.embedder, prior=prior)
-        return learning_gains(ranking).get(seen.tool, 0.0)
 
     async def prepare(self, text: str) -> None:
         """Load what the text of another language needs, without holding up the event loop."""

@@ -57,7 +57,6 @@ class _TurnEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     catalog: str = ""
     vector: bytes = b""
     model: str = ""
-    gains: dict[str, float] = {}
 
 
 _decode_turn = msgspec.json.Decoder(_TurnEntry).decode
@@ -266,7 +265,7 @@ class Log:
         for name, turn in turns.items():
             vector = turn.packed()
             model = self.model if vector else ""
-            entry = _TurnEntry(name, turn.time, turn.catalog, vector, model, turn.gains)
+            entry = _TurnEntry(name, turn.time, turn.catalog, vector, model)
             encoded.append(_encode(entry))
             await slices.pause()
         await self._writing.append(key(TURNS, tenant), encoded, TURNS_KEPT)
@@ -287,7 +286,7 @@ class Log:
                 with suppress(*_UNREADABLE):
                     read = _decode_turn(entry.value)
                     if read.model == self.model and len(unpack(read.vector)):
-                        turns[read.turn] = Turn(read.time, read.catalog, read.vector, read.gains)
+                        turns[read.turn] = Turn(read.time, read.catalog, read.vector)
         return turns
 
     async def is_older(self, tenant: str, last: Mapping[str, Entry]) -> bool:

@@ -12,7 +12,7 @@ from toolscout.index.pattern_vectors import MEANING, WORDS, Kept, Pattern
 
 Floats = NDArray[np.float32]
 
-NEIGHBOURS = 8
+NEIGHBOURS = 32
 """Number of nearest patterns that are returned."""
 
 LEADING = 32
@@ -32,19 +32,18 @@ ROUND = 127
 """Words are compared by weights in steps of one `ROUND`th, which take a quarter of the memory."""
 
 
-class Votes(NamedTuple):
-    """What one pattern says of its tool."""
+class Results(NamedTuple):
+    """What came of one pattern with its tool."""
 
-    gains: float
-    """Successes less failures."""
-    uses: float
+    successes: float
+    """Successes less failures, faded with time."""
     since: float
     """When it was reported first, in seconds since 1970."""
     worked: float
     """When it worked last."""
 
 
-NONE = Votes(0.0, 0.0, 0.0, 0.0)
+NONE = Results(0.0, 0.0, 0.0)
 
 
 class Points:
@@ -54,7 +53,7 @@ class Points:
         self.used = 0
         """Places that are taken."""
         self.owners: list[int] = []
-        self.votes: list[Votes] = []
+        self.results: list[Results] = []
         self._leading = np.zeros((0, LEADING), np.float32)
         self._rest = np.zeros((0, MEANING - LEADING), np.float32)
         self._words = np.zeros((WORDS, 0), np.int8)
@@ -71,21 +70,25 @@ class Points:
             self._words = np.pad(self._words, ((0, 0), (0, more)))
         self.used += 1
         self.owners.append(owner)
-        self.votes.append(NONE)
+        self.results.append(NONE)
         return place
 
-    def write(self, place: int, point: Kept, votes: Votes) -> None:
+    def write(self, place: int, point: Kept, results: Results) -> None:
         """Write a pattern to its place, instead of what was there."""
         self.clear(place)
         self._leading[place] = point.meaning[:LEADING]
         self._rest[place] = point.meaning[LEADING:]
         self._words[point.places, place] = np.rint(point.weights * ROUND)
-        self.votes[place] = votes
+        self.results[place] = results
 
     def clear(self, place: int) -> None:
         """Empty a place, which stays taken."""
         self._leading[place], self._rest[place], self._words[:, place] = 0.0, 0.0, 0
-        self.votes[place] = NONE
+        self.results[place] = NONE
+
+    def is_written(self, place: int) -> bool:
+        """Whether there is a pattern at a place."""
+        return self.results[place] is not NONE
 
     def nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
         """Return the nearest patterns, the nearest first, each as its cosine and its place."""

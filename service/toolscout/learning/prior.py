@@ -1,73 +1,58 @@
-"""From experience to a prior: which tools worked for similar patterns.
+"""Which past queries of a catalog's tools are near a query.
 
-The nearest past patterns vote, weighted by similarity, for the tools they were used with: successes
-for, failures against. A tool's vote is its share of all uses near the query, smoothed by a
-Dirichlet prior, so evidence that is spread over many tools, as among near-duplicates, moves none of
-them much, and few or old uses count less.
+A past query is one more text of the tool that served it (see `ranking/experience.py`). Of a tool
+with several, the nearer half counts, so that false reports of unlike queries bring it to few.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from itertools import count
-from math import exp, inf
-
-import numpy as np
-from numpy.typing import NDArray
+from math import inf
 
 from toolscout.index.catalog import Catalog
-from toolscout.index.pattern_vectors import MEANING_SHARE, Pattern, keep, read_pattern, unpack
+from toolscout.index.pattern_vectors import Pattern, keep, read_pattern, unpack
 from toolscout.learning.experience import DAY_S, SLOTS, Experience, Key
-from toolscout.learning.gate import Gate
-from toolscout.learning.points import Points, Votes
+from toolscout.learning.points import Points, Results
 from toolscout.learning.turns import REPORTS_PER_SOURCE
-from toolscout.ranking.ask import Learned, Prior
-
-Floats = NDArray[np.float32]
-
-SHARPNESS = 12.0
-"""Decay of a vote's weight with distance: a cosine lower by .1 has less than a third of it."""
-
-REACH = 0.3
-"""Maximum distance beyond that of the nearest pattern at which a pattern votes."""
-
-UNLIKE = (0.0, 0.2)
-ALIKE = (0.2, 0.6)
-"""Cosines of the nearest pattern up to which the vote counts nothing, and from which it counts in
-full: for a pattern of which the model knows no word, and for one of which it knows all. Words of a
-language that the model does not know reach no higher cosines.
-"""
+from toolscout.ranking.ask import Learned, Past, Prior
+from toolscout.ranking.experience import NEARLY_SAME
 
 SAME_QUERY = 0.01
-"""Difference of the cosine from 1 up to which a past pattern is the query itself."""
+"""Difference of the cosine from 1 up to which a past query is the query itself."""
 
 PROVEN = float(REPORTS_PER_SOURCE)
-"""Successes less failures of one pattern beyond which its tool may come first: more than one key
-can report.
+"""Successes less failures of one query beyond which its tool may come first: more than one key can
+report.
 """
 
-THIN = 3.0
-"""Strength of the Dirichlet prior: one success counts a quarter of many."""
+DOUBT = 0.2
+"""Success with a query that is missing to be sure of it: a single one counts five sixths."""
+
+BLAME = 1.0
+"""Failures with a query that count half of many."""
+
+ALIKE = 0.5
+"""Cosine from which a tool that failed for a past query is lowered for this one."""
+
+LEAST = 0.05
+"""Blame below this is noise."""
 
 MOST_USES = 8.0
-"""Maximum uses of one pattern that vote, so that a tool in constant use does not outvote others."""
+"""Maximum uses of one query that count, so that a failure is seen after thousands of successes."""
 
-EXAMPLE_USES = PROVEN + 1
+USUAL_USES = 20.0
+"""Reports of a catalog after which half of the failures count as everybody's, if all have failed.
+"""
+
+EXAMPLE_SUCCESSES = PROVEN + 1
 """Successes that an example of a tool counts as: its author knows, so it is proven."""
 
 ALWAYS = (-inf, sys.float_info.max)
 """When an example was reported first, and when it worked last."""
 
-STRENGTH = 2.1
-CAP = 1.5
-"""Score added for the whole vote, and its maximum, in units of the best score without experience.
-Chosen on the development sets: more helps the hardest and hurts among near-duplicates.
-"""
-
-LEAST = 0.05
-"""Additions below this are noise, which must not turn a query without a match into one."""
-
 MAX_ROWS = 8_192
-"""Maximum past patterns of a catalog that are compared; with more tools, fewer of each."""
+"""Maximum past queries of a catalog that are compared; with more tools, fewer of each."""
 
 COMPARED_AT_ONCE = 100
 """Changed tools that are written to the index while a search waits: some 9 ms."""
@@ -83,7 +68,7 @@ _VERSIONS = count(1)  # within one of an index, a query always gets the same ans
 
 
 class LearnedIndex:
-    """The past patterns of one catalog's tools, and their examples; updated with new experience.
+    """The past queries of one catalog's tools, and their examples; updated with new experience.
 
     Args:
         keys: name and content digest of each tool, in the order of the catalog.
@@ -109,10 +94,15 @@ class LearnedIndex:
         examples = () if catalog is None else catalog.examples[:MAX_ROWS]
         self._points = Points()
         self._places: dict[Key, list[int]] = {}
-        self.gate = Gate(catalog.examples_gain if catalog is not None and examples else None)
+        self._queries = Counter[int]()
+        """Number of past queries, by row."""
+        self._uses: dict[Key, tuple[int, int]] = {}
+        """Reports of tools, and failures among them."""
+        self._reports = self._failures = 0
         for row, packed in examples:
-            votes = Votes(EXAMPLE_USES, EXAMPLE_USES, *ALWAYS)
-            self._points.write(self._points.take(row), keep(unpack(packed)), votes)
+            results = Results(EXAMPLE_SUCCESSES, *ALWAYS)
+            self._points.write(self._points.take(row), keep(unpack(packed)), results)
+            self._queries[row] += 1
         self._examples = self._points.used
         for key in used:
             self._take(key, now)
@@ -135,65 +125,67 @@ class LearnedIndex:
             self._seen = experience.changes
         return True
 
-    def prior(self, pattern: Pattern, *, left_out: bool = False) -> Learned | None:
-        """Return the experience for a pattern; None without relevant experience.
-
-        With `left_out` the pattern itself is none of the past ones.
-        """
-        if not self._points.used:
-            return None
-        nearest = self._voters(pattern, left_out=left_out)
+    def prior(self, pattern: Pattern) -> Learned | None:
+        """Return the experience for a query; None without relevant experience."""
+        nearest = self._nearest(pattern) if self._points.used else []
         if not nearest or nearest[0][0] <= 0:
             return None
-        closest = nearest[0][0]
-        uses, least, gains = 0.0, max(closest - REACH, 0.0), dict[int, float]()
-        exemplary, proven = set[int](), list[int]()
-        # Plain numbers: for so few, every step of NumPy would take longer.
+        of_tools: dict[int, list[tuple[float, int]]] = {}
         for cosine, place in nearest:
-            if cosine <= least:
-                break
-            vote, votes = exp(SHARPNESS * (cosine - closest)), self._points.votes[place]
-            uses += vote * votes.uses
-            row = self._points.owners[place]
-            gains[row] = gains.get(row, 0.0) + vote * votes.gains
-            if cosine > 1 - SAME_QUERY and votes.gains > PROVEN:
+            of_tools.setdefault(self._points.owners[place], []).append((cosine, place))
+        past, failed = dict[int, Past](), dict[int, float]()
+        proven, exemplary = list[int](), list[int]()
+        farthest = max(nearest[-1][0], 0.0)
+        for row, queries in of_tools.items():
+            cosine, place = queries[0]
+            successes = self._points.results[place].successes
+            if successes <= 0:
+                if (blame := self._blame(cosine, -successes)) >= LEAST:
+                    failed[row] = blame
+                continue
+            if cosine < NEARLY_SAME:
+                half = (self._queries[row] + 1) // 2
+                cosines = [cosine for cosine, _ in queries[:half]]
+                cosine = (sum(cosines) + farthest * (half - len(cosines))) / half
+            elif cosine > 1 - SAME_QUERY and successes > PROVEN:
                 proven.append(row)
+            past[row] = Past(cosine, successes / (successes + DOUBT))
             if place < self._examples:
-                exemplary.add(row)
-        strength = STRENGTH * _trust(closest, pattern) / (uses + THIN)
-        added: dict[int, float] = {}
-        for row, gain in gains.items():
-            more = strength * gain if gain > 0 else strength * gain * self.gate.blamed
-            if abs(more) >= LEAST:
-                added[row] = max(-CAP, min(CAP, more))
-        if not added:
-            return None
-        unproven = [row for row in added if not self.gate.is_open(row, closest)]
-        return Learned(added, closest, proven, unproven, exemplary)
+                exemplary.append(row)
+        return Learned(nearest[0][0], past, failed, proven, exemplary)
 
-    def _voters(self, pattern: Pattern, *, left_out: bool) -> list[tuple[float, int]]:
-        """Return the past patterns that may vote, the nearest first, as cosines and places.
+    def _blame(self, cosine: float, failures: float) -> float:
+        """Return how much a tool has failed, 0 to 1: where everything fails, it says nothing."""
+        alike = max(0.0, (cosine - ALIKE) / (1 - ALIKE))
+        own = 1 - self._failures / (self._reports + USUAL_USES)
+        return alike * own * failures / (failures + BLAME)
+
+    def _nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
+        """Return the past queries that count, the nearest first, as cosines and places.
 
         What worked for this very query, but not since another tool began that has worked for it
         often enough, has been replaced.
         """
-        nearest, votes = self._points.nearest(pattern), self._points.votes
-        began = [votes[place].since for cosine, place in nearest if cosine > 1 - SAME_QUERY]
+        nearest, results = self._points.nearest(pattern), self._points.results
+        began = [results[place].since for cosine, place in nearest if cosine > 1 - SAME_QUERY]
         if not began:
             return nearest
-        renewed = inf if left_out else max(began)
+        renewed = max(began)
         return [
             (cosine, place)
             for cosine, place in nearest
-            if cosine <= 1 - SAME_QUERY or votes[place].worked >= renewed or votes[place].gains <= 0
+            if cosine <= 1 - SAME_QUERY
+            or results[place].worked >= renewed
+            or results[place].successes <= 0
         ]
 
     def _take(self, key: Key, now: float) -> None:
-        """Write the patterns of a tool to its places."""
+        """Write the past queries of a tool to its places."""
         tool, row = self._experience.of(key), self._row_of[key]
-        self.gate.count(key, row, tool)
+        self._count(key, (0, 0) if tool is None else (tool.uses, tool.failures))
         slots = sorted(tool.slots if tool else (), key=lambda slot: -slot.seen)[: self._slots]
         places = self._places.setdefault(key, [])
+        self._queries[row] += len(slots) - sum(map(self._points.is_written, places))
         places += [self._points.take(row) for _ in slots[len(places) :]]
         for place in places[len(slots) :]:
             self._points.clear(place)
@@ -201,19 +193,19 @@ class LearnedIndex:
             fading = 0.5 ** (max(0.0, now // DAY_S - slot.seen // DAY_S) * DAY_S / HALF_LIFE_S)
             uses = slot.successes + slot.failures
             counted = min(1.0, MOST_USES / max(uses, 1.0))
-            gains = (slot.successes - slot.failures) * counted
-            since = slot.since if gains >= PROVEN else -inf  # whenever it was
-            votes = Votes(gains * fading, uses * counted * fading, since, slot.worked)
-            self._points.write(place, slot.point, votes)
+            successes = (slot.successes - slot.failures) * counted
+            since = slot.since if successes >= PROVEN else -inf  # whenever it was
+            results = Results(successes * fading, since, slot.worked)
+            self._points.write(place, slot.point, results)
+
+    def _count(self, key: Key, now: tuple[int, int]) -> None:
+        """Count the reports of a tool, and its failures, in place of what was counted before."""
+        reports, failures = self._uses.get(key, (0, 0))
+        self._reports += now[0] - reports
+        self._failures += now[1] - failures
+        self._uses[key] = now
 
 
 def prior_of(index: LearnedIndex) -> Prior:
     """Return an index as the pipeline uses it."""
     return Prior(lambda query, vectors: index.prior(read_pattern(query, vectors)), index.version)
-
-
-def _trust(closest: float, pattern: Pattern) -> float:
-    """Return how much the vote counts, 0 to 1, by the likeness of the nearest past pattern."""
-    familiarity = min(1.0, float(pattern.meaning.dot(pattern.meaning)) / MEANING_SHARE)
-    unlike, alike = (low + familiarity * (high - low) for low, high in (UNLIKE, ALIKE))
-    return max(0.0, min(1.0, (closest - unlike) / (alike - unlike)))

@@ -5,7 +5,7 @@ a turn count once, in every process that reads them.
 """
 
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from toolscout.common.lru import Lru
@@ -33,8 +33,6 @@ class Turn:
     catalog: str = ""
     """Digest of the list that was searched."""
     vector: bytes = b""
-    gains: dict[str, float] = field(default_factory=dict)
-    """By how much experience raised 1/rank of tools."""
     unpacked: Pattern | None = None
     """The vector until it is packed: most never need to be."""
 

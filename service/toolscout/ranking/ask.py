@@ -1,6 +1,6 @@
 """The values of the pipeline: a question, its state between stages, and the answer."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple, TypedDict
 
 import msgspec
@@ -26,17 +26,26 @@ from toolscout.text.query import Query
 Floats = NDArray[np.float32]
 
 
+class Past(NamedTuple):
+    """The past queries of one tool near this one, as one more text of the tool."""
+
+    cosine: float
+    """Of the nearest of them."""
+    weight: float
+    """How much they count, 0 to 1: less for a single report, and for old ones."""
+
+
 class Learned(NamedTuple):
     """What experience says about a query."""
 
-    added: Mapping[int, float]
-    """What to add to the scores of tools, by row; negative where a tool failed. Others get none."""
     likeness: float
     """Cosine of the nearest past query."""
-    proven: Sequence[int] = ()
+    past: Mapping[int, Past]
+    """The past queries of tools near this one, by row."""
+    failed: Mapping[int, float]
+    """How much tools have failed for such a query, 0 to 1, by row."""
+    proven: Collection[int] = ()
     """Rows of tools that worked often for this very query."""
-    unproven: Collection[int] = ()
-    """Rows of tools that the reports of others do not show to be ordered better by experience."""
     exemplary: Collection[int] = ()
     """Rows of tools that say by an example that they serve a similar query."""
 
@@ -147,6 +156,8 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Share of the query that the embedding model knows; the cosines are weighted by it."""
     learned: Learned | None = None
     """The experience with this query."""
+    raised: Mapping[int, float] = {}
+    """By how much experience raises the cosines of tools, by row; others are not raised."""
     mentions: list[Mention] = []
     unlearned: Floats = _NO_SCORES
     """The scores without experience."""

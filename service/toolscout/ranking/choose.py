@@ -135,7 +135,7 @@ def choose(ranked: Sequence[int], kept: Sequence[int], room: int) -> tuple[list[
 
 def lower_failed(
     chosen: Sequence[int],
-    changes: Mapping[int, float],
+    failures: Mapping[int, float],
     scores: NDArray[np.float32],
     fixed: Collection[int],
 ) -> list[int]:
@@ -143,22 +143,21 @@ def lower_failed(
 
     Args:
         chosen: rows of the answer, best first; none of them leaves it.
-        changes: what experience adds to scores, by row; negative where a tool failed.
+        failures: how much tools have failed, 0 to 1, by row.
         scores: a tool is lowered behind those with nearly its own.
         fixed: rows that keep their place, such as tools named in the query.
     """
-    failed = {row for row in chosen if changes.get(row, 0.0) < 0}
-    if not failed:
+    if not any(row in failures for row in chosen):
         return list(chosen)
 
     def place(number: int) -> float:
         row = chosen[number]
-        if row in fixed or row not in failed:
+        if row in fixed or row not in failures:
             return number
         behind = chosen[number + 1 : number + 1 + MAX_PLACES_LOST]
         near = sum(bool(scores[other] >= NEARLY * scores[row]) for other in behind)
         # The half puts it behind the tool at its new place.
-        lost = min(near, (MAX_PLACES_LOST + 0.5) * min(1.0, -changes[row]))
+        lost = min(near, (MAX_PLACES_LOST + 0.5) * failures[row])
         return number + lost + (0.5 if lost == near > 0 else 0.0)
 
     return [chosen[number] for number in sorted(range(len(chosen)), key=place)]

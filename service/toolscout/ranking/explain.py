@@ -44,8 +44,7 @@ def with_evidence(ranking: Ranking) -> int:
     by_words = ranking.source.lexical(replace(ranking.query, terms=_telling(ranking))).bm25 > 0
     by_meaning = False if cosine is None else cosine >= NO_SIMILARITY
     by_use = np.zeros(len(scored), bool)
-    if ranking.learned is not None:
-        by_use[[row for row, more in ranking.learned.added.items() if more > 0]] = True
+    by_use[list(ranking.raised)] = True
     return int((scored & (by_words | by_meaning | by_use)).sum())
 
 
@@ -69,6 +68,18 @@ def _some(names: Sequence[str]) -> str:
     more = len(names) - MAX_NAMED
     first = ", ".join(repr(name[:MAX_NAME_SHOWN]) for name in names[:MAX_NAMED])
     return first + (f" and {more} more" if more > 0 else "")
+
+
+def _of_use(ranking: Ranking, row: int) -> list[Reason]:
+    """Return whether a tool was raised for past requests, or lowered."""
+    if ranking.learned is None:
+        return []
+    if row in ranking.raised:
+        field = "examples" if row in ranking.learned.exemplary else "use"
+        return [Reason(field, "worked", Via.LEARNED, round(ranking.raised[row], 4))]
+    if row in ranking.learned.failed:
+        return [Reason("use", "failed", Via.LEARNED, -round(ranking.learned.failed[row], 4))]
+    return []
 
 
 def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
@@ -96,11 +107,7 @@ def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
     if ranking.cosine is not None and ranking.cosine[row] > 0:
         cosine = round(float(ranking.cosine[row]), 4)
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
-    if ranking.learned is not None and row in ranking.learned.added:
-        learned = round(ranking.learned.added[row], 4)
-        field = "examples" if row in ranking.learned.exemplary else "use"
-        worked = "worked" if learned > 0 else "failed"
-        reasons.append(Reason(field, worked, Via.LEARNED, learned))
+    reasons += _of_use(ranking, row)
     if row in ranking.prerequisites:
         other = ranking.prerequisites[row]
         name_of = ranking.source.names[other]

@@ -96,9 +96,13 @@ def scaled_to_top(scores: Floats, weight: float) -> Floats:
 
 def scaled(cosine: Floats, weight: float = 1.0) -> Floats:
     """Scale the cosines of one tool or more to 0..`weight`, by a span of at least `MIN_SPAN`."""
-    low = cosine[cosine.argmin()]
-    moved: Floats = (cosine - low) * np.float32(weight / max(highest(cosine) - low, MIN_SPAN))
+    moved: Floats = (cosine - cosine[cosine.argmin()]) * np.float32(weight / span(cosine))
     return moved
+
+
+def span(cosine: Floats) -> float:
+    """Return the difference of cosines that is scaled to 1."""
+    return max(float(highest(cosine) - cosine[cosine.argmin()]), MIN_SPAN)
 
 
 def without(cosine: Floats, allowed: Allowed) -> Floats:

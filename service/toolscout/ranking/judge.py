@@ -54,8 +54,8 @@ def _experienced(ranking: Ranking, row: int, chance: float) -> float:
     """Raise the relevance of a tool that worked for similar queries."""
     if ranking.learned is None:
         return chance
-    added, likeness = ranking.learned.added.get(row, 0.0), ranking.learned.likeness
-    return calibration.with_experience(chance, added, likeness, ranking.familiarity)
+    raised, likeness = ranking.raised.get(row, 0.0), ranking.learned.likeness
+    return calibration.with_experience(chance, raised, likeness, ranking.familiarity)
 
 
 def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Outcome:

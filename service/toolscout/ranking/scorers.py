@@ -10,35 +10,11 @@ import numpy as np
 from toolscout.common.spelling import SEPARATORS
 from toolscout.index.bm25 import LexicalScores
 from toolscout.index.source import Source
-from toolscout.ranking import calibration, fuse
-from toolscout.ranking.ask import Floats, Learned, Ranking
-from toolscout.ranking.choose import among_best, best
-from toolscout.ranking.judge import evidence
+from toolscout.ranking import fuse
+from toolscout.ranking.ask import Floats, Ranking
+from toolscout.ranking.choose import among_best
 from toolscout.text.query import Query, literal_terms
 from toolscout.text.tokens import words, words_to_terms
-
-NEAR_BEST = 0.95
-"""Share of the best score from which experience may put a tool before the best one. Of .90, .95 and
-.98, .95 was best on the development sets: a lower one costs first places among near-duplicates.
-"""
-
-BELOW_BEST = 1e-3
-"""Width of the band below the best score, as a share of it."""
-
-NEARLY_SAME = 0.9
-"""Cosine of the nearest past query from which it is nearly this one, and is evidence enough."""
-
-SOME_SCORE = 0.5
-"""Share of the best score from which experience may put a tool first before a weak answer."""
-
-IGNORED, COUNTED = 0.4, 0.6
-"""Shares of the best score up to which votes of less similar queries count nothing before a match,
-and from which they count in full: false reports of one tool bring it to few questions. From 0 to .5
-gains .001 more, and shows such a tool twice as often (docs/learning.md).
-"""
-
-GAINS_DEPTH = 10
-"""Number of best tools whose ranks with and without experience are compared."""
 
 NO_SIMILARITY = 0.12
 """Cosine below which a tool that shares no word with the query gets no score."""
@@ -62,16 +38,21 @@ def by_both(ranking: Ranking) -> Floats:
     if lexical is None or cosine is None:
         return by_words(ranking)
     query = ranking.query
-    is_one_word = all(term.via is not None for term in query.terms[1:])
-    share = fuse.semantic_weight(
-        query.unspaced, is_one_word=is_one_word, is_translated=query.spoken is not None
-    )
     of_words = _word_share(lexical, query)
-    fused = fuse.weighted_sum(lexical.bm25, cosine, share, of_words)
+    fused = fuse.weighted_sum(lexical.bm25, cosine, meaning_share(query), of_words)
     if not query.earlier:
         fused += fuse.scaled_to_top(lexical.plain, fuse.PLAIN_SHARE * of_words)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
+
+
+def meaning_share(query: Query) -> float:
+    """Return the share that meaning has of a fused score, 0 to 1."""
+    is_one_word = all(term.via is not None for term in query.terms[1:])
+    is_translated = query.spoken is not None
+    return fuse.semantic_weight(
+        query.unspaced, is_one_word=is_one_word, is_translated=is_translated
+    )
 
 
 def _word_share(lexical: LexicalScores, query: Query) -> float:
@@ -164,73 +145,6 @@ def fused(ranking: Ranking) -> Floats:
 def _name_terms(name: str) -> frozenset[str]:
     """Return the terms of a tool's own name, without its server's."""
     return frozenset(words_to_terms(words(SEPARATORS.split(name)[-1])))
-
-
-def with_experience(ranking: Ranking, scores: Floats) -> Ranking:
-    """Set the scores, raised by experience of successes, even of tools without other evidence.
-
-    Failures lower places instead (`lower_failed`): they do not show that a tool was wrong.
-    """
-    learned = ranking.learned
-    moved = scores if learned is None else _moved(scores, learned, _is_match(ranking, scores))
-    return msgspec.structs.replace(ranking, unlearned=scores, scores=moved)
-
-
-def learning_gains(ranking: Ranking) -> dict[str, float]:
-    """Return by how much experience raises or lowers 1/rank, for the tools among the first ten.
-
-    Empty where the order without experience is no match: there experience is used in any case.
-    """
-    scores, learned = ranking.unlearned, ranking.learned
-    if learned is None or not _is_match(ranking, scores):
-        return {}
-    without = best(scores, GAINS_DEPTH)
-    with_it = best(_moved(scores, learned._replace(unproven=()), True), GAINS_DEPTH)
-    if without == with_it:
-        return {}
-    gains = {row: 1.0 / place for place, row in enumerate(with_it, 1)}
-    for place, row in enumerate(without, 1):
-        gains[row] = gains.get(row, 0.0) - 1.0 / place
-    names = ranking.source.names
-    return {names[row]: round(gain, 3) for row, gain in gains.items() if gain}
-
-
-def _is_match(ranking: Ranking, scores: Floats) -> bool:
-    """Return whether the best tool makes a match without experience."""
-    of_best = evidence(ranking, int(scores.argmax()))
-    return calibration.relevance(of_best) >= calibration.match_from(of_best)
-
-
-def _moved(scores: Floats, learned: Learned, is_match: bool) -> Floats:
-    """Add experience; before a match only of proven tools, and none far below the best passes it.
-
-    The nearest past queries of a catalog of near-duplicates differ by just the word that tells its
-    tools apart, and a false report would put any tool first. A tool that worked often for this very
-    query may, and before a weak answer what worked for nearly this one.
-    """
-    raised = {row: more for row, more in learned.added.items() if more > 0}
-    if is_match:
-        for row in learned.unproven:
-            if row not in learned.proven:
-                raised.pop(row, None)
-    is_same, before = learned.likeness >= NEARLY_SAME, {row: float(scores[row]) for row in raised}
-    best_row = int(scores.argmax())
-    best_score = float(scores[best_row])
-    moved = scores.copy()
-    for row, more in raised.items():
-        share = 1.0
-        if is_match and not is_same and row not in learned.proven and row not in learned.exemplary:
-            share = (before[row] / (best_score or 1.0) - IGNORED) / (COUNTED - IGNORED)
-        moved[row] += more * max(0.0, min(1.0, share))
-    if is_same and not is_match:
-        return moved
-    free = {*learned.proven} if is_match else {*learned.proven, *learned.exemplary}
-    limit, least = float(moved[best_row]), best_score * (NEAR_BEST if is_match else SOME_SCORE)
-    for row, score in before.items():
-        if (over := float(moved[row]) - limit) >= 0 and score < least and row not in free:
-            # They keep their order, in a narrow band below the best.
-            moved[row] = limit * (1 - BELOW_BEST / (1 + over))
-    return moved
 
 
 def boosted(ranking: Ranking, factors: Floats) -> Floats:

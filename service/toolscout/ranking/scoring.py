@@ -12,9 +12,10 @@ from toolscout.index.lines import Scan
 from toolscout.index.names import with_whole_name
 from toolscout.index.source import Source
 from toolscout.ranking.ask import Ranking
+from toolscout.ranking.experience import with_experience
 from toolscout.ranking.fuse import without
 from toolscout.ranking.passages import asking_sentences
-from toolscout.ranking.scorers import SCORERS, fused, with_experience
+from toolscout.ranking.scorers import SCORERS, fused
 from toolscout.text import regex
 from toolscout.text.passages import readable_part
 from toolscout.text.query import analyse, is_unknown
@@ -122,8 +123,8 @@ def exclude(ranking: Ranking) -> Ranking:
         cosine = without(cosine, allowed)
         whole = np.where(allowed, whole, np.float32(0))
     if learned is not None:
-        of_allowed = {row: more for row, more in learned.added.items() if allowed[row]}
-        learned = learned._replace(added=of_allowed)
+        of_allowed = {row: past for row, past in learned.past.items() if allowed[row]}
+        learned = learned._replace(past=of_allowed)
     return replace(
         ranking,
         lexical=lexical,

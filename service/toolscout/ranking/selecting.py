@@ -12,7 +12,8 @@ from toolscout.ranking import judge as judging
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.boost import boosts_for
 from toolscout.ranking.choose import follow
-from toolscout.ranking.scorers import SCORERS, boosted, with_experience
+from toolscout.ranking.experience import with_experience
+from toolscout.ranking.scorers import SCORERS, boosted
 
 DEPTH = 100
 """Tools tried beyond `top_k` for one that still fits the budget."""
@@ -166,7 +167,7 @@ def choose(ranking: Ranking) -> Ranking:
     chosen, last = choosing.choose(ranking.ranked, ranking.kept, _room(ranking))
     if ranking.learned is not None:
         sure = {mention.row for mention in ranking.mentions if mention.sure}
-        chosen = choosing.lower_failed(chosen, ranking.learned.added, ranking.unlearned, sure)
+        chosen = choosing.lower_failed(chosen, ranking.learned.failed, ranking.unlearned, sure)
     return replace(ranking, ranked=chosen, last=last)
 
 

@@ -1,15 +1,14 @@
 """The parts of one server process, which its calls share."""
 
 import asyncio
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from toolscout.common.lru import Lru
 from toolscout.common.optional import needed
 from toolscout.common.threads import use_one_arena
-from toolscout.contract.learning import Ordering
 from toolscout.external.catalogs import ExternalCatalogs
 from toolscout.external.packed_tools import build
 from toolscout.external.tables import Tables
@@ -164,8 +163,6 @@ class Service:
         metrics = self.metrics
         if (learner := self.learner) is not None:
             metrics.clock_suspect.set_function(lambda: learner.held_logs)
-            for orders in get_args(Ordering):
-                metrics.learned.labels(orders).set_function(partial(learner.ordered, orders))
         metrics.cache_bytes.set_function(lambda: self.cache.nbytes)
         metrics.cache_entries.set_function(lambda: len(self.cache))
         metrics.in_flight.set_function(lambda: self.admission.in_flight)

@@ -164,11 +164,7 @@ async def learning(request: Call) -> contract.LearningAnswer:
     experience = learner.experience(tenant)
     by_use = sorted(experience, key=lambda item: (-item[1].successes - item[1].failures, item[0]))
     tools = [_described(key, tool) for key, tool in by_use[:SHOWN]]
-    catalogs = [
-        contract.LearnedCatalog(digest, gate.reported, gate.orders, gate.ordered, gate.why)
-        for digest, gate in learner.gates(tenant).items()
-    ]
-    return contract.LearningAnswer(experience.observations, tools, catalogs)
+    return contract.LearningAnswer(experience.observations, tools)
 
 
 @delete("/", call="learning", scope="admin")

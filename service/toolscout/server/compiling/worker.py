@@ -35,7 +35,6 @@ from toolscout.index.compile import CompiledTool, ToolStore, examples_of_each
 from toolscout.index.tool_list import ToolList
 from toolscout.index.transfer import SEED, Packed, pack
 from toolscout.index.vector_index import bytes_per_tool
-from toolscout.learning.examples import judged
 from toolscout.settings import Settings
 from toolscout.tools.conversion import Skipped
 from toolscout.tools.filters import filters_of, passes
@@ -246,9 +245,6 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
     vectors = compiler.vectors(compiled, worker.tell_alive)
     worker.tell_alive()
     spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
-    if vectors is not None and vectors.examples:
-        catalog = judged(lexical.with_vectors(vectors), compiler.embedder)
-        vectors = vectors._replace(examples_gain=catalog.examples_gain)
     worker.forget(sent)  # few ask for its texts from now on
     yield vectors, spent, entries_of(sent.raw, tools)
 

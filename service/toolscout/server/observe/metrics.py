@@ -71,8 +71,6 @@ class Metrics:
         self.store_may_evict = gauge("store_may_evict", "Whether the store may evict what it took")
         about = "Logs of reports of which most would be too old at once; they are kept for now"
         self.clock_suspect = gauge("clock_suspect", about)
-        about = "Catalogs with reports that were searched last, by what experience orders of them"
-        self.learned = gauge("learned_catalogs", about, ("orders",))
         about = "Changes of the file with the keys, by what came of them"
         self.key_changes = counter("key_changes", about, ("result",))
         about = "When the first key of a tenant ends, as a Unix time; none without a date"

@@ -1,0 +1,116 @@
+"""How past requests move the ranking: each is one more text of the tool that served it.
+
+Where a past request of a tool is nearer to the query than the tool's own text, it counts in place
+of that. So experience takes nothing from a tool that nobody has reported, unless the past requests
+of another tool are nearer to the query than all that it says of itself.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from toolscout.ranking import calibration, fuse
+from toolscout.ranking.ask import Floats, Learned, Ranking
+from toolscout.ranking.judge import evidence
+from toolscout.ranking.scorers import meaning_share
+
+NEARLY_SAME = 0.85
+"""Cosine of two queries from which they are nearly the same."""
+
+UNLIKE = 0.2
+"""Cosine of two queries below which the one says nothing of the other. With .3 the tools that are
+reported gain .003 less nDCG@5."""
+
+COUNTED = 0.3
+"""Share of the best score from which past requests that are only similar count in full before a
+match, and in proportion below: false reports of a tool without other evidence bring it nowhere.
+"""
+
+NEAR_BEST = 0.95
+"""Share of the best score from which experience may put a tool before the best one. Of .90, .95 and
+.98, .95 was best on the development sets: a lower one costs first places among near-duplicates.
+"""
+
+BELOW_BEST = 1e-3
+"""Width of the band below the best score, as a share of it."""
+
+SOME_SCORE = 0.5
+"""Share of the best score from which experience may put a tool first before a weak answer."""
+
+
+def with_experience(ranking: Ranking, scores: Floats) -> Ranking:
+    """Set the scores, raised by past requests, even of tools without other evidence.
+
+    Failures lower places instead (`lower_failed`): they do not show that a tool was wrong.
+    """
+    learned = ranking.learned
+    if learned is None:
+        return msgspec.structs.replace(ranking, unlearned=scores, scores=scores)
+    is_match = _is_match(ranking, scores)
+    raised = _raised(ranking, learned, scores, is_match=is_match)
+    moved = _moved(scores, learned, _added(ranking, learned, raised), is_match=is_match)
+    return msgspec.structs.replace(ranking, unlearned=scores, scores=moved, raised=raised)
+
+
+def _is_match(ranking: Ranking, scores: Floats) -> bool:
+    """Return whether the best tool makes a match without experience."""
+    of_best = evidence(ranking, int(scores.argmax()))
+    return calibration.relevance(of_best) >= calibration.match_from(of_best)
+
+
+def _raised(
+    ranking: Ranking, learned: Learned, scores: Floats, *, is_match: bool
+) -> dict[int, float]:
+    """Return by how much past requests raise the cosines of tools, by row; only what is raised."""
+    cosine, raised = ranking.cosine, dict[int, float]()
+    counted_in_full = COUNTED * float(fuse.highest(scores))
+    for row, past in learned.past.items():
+        if past.cosine < UNLIKE:
+            continue
+        own = 0.0 if cosine is None else max(0.0, cosine.item(row) * ranking.familiarity)
+        more = past.weight * (past.cosine - own)
+        if is_match and past.cosine < NEARLY_SAME:
+            more *= min(1.0, scores.item(row) / counted_in_full)
+        if more > 0:
+            raised[row] = more
+    return raised
+
+
+def _added(ranking: Ranking, learned: Learned, raised: Mapping[int, float]) -> dict[int, float]:
+    """Return what raised cosines add to fused scores, by row.
+
+    What is nearly this query speaks for a tool as words and meaning do together.
+    """
+    span = fuse.MIN_SPAN if ranking.cosine is None else fuse.span(ranking.cosine)
+    share = meaning_share(ranking.query)
+    return {
+        row: more / span * (1.0 if learned.past[row].cosine >= NEARLY_SAME else share)
+        for row, more in raised.items()
+    }
+
+
+def _moved(
+    scores: Floats, learned: Learned, added: Mapping[int, float], *, is_match: bool
+) -> Floats:
+    """Return the raised scores; no tool far below the best passes it but the proven, which do.
+
+    A false report would put any tool first else. Before a weak answer, what worked for nearly this
+    query may come first as well.
+    """
+    best_row = int(scores.argmax())
+    best_score = scores.item(best_row)
+    moved = scores.copy()
+    for row, more in added.items():
+        moved[row] += more
+    for row in learned.proven:
+        moved[row] = max(moved.item(row), best_score + added.get(row, 0.0))
+    limit, least = moved.item(best_row), best_score * (NEAR_BEST if is_match else SOME_SCORE)
+    for row in added:
+        over = moved.item(row) - limit
+        if over < 0 or scores.item(row) >= least or row in learned.proven:
+            continue
+        if not is_match and (row in learned.exemplary or learned.past[row].cosine >= NEARLY_SAME):
+            continue
+        # They keep their order, in a narrow band below the best.
+        moved[row] = limit * (1 - BELOW_BEST / (1 + over))
+    return moved
