@@ -8,6 +8,7 @@ from tests.support import select
 from toolscout.contract.requests import Message
 from toolscout.ranking.ask import Decision
 from toolscout.text import conversation
+from toolscout.text.conversation import Earlier
 
 REQUESTS = {
     "What is the forecast for Oslo?": "get_weather",
@@ -49,6 +50,29 @@ def test_a_turn_that_asks_nothing_by_itself_is_about_the_one_before(last: str):
     decision = ask("What is the forecast for Oslo?", last)
     assert decision.names[0] == "get_weather"
     assert decision.outcome == "weak"
+
+
+@pytest.mark.parametrize(
+    ("before", "last", "wanted"),
+    [
+        ("Which workflows does acme/api have?", "Trigger that", "run_workflow"),
+        ("Look for ramen places near the opera", "How do I get to the first?", "directions"),
+    ],
+)
+def test_a_turn_without_its_object_finds_what_both_readings_find(
+    before: str, last: str, wanted: str
+):
+    tools = [
+        {"name": "list_workflows", "description": "List the workflows of a repository"},
+        {"name": "get_workflow", "description": "Get a workflow of a repository"},
+        {"name": "run_workflow", "description": "Trigger a run of a workflow"},
+        {"name": "start_timer", "description": "Start a timer"},
+        {"name": "place_search", "description": "Search for places such as restaurants"},
+        {"name": "place_details", "description": "Details of a place such as a restaurant"},
+        {"name": "directions", "description": "How to get from one place to another"},
+    ]
+    decision = select(tools, last, earlier=(Earlier(before, 0.8),))
+    assert decision.names[0] == wanted
 
 
 @pytest.mark.parametrize("request_", REQUESTS)

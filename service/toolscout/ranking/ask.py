@@ -138,6 +138,8 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What was said before, with the weights that it has for this turn."""
     is_clear: bool = False
     """Whether the last turn of a conversation is a match by itself."""
+    of_last_turn: Floats | None = None
+    """The fused scores of the last turn of a conversation by itself, where it is no match."""
 
     ranker: str = ""
     query: Query = _NO_QUERY

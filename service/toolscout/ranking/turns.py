@@ -1,4 +1,4 @@
-"""How much what was said before counts in a conversation.
+"""How much what was said before counts in a conversation, and what the last turn says by itself.
 
 A turn that is a match by itself is hardly about the turns before it: with these at their whole
 weight, another request just before costs it a third of its first places. One that is none ("How do
@@ -23,15 +23,11 @@ def weigh_earlier(ranking: Ranking) -> Ranking:
     ask = ranking.ask
     if not ask.earlier:
         return ranking
-    if not _matches_alone(ranking):
-        return replace(ranking, earlier=ask.earlier)
-    earlier = tuple(Earlier(text, CLEAR_SHARE * weight) for text, weight in ask.earlier)
-    return replace(ranking, earlier=earlier, is_clear=True)
-
-
-def _matches_alone(ranking: Ranking) -> bool:
     last = replace(ranking, prior=None)
     for stage in (*scoring.EVIDENCE, scoring.exclude, scoring.name, scoring.fuse):
         last = stage(last)
     ranked = best(last.scores, judge.JUDGED)
-    return judge.judge(last, ranked, ranking.ask.no_match_below) == "match"
+    if judge.judge(last, ranked, ask.no_match_below) != "match":
+        return replace(ranking, earlier=ask.earlier, of_last_turn=last.scores)
+    earlier = tuple(Earlier(text, CLEAR_SHARE * weight) for text, weight in ask.earlier)
+    return replace(ranking, earlier=earlier, is_clear=True)
