@@ -22,6 +22,9 @@ _OBJECT = (
 """A noun follows, after at most three words. A plural without any is not the verb's object: "open
 issues" are issues that are open."""
 
+_IT = r"(?:\s+(?:it|this|that|these|those|them))?"
+"""What may stand between a verb and its particle: "turn it up"."""
+
 _PIECES = re.compile(r"\S+")
 _MARKS = ".,!?;:\"'()"
 _ENDS = (".", "!", "?", ";", ":", ",")
@@ -85,7 +88,8 @@ def _senses() -> tuple[dict[str, list[tuple[str, str]]], frozenset[str]]:
     senses_of: dict[str, list[tuple[str, str]]] = {}
     for verb, after, means in sorted(rows, key=lambda row: -row[0].count("_")):
         first, *others = verb.split("_")
-        rest = "".join(rf"\s+{word}\b" for word in others) + after
+        particles = "".join(rf"\s+{word}\b" for word in others)
+        rest = (_IT if others else "") + particles + after
         for form in (first, first.removesuffix("e") + "ing", f"{first}{first[-1]}ing"):
             senses_of.setdefault(form, []).append((rest, means))
     return senses_of, frozenset(lists["words"]["before"].split())
