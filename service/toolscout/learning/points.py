@@ -12,7 +12,7 @@ from toolscout.index.pattern_vectors import MEANING, WORDS, Kept, Pattern
 
 Floats = NDArray[np.float32]
 
-NEIGHBOURS = 32
+NEIGHBOURS = 16
 """Number of nearest patterns that are returned."""
 
 LEADING = 32
