@@ -63,7 +63,7 @@ def _raised(
 ) -> dict[int, float]:
     """Return by how much past requests raise the cosines of tools, by row; only what is raised."""
     cosine, raised = ranking.cosine, dict[int, float]()
-    counted_in_full = COUNTED * float(fuse.highest(scores))
+    counted_in_full = COUNTED * float(fuse.highest(scores)) or 1.0
     for row, past in learned.past.items():
         if past.cosine < UNLIKE:
             continue
