@@ -53,6 +53,7 @@ TOOLS = {
     "complete_task": "Mark a task as completed",
     "get_directions": "Directions from one place to another",
     "star_repository": "Star a repository",
+    "transition_issue": "Transition an issue through its workflow",
 }
 
 REQUESTS = {
@@ -64,6 +65,10 @@ REQUESTS = {
     "wake me up at seven": "set_alarm",
     "could you turn it up a bit": "increase_volume",
     "tick off the task": "complete_task",
+    "let #general know about lunch": "send_message",
+    "please let everyone know about lunch": "send_message",
+    "tell the team about lunch": "send_message",
+    "move it to done": "transition_issue",
     "the old branch is merged, throw it away": "delete_branch",
     "that server is not needed, shut it down": "stop_server",
     "how do I get there on foot": "get_directions",

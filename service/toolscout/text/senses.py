@@ -28,8 +28,8 @@ _IT = r"(?:\s+(?:it|this|that|these|those|them))?"
 _PIECES = re.compile(r"\S+")
 _MARKS = ".,!?;:\"'()"
 _ENDS = (".", "!", "?", ";", ":", ",")
-_CHANNEL = re.compile(r"(?<=\b(?:to|in|on)\s)#[^\W\d][\w-]*", re.IGNORECASE)
-"""A channel of a chat: "send it to #general"."""
+_CHANNEL = re.compile(r"\b(to|in|on|let|tell)\s+#[^\W\d][\w-]*", re.IGNORECASE)
+"""A channel of a chat: "send it to #general", "tell #general"."""
 
 
 class Reading(NamedTuple):
@@ -43,7 +43,7 @@ class Reading(NamedTuple):
 def read(text: str) -> Reading:
     """Find the verbs of a text with another sense."""
     if "#" in text:
-        text = _CHANNEL.sub("channel", text)
+        text = _CHANNEL.sub(r"\1 channel", text)
     senses, before = _senses()
     if senses.keys().isdisjoint(text.lower().split()):
         return Reading(text, {})
