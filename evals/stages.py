@@ -6,7 +6,7 @@ exists is an error.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import fmean
@@ -19,22 +19,18 @@ from tqdm import tqdm
 from evals import metrics, paired, report
 from evals.rankers import Ours
 from evals.run import limited
-from evals.sets import Question, ToolSet, load_set
+from evals.sets import GROUPS, Question, ToolSet, load_set
 from toolscout.index import expand, names, words
 from toolscout.ranking import coverage, fuse, judge, prerequisites, scorers
 from toolscout.ranking import passages as long_requests
 from toolscout.text import everyday, passages, query, senses, tokens
 
-ENGLISH = (
-    *("dev/azure-mcp-2026", "dev/bfcl-live", "dev/nestful", "dev/apibank", "dev/asked-mcp"),
-    *("dev/vendor-usewhen", "train/metatool-multi", "train/metatool-single-full"),
-    *("train/sealtools-full", "train/toolbench-rapidapi", "train/toollinkos"),
-    *("train/gorilla-apibench", "train/asked-mcp"),
-)
-OTHERS = ("dev/asked-languages", "dev/zh-functions", "dev/functionchat-ko")
+TIMED = "vendors"
+"""The group whose first set is timed."""
+
 MEASURES = ("nDCG@5", "P@1", "R@5")
-PER_SET = 100
-"""Questions of a set, and of a language."""
+PER_SET = 500
+"""Questions of a set."""
 ROUNDS = 9
 """How often each question of the first set is timed; its quickest round counts."""
 NEVER = 10**9
@@ -98,13 +94,13 @@ SWITCHES = (
 
 
 class Row(NamedTuple):
-    """What one switch changes, in English and in other languages."""
+    """What one switch changes."""
 
     title: str
     cost: float
     """Microseconds of CPU that a decision saves with it off."""
-    english: Sequence["Difference"]
-    others: Sequence["Difference"]
+    differences: Mapping[str, Sequence["Difference"]]
+    """By the group whose words the sets have."""
 
 
 class Difference(NamedTuple):
@@ -118,28 +114,19 @@ class Difference(NamedTuple):
 def report_of(folder: Path, model: str, limit: int | None) -> tuple[str, Any]:
     """Return the table as Markdown, and every figure."""
     ours = Ours("hybrid", model)
-    english, others = (
-        [load_set(folder / "toolsets" / name) for name in names] for names in (ENGLISH, OTHERS)
-    )
-    groups = english, [part for one in others for part in by_language(one)]
-    asked = [[_Asked(ours, one, limit or PER_SET) for one in group] for group in groups]
+    dev = folder / "toolsets" / "dev"
+    asked = {
+        group: [_Asked(ours, load_set(dev / name), limit or PER_SET) for name in names]
+        for group, names in GROUPS.items()
+    }
     rows = []
     for switch in tqdm(SWITCHES, desc="stages", unit="stage", disable=None):
         with switch.off():
-            differences = [[one.difference() for one in group] for group in asked]
-        rows.append(Row(switch.title, _cost(switch, asked[0][0]), *differences))
+            differences = {
+                group: [one.difference() for one in sets] for group, sets in asked.items()
+            }
+        rows.append(Row(switch.title, _cost(switch, asked[TIMED][0]), differences))
     return _table(asked, rows), [row._asdict() for row in rows]
-
-
-def by_language(asked: ToolSet) -> list[ToolSet]:
-    """Return a set for each language that has questions in one."""
-    kinds = sorted({question.kind for question in asked.questions})
-    if len(kinds) < 2:
-        return [asked]
-    return [
-        ToolSet(kind, asked.tools, tuple(one for one in asked.questions if one.kind == kind))
-        for kind in kinds
-    ]
 
 
 class _Asked:
@@ -191,18 +178,13 @@ def _cost(switch: Switch, asked: _Asked) -> float:
     return (fmean(map(min, zip(*on, strict=True))) - fmean(map(min, zip(*off, strict=True)))) * 1e6
 
 
-def _table(asked: Sequence[Sequence[_Asked]], rows: Sequence[Row]) -> str:
-    """Write what each switch changes in nDCG@5, set by set of the same weight."""
-    means = [fmean(one.mean(MEASURES[0]) for one in sets) for sets in asked]
-    groups = zip(("English", "other languages"), means, strict=True)
-    header = [
-        "switched off",
-        "µs",
-        *(f"{group}: {MEASURES[0]} ({mean:.3f})" for group, mean in groups),
-    ]
-    cells = [[row.title, f"{row.cost:.0f}", _mean(row.english), _mean(row.others)] for row in rows]
-    return report.table(header, cells, markdown=True)
+def _table(asked: Mapping[str, Sequence[_Asked]], rows: Sequence[Row]) -> str:
+    """Write what each switch changes in nDCG@5, for each group."""
+    means = {group: fmean(one.mean(MEASURES[0]) for one in sets) for group, sets in asked.items()}
+    titles = [f"{group}: {MEASURES[0]} ({mean:.3f})" for group, mean in means.items()]
+    cells = [[row.title, f"{row.cost:.0f}", *map(_mean, row.differences.values())] for row in rows]
+    return report.table(["switched off", "µs", *titles], cells, markdown=True)
 
 
 def _mean(found: Sequence[Difference]) -> str:
-    return str(paired.over_sets([one.measures[0] for one in found]))
+    return str(paired.over_group([one.measures[0] for one in found]))
