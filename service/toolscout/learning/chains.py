@@ -1,7 +1,7 @@
 """Chains: tools that were used one after the other for an intent.
 
 A chain is learned like a tool: a few typical intents, each with how often the chain worked. For a
-pattern, the chains of similar intents vote, and the best one is returned with its confidence.
+pattern, the chain with the nearest intent is returned with its confidence.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +15,7 @@ from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.prior import LearnedIndex
 from toolscout.ranking.calibration import proof
 from toolscout.ranking.choose import Chain
+from toolscout.ranking.experience import UNLIKE
 
 MAX_CHAINS = 1_000
 """Maximum number of chains of one tenant; the least recently used is dropped first."""
@@ -23,7 +24,8 @@ SURE = 0.4
 """Cosine of the nearest intent from which its chain is certain."""
 
 ENOUGH_REPORTS = 3
-"""Successes from which their number adds no certainty; a single one is not followed."""
+"""Successes less failures, for a similar intent, from which their number adds no certainty; a
+single one is not followed."""
 
 _join = msgspec.json.Encoder().encode
 _part = msgspec.json.Decoder(tuple[str, ...]).decode
@@ -68,13 +70,13 @@ class Chains:
         learned = self._current(now).prior(pattern) if len(self._experience) else None
         if learned is None:
             return None
-        past = learned.past
+        past = {row: one for row, one in learned.past.items() if one.cosine >= UNLIKE}
         for row in sorted(past, key=lambda row: (-past[row].cosine * past[row].weight, row)):
             names = _part(self._keys[row][0])
             tool = self._experience.of(self._keys[row])
             if tool is not None and all(map(fits, names)):
                 near = min(1.0, past[row].cosine / SURE) * past[row].weight
-                known = min(1.0, tool.successes / ENOUGH_REPORTS)
+                known = min(1.0, past[row].successes / ENOUGH_REPORTS)
                 confidence = round(near * known * tool.successes / (tool.uses + 1), 4)
                 chain = Chain(names, confidence, proof(learned.likeness, familiarity))
                 return Insight(chain, tool.successes, tool.uses)

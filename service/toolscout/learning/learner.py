@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from toolscout.index.catalog import Catalog
 from toolscout.index.embedder import Embedder
-from toolscout.index.pattern_vectors import LAYOUT, pack_text, read_pattern, unpack
+from toolscout.index.pattern_vectors import LAYOUT, pack, pack_text, read_pattern, unpack
 from toolscout.learning.chains import Insight
 from toolscout.learning.examples import ExamplePriors
 from toolscout.learning.experience import DAY_S, Experience, Observation, Use
@@ -27,7 +27,8 @@ from toolscout.learning.prior import HALF_LIFE_S, prior_of
 from toolscout.learning.retention import AgingLog
 from toolscout.learning.tenants import Tenant, Tenants
 from toolscout.learning.turns import Turn, digest, report_of, source_of
-from toolscout.ranking.ask import Decision, Prior
+from toolscout.ranking import scoring
+from toolscout.ranking.ask import Ask, Decision, Prior, Ranking
 from toolscout.ranking.choose import Chain
 from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreRefused, StoreUnavailable
@@ -276,11 +277,7 @@ class Learner:
         if learned.turns.is_counted(report):
             return None
         turn = learned.turns.find(digest(seen.turn), self.clock()) if seen.turn else None
-        if seen.pattern:
-            packed = await self._packed(seen.pattern)
-        elif turn is not None:
-            packed = turn.packed()
-        else:
+        if not seen.pattern and turn is None:
             return None
         catalogs = [seen.catalog] if seen.catalog else learned.recent
         if turn is not None and not seen.catalog:
@@ -289,6 +286,10 @@ class Learner:
         catalog = next((one for one in cached if one is not None and seen.tool in one.rows), None)
         if catalog is None and space != tenant_of(space):
             return None
+        if turn is not None and not seen.pattern:
+            packed = turn.packed()
+        else:
+            packed = await self._packed(seen.pattern, catalog)
         now = self.clock()
         complete = replace(  # as other processes will read it
             seen,
@@ -310,6 +311,12 @@ class Learner:
         if self.embedder.needs_languages(text):
             await asyncio.to_thread(self.embedder.load_languages)
 
-    async def _packed(self, pattern: str) -> bytes:
+    async def _packed(self, pattern: str, catalog: Catalog | None = None) -> bytes:
+        """Return a pattern as a vector: as a search of the catalog reads it, if that is known."""
         await self.prepare(pattern)
-        return pack_text(pattern, self.embedder)
+        if catalog is None:
+            return pack_text(pattern, self.embedder)
+        ask = Ask(pattern=pattern, ranker="hybrid")
+        ranking = Ranking(ask=ask, source=catalog, embedder=self.embedder)
+        read = scoring.by_meaning(scoring.read(ranking))
+        return pack(read_pattern(read.query, read.vectors))

@@ -18,7 +18,7 @@ NEIGHBOURS = 16
 LEADING = 32
 CANDIDATES = 128
 """Dimensions of the meaning by which all patterns are compared, with all words, and the number of
-best ones that are compared by all dimensions. Of the true eight nearest of thousands, 98 to 99.9 %
+best ones that are compared by all dimensions. Of the eight nearest of thousands, 98 to 99.9 %
 are among them, and four times fewer bytes pass through the processor's cache.
 """
 
@@ -85,10 +85,6 @@ class Points:
         """Empty a place, which stays taken."""
         self._leading[place], self._rest[place], self._words[:, place] = 0.0, 0.0, 0
         self.results[place] = NONE
-
-    def is_written(self, place: int) -> bool:
-        """Whether there is a pattern at a place."""
-        return self.results[place] is not NONE
 
     def nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
         """Return the nearest patterns, the nearest first, each as its cosine and its place."""

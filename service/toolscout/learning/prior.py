@@ -1,7 +1,8 @@
 """Which past queries of a catalog's tools are near a query.
 
 A past query is one more text of the tool that served it (see `ranking/experience.py`). Of a tool
-with several, the nearer half counts, so that false reports of unlike queries bring it to few.
+with several that few have reported, the two nearest count, so that false reports of unlike queries
+bring it to few.
 """
 
 import sys
@@ -24,6 +25,17 @@ SAME_QUERY = 0.01
 PROVEN = float(REPORTS_PER_SOURCE)
 """Successes less failures of one query beyond which its tool may come first: more than one key can
 report.
+"""
+
+SEVERAL = 3
+"""Past queries of a tool from which the two nearest count, unless the nearest is usual. By the
+nearest alone, twenty false reports show their tool four times as often; by the nearer half, a tool
+with many uses is hardly found by one of them.
+"""
+
+USUAL = 6.0
+"""Successes less failures from which a query is usual for its tool. Twenty false reports of unlike
+queries make three of one, since a tool keeps only a few.
 """
 
 DOUBT = 0.2
@@ -95,7 +107,7 @@ class LearnedIndex:
         self._points = Points()
         self._places: dict[Key, list[int]] = {}
         self._queries = Counter[int]()
-        """Number of past queries, by row."""
+        """Number of past queries that worked, by row."""
         self._uses: dict[Key, tuple[int, int]] = {}
         """Reports of tools, and failures among them."""
         self._reports = self._failures = 0
@@ -138,24 +150,28 @@ class LearnedIndex:
         farthest = max(nearest[-1][0], 0.0)
         for row, queries in of_tools.items():
             cosine, place = queries[0]
-            successes = self._points.results[place].successes
-            if successes <= 0:
-                if (blame := self._blame(cosine, -successes)) >= LEAST:
-                    failed[row] = blame
+            blame = self._blame(cosine, -self._points.results[place].successes)
+            if blame >= LEAST:
+                failed[row] = blame
+            worked = [one for one in queries if self._points.results[one[1]].successes > 0]
+            if not worked:
                 continue
-            if cosine < NEARLY_SAME:
-                half = (self._queries[row] + 1) // 2
-                cosines = [cosine for cosine, _ in queries[:half]]
-                cosine = (sum(cosines) + farthest * (half - len(cosines))) / half
-            elif cosine > 1 - SAME_QUERY and successes > PROVEN:
+            cosine, place = worked[0]
+            successes = self._points.results[place].successes
+            if cosine > 1 - SAME_QUERY and successes > PROVEN:
                 proven.append(row)
-            past[row] = Past(cosine, successes / (successes + DOUBT))
+            is_usual = cosine >= NEARLY_SAME or successes > USUAL
+            if not is_usual and self._queries[row] >= SEVERAL:
+                cosine = (cosine + (worked[1][0] if len(worked) > 1 else farthest)) / 2
+            past[row] = Past(cosine, successes / (successes + DOUBT), successes)
             if place < self._examples:
                 exemplary.append(row)
         return Learned(nearest[0][0], past, failed, proven, exemplary)
 
     def _blame(self, cosine: float, failures: float) -> float:
         """Return how much a tool has failed, 0 to 1: where everything fails, it says nothing."""
+        if failures <= 0:
+            return 0.0
         alike = max(0.0, (cosine - ALIKE) / (1 - ALIKE))
         own = 1 - self._failures / (self._reports + USUAL_USES)
         return alike * own * failures / (failures + BLAME)
@@ -185,7 +201,8 @@ class LearnedIndex:
         self._count(key, (0, 0) if tool is None else (tool.uses, tool.failures))
         slots = sorted(tool.slots if tool else (), key=lambda slot: -slot.seen)[: self._slots]
         places = self._places.setdefault(key, [])
-        self._queries[row] += len(slots) - sum(map(self._points.is_written, places))
+        self._queries[row] -= sum(self._points.results[place].successes > 0 for place in places)
+        self._queries[row] += sum(slot.successes > slot.failures for slot in slots)
         places += [self._points.take(row) for _ in slots[len(places) :]]
         for place in places[len(slots) :]:
             self._points.clear(place)

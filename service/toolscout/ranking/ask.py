@@ -30,9 +30,11 @@ class Past(NamedTuple):
     """The past queries of one tool near this one, as one more text of the tool."""
 
     cosine: float
-    """Of the nearest of them."""
+    """Of the nearest, or of the mean of the two nearest."""
     weight: float
     """How much they count, 0 to 1: less for a single report, and for old ones."""
+    successes: float = 0.0
+    """Successes of the nearest less failures, faded with time."""
 
 
 class Learned(NamedTuple):
@@ -48,6 +50,16 @@ class Learned(NamedTuple):
     """Rows of tools that worked often for this very query."""
     exemplary: Collection[int] = ()
     """Rows of tools that say by an example that they serve a similar query."""
+
+    def among(self, allowed: Allowed) -> "Learned":
+        """Return the same of the tools that may be selected."""
+        return Learned(
+            self.likeness,
+            {row: past for row, past in self.past.items() if allowed[row]},
+            {row: blame for row, blame in self.failed.items() if allowed[row]},
+            [row for row in self.proven if allowed[row]],
+            [row for row in self.exemplary if allowed[row]],
+        )
 
 
 class Prior(NamedTuple):
@@ -139,7 +151,7 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     is_clear: bool = False
     """Whether the last turn of a conversation is a match by itself."""
     of_last_turn: Floats | None = None
-    """The fused scores of the last turn of a conversation by itself, where it is no match."""
+    """The fused scores of the last turn of a conversation by itself, where that is weak."""
 
     ranker: str = ""
     query: Query = _NO_QUERY
@@ -160,6 +172,8 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The experience with this query."""
     raised: Mapping[int, float] = {}
     """By how much experience raises the cosines of tools, by row; others are not raised."""
+    held: Collection[int] = ()
+    """Rows that experience raises below a match, which it may not pass: their relevance stays."""
     mentions: list[Mention] = []
     unlearned: Floats = _NO_SCORES
     """The scores without experience."""

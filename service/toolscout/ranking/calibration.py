@@ -94,10 +94,10 @@ def _with_meaning(coverage: float, cosine: float) -> float:
 
 
 def with_experience(chance: float, learned: float, likeness: float, familiarity: float) -> float:
-    """Raise a probability by what experience adds to the score of a tool.
+    """Raise a probability by what experience adds to the cosine of a tool.
 
-    `likeness` is the cosine of the nearest past query. Every query has a nearest one; only a
-    similar one is evidence. A failure does not lower the probability, because it does not show that
+    `likeness` is the cosine of its past queries. Every query has a nearest one; only a similar one
+    is evidence. A failure does not lower the probability, because it does not show that
     another tool was wanted.
     """
     learned = max(0.0, min(1.0, learned * proof(likeness, familiarity)))

@@ -96,7 +96,10 @@ def scaled_to_top(scores: Floats, weight: float) -> Floats:
 
 def scaled(cosine: Floats, weight: float = 1.0) -> Floats:
     """Scale the cosines of one tool or more to 0..`weight`, by a span of at least `MIN_SPAN`."""
-    moved: Floats = (cosine - cosine[cosine.argmin()]) * np.float32(weight / span(cosine))
+    low, high = cosine[cosine.argmin()], highest(cosine)
+    if low == high:  # one tool, or one that is allowed: there is nothing that it stands out from
+        low = np.float32(0)
+    moved: Floats = (cosine - low) * np.float32(weight / max(float(high - low), MIN_SPAN))
     return moved
 
 

@@ -54,8 +54,11 @@ def _experienced(ranking: Ranking, row: int, chance: float) -> float:
     """Raise the relevance of a tool that worked for similar queries."""
     if ranking.learned is None:
         return chance
-    raised, likeness = ranking.raised.get(row, 0.0), ranking.learned.likeness
-    return calibration.with_experience(chance, raised, likeness, ranking.familiarity)
+    past = ranking.learned.past.get(row)
+    if past is None or row in ranking.held:
+        return chance
+    raised = ranking.raised.get(row, 0.0)
+    return calibration.with_experience(chance, raised, past.cosine, ranking.familiarity)
 
 
 def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Outcome:

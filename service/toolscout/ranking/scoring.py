@@ -123,8 +123,7 @@ def exclude(ranking: Ranking) -> Ranking:
         cosine = without(cosine, allowed)
         whole = np.where(allowed, whole, np.float32(0))
     if learned is not None:
-        of_allowed = {row: past for row, past in learned.past.items() if allowed[row]}
-        learned = learned._replace(past=of_allowed)
+        learned = learned.among(allowed)
     return replace(
         ranking,
         lexical=lexical,

@@ -27,7 +27,10 @@ def weigh_earlier(ranking: Ranking) -> Ranking:
     for stage in (*scoring.EVIDENCE, scoring.exclude, scoring.name, scoring.fuse):
         last = stage(last)
     ranked = best(last.scores, judge.JUDGED)
-    if judge.judge(last, ranked, ask.no_match_below) != "match":
-        return replace(ranking, earlier=ask.earlier, of_last_turn=last.scores)
+    outcome = judge.judge(last, ranked, ask.no_match_below)
+    if outcome != "match":
+        says_something = outcome == "weak" and last.ranker == "hybrid"
+        of_last_turn = last.scores if says_something else None
+        return replace(ranking, earlier=ask.earlier, of_last_turn=of_last_turn)
     earlier = tuple(Earlier(text, CLEAR_SHARE * weight) for text, weight in ask.earlier)
     return replace(ranking, earlier=earlier, is_clear=True)
