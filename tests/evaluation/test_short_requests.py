@@ -1,30 +1,49 @@
-"""`python -m evals --languages`: its short requests in six languages."""
+"""`python -m evals --languages`: its short requests in twelve languages."""
 
 from pathlib import Path
-
-import pytest
 
 from evals.languages import report
 from toolscout.index.embedder import Embedder
 
-EACH = 30
+COUNTS = {
+    **dict.fromkeys(("de", "es", "fr", "it", "pt", "tr"), 30),
+    **dict.fromkeys(("da", "cs", "uk", "hu", "sv", "ro"), 10),
+}
 """The number of requests of each language."""
 
-
-@pytest.mark.parametrize("language", report.SHORT_LANGUAGES)
-def test_a_language_has_thirty_different_requests_of_two_to_seven_words(language: str):
-    asked = report.short_requests(language)
-    assert len(asked) == len({each.text.casefold() for each in asked}) == EACH
-    assert [each.text for each in asked if not 2 <= len(each.text.split()) <= 7] == []
+COUNT_LATER = 6
+"""The number of those of each language that were written later."""
 
 
-def test_no_request_comes_in_two_languages():
-    asked = [each for code in report.SHORT_LANGUAGES for each in report.short_requests(code)]
-    assert len({each.text.casefold() for each in asked}) == EACH * len(report.SHORT_LANGUAGES)
+def all_requests() -> list[report.Asked]:
+    """Return the short requests of all languages, those written later too."""
+    return [
+        asked
+        for language in report.SHORT_LANGUAGES
+        for name in ("short.jsonl", report.SHORT_LATER)
+        for asked in report.short_requests(language, name)
+    ]
+
+
+def test_each_language_has_its_number_of_requests():
+    asked = {code: len(report.short_requests(code)) for code in report.SHORT_LANGUAGES}
+    assert asked == COUNTS
+    for code in report.SHORT_LANGUAGES:
+        assert len(report.short_requests(code, report.SHORT_LATER)) == COUNT_LATER, code
+
+
+def test_a_request_has_two_to_seven_words():
+    texts = [asked.text for asked in all_requests()]
+    assert [text for text in texts if not 2 <= len(text.split()) <= 7] == []
+
+
+def test_no_request_comes_twice():
+    texts = [asked.text.casefold() for asked in all_requests()]
+    assert len(set(texts)) == len(texts)
 
 
 def test_every_tool_that_a_request_wants_exists(data: Path):
-    asked = [each for code in report.SHORT_LANGUAGES for each in report.short_requests(code)]
+    asked = all_requests()
     tools = [tool.name for tool in report.assistant_tools(data)]
     assert len(tools) == len(set(tools)) >= 150
     assert all(each.wanted for each in asked)
