@@ -7,9 +7,9 @@ A word is known by its beginning, which is enough of a stemmer for all these lan
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, takewhile
 from re import Match
 from typing import NamedTuple
 
@@ -19,6 +19,9 @@ from toolscout.text.tokens import MAX_QUERY_WORDS, MAX_WORD, WORDS, word_terms
 
 FIRST, END = "⺀", "가"
 """Where Chinese and Japanese characters begin, and Korean syllables after them."""
+
+LISTS = ("everyday", "household")
+"""Files of everyday words: of work, and at home."""
 
 LONGEST = 8
 """Characters of the longest Chinese or Japanese word in the lists."""
@@ -57,20 +60,20 @@ def translate(text: str, text_words: Sequence[str], is_known: Known) -> Translat
     if not _grammar().isdisjoint(map(str.lower, text_words)):  # as in nearly all English sentences
         return None
     pieces = text_words if text.isascii() else list(chain.from_iterable(map(_pieces, text_words)))
-    read = {piece: _read(piece) for piece in pieces[:MAX_QUERY_WORDS] if len(piece) <= MAX_WORD}
-    votes = Counter(chain.from_iterable(read.values()))
-    language, count = next(iter(votes.most_common(1)), ("", 0))
-    if not count or count < MIN_TRANSLATED * len(read):
-        return None
+    ranked = [piece for piece in pieces[:MAX_QUERY_WORDS] if len(piece) <= MAX_WORD]
+    read = {piece: _read(piece) for piece in ranked}
+    language = _find_language(read.values())
     meant = {piece: each[language] for piece, each in read.items() if language in each}
-    last = pieces[-1]
-    if meant.get(last) == "":  # it may belong to a verb: "leg … an" is "anlegen"
-        joined = {piece: _read(last + piece, len(last)).get(language) for piece in read}
-        meant |= {piece: meaning for piece, meaning in joined.items() if meaning}
-    telling = [piece for piece in meant if meant[piece] and piece.lower() not in english()]
-    count_of_tools = sum(all(map(is_known, word_terms(piece))) for piece in telling)
-    if not telling or 2 * count_of_tools > len(telling):
+    if english().issuperset(map(str.lower, meant)):
         return None
+    meant |= _read_with_particles(ranked, meant, language)
+    telling = [piece for piece in meant if meant[piece] and piece.lower() not in english()]
+    if all(meant[piece] in _loose() for piece in telling):
+        return None
+    count_of_tools = sum(all(map(is_known, word_terms(piece))) for piece in telling)
+    if 2 * count_of_tools > len(telling):
+        return None
+    meant = _read_by_object(ranked, meant)
 
     def english_of(part: Match[str]) -> str:
         return part[0] if _NAMES_SOMETHING.search(part[0]) else WORDS.sub(english_word, part[0])
@@ -80,6 +83,51 @@ def translate(text: str, text_words: Sequence[str], is_known: Known) -> Translat
 
     english_text = _PARTS.sub(english_of, text)
     return Translation(english_text, meant.keys() >= set(pieces), count_of_tools > 0)
+
+
+def _find_language(read: Collection[Mapping[str, str]]) -> str:
+    """Return the language that has most of the words, "" where each has too few."""
+    enough = MIN_TRANSLATED * len(read)
+    if sum(map(bool, read)) < enough:  # as in most English texts
+        return ""
+    votes = Counter(chain.from_iterable(read))
+    language, count = next(iter(votes.most_common(1)), ("", 0))
+    return language if count >= enough else ""
+
+
+def _read_with_particles(
+    pieces: Sequence[str], meant: Mapping[str, str], language: str
+) -> dict[str, str]:
+    """Return verbs with a small word that belongs to them: "leg … an" is "anlegen"."""
+
+    def is_small(piece: str) -> bool:
+        return meant.get(piece) == ""
+
+    found: dict[str, str] = {}
+    for place, verb in enumerate(pieces):
+        after = takewhile(is_small, pieces[place + 1 : place + 3])
+        for particle in chain(after, filter(is_small, pieces[-1:])):
+            meaning = _read(particle + verb, len(particle)).get(language)
+            found |= {verb: meaning} if meaning else {}
+    return found
+
+
+def _read_by_object(pieces: Sequence[str], meant: Mapping[str, str]) -> dict[str, str]:
+    """Return what verbs mean beside their object: to close a light is to turn it off."""
+    said = frozenset(" ".join((*pieces, *meant.values())).lower().split())
+    objects = data.load("objects")
+    for kind in objects["kinds"].values():
+        if not said.isdisjoint(kind["words"].split()):
+            meant = {piece: kind.get(meaning, meaning) for piece, meaning in meant.items()}
+    if len(set(meant.values()) - {""}) == 1:
+        meant = {piece: objects["alone"].get(meaning, meaning) for piece, meaning in meant.items()}
+    return dict(meant)
+
+
+@cache
+def _loose() -> frozenset[str]:
+    """Return meanings that alone do not make a request: when, or which of several."""
+    return frozenset(data.load("objects")["loose"].split())
 
 
 def _pieces(word: str) -> list[str]:
@@ -113,7 +161,8 @@ def _lists() -> dict[str, dict[str, str]]:
     """Return by word, or beginning of one, what it means by language; small words mean ""."""
     meanings: dict[str, dict[str, str]] = {}
     for language, small in data.load("foreign")["words"].items():
-        for meaning, text in (data.load("everyday")[language] | {"": small}).items():
+        said = chain(*(data.load(name)[language].items() for name in LISTS), [("", small)])
+        for meaning, text in said:
             for word in map(fold, normalise(text).split()):
                 meanings.setdefault(word, {}).setdefault(language, meaning)
     return meanings
@@ -122,11 +171,20 @@ def _lists() -> dict[str, dict[str, str]]:
 @cache
 def english() -> frozenset[str]:
     """Return English words of grammar, and those that words of other languages are spelt like."""
-    lists = [*data.load("stopwords").values(), data.load("everyday")["english"]]
-    return frozenset(" ".join(lists).split())
+    return frozenset(" ".join(data.load("stopwords").values()).split()) | _spelt_like_english()
+
+
+@cache
+def _spelt_like_english() -> frozenset[str]:
+    return frozenset(data.load("foreign")["english"].split())
 
 
 @cache
 def _grammar() -> frozenset[str]:
-    """Return the longer of these words that no other language here has."""
-    return frozenset(word for word in english() - _lists().keys() if len(word) >= MIN_LETTERS)
+    """Return the longer English words of grammar that no other language here has.
+
+    Everyday words are not read for it, since nearly all English requests end here.
+    """
+    small = " ".join(data.load("foreign")["words"].values())
+    shared = _spelt_like_english() | set(map(fold, small.split()))
+    return frozenset(word for word in english() - shared if len(word) >= MIN_LETTERS)
