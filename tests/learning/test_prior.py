@@ -149,7 +149,7 @@ def test_what_worked_for_an_unlike_query_makes_a_match_of_nothing():
     )
 
 
-def test_of_thousands_of_past_patterns_the_nearest_vote():
+def test_of_thousands_of_past_patterns_the_nearest_count():
     experience = Experience()
     keys = [(f"tool{number}", "") for number in range(400)]
     pattern = "sort the {} of colour {} into box {}"

@@ -55,7 +55,7 @@ def test_a_turn_that_asks_nothing_by_itself_is_about_the_one_before(last: str):
 @pytest.mark.parametrize(
     ("before", "last", "wanted"),
     [
-        ("Which workflows does acme/api have?", "Trigger that", "run_workflow"),
+        ("Which workflows does acme/api have?", "Run the last one", "run_workflow"),
         ("Look for ramen places near the opera", "How do I get to the first?", "directions"),
     ],
 )
@@ -73,6 +73,17 @@ def test_a_turn_without_its_object_finds_what_both_readings_find(
     ]
     decision = select(tools, last, earlier=(Earlier(before, 0.8),))
     assert decision.names[0] == wanted
+
+
+@pytest.mark.parametrize("last", ["again", "try again", "in the other account", "right away"])
+def test_a_turn_that_says_nothing_leaves_the_order_of_the_one_before(last: str):
+    tools = [
+        {"name": f"{place}_{verb}", "description": f"{verb} something in {place}"}
+        for place in ("github", "docker", "gmail")
+        for verb in ("create", "close", "list", "send")
+    ]
+    earlier = (Earlier("create something in github", 0.8),)
+    assert select(tools, last, earlier=earlier).names[0] == "github_create"
 
 
 @pytest.mark.parametrize("request_", REQUESTS)

@@ -23,8 +23,8 @@ SAME_QUERY = 0.01
 """Difference of the cosine from 1 up to which a past query is the query itself."""
 
 PROVEN = float(REPORTS_PER_SOURCE)
-"""Successes less failures of one query beyond which its tool may come first: more than one key can
-report.
+"""Successes less failures of one query beyond which its tool comes first: more than one key reports
+in the same words.
 """
 
 SEVERAL = 3

@@ -17,6 +17,11 @@ CLEAR_SHARE = 0.3
 .5, .3 is the highest that keeps what 0 gains after another request; follow-ups lose nothing.
 """
 
+HINT = 0.04
+"""Relevance of the best tool from which a turn that is no match hints at what is wanted: "Start the
+last one" does, "again" and "with a friendly tone" do not.
+"""
+
 
 def weigh_earlier(ranking: Ranking) -> Ranking:
     """Find whether the last turn is a match by itself, and let earlier turns count less if so."""
@@ -29,8 +34,9 @@ def weigh_earlier(ranking: Ranking) -> Ranking:
     ranked = best(last.scores, judge.JUDGED)
     outcome = judge.judge(last, ranked, ask.no_match_below)
     if outcome != "match":
-        says_something = outcome == "weak" and last.ranker == "hybrid"
-        of_last_turn = last.scores if says_something else None
-        return replace(ranking, earlier=ask.earlier, of_last_turn=of_last_turn)
+        has_hint = last.ranker == "hybrid" and outcome == "weak"
+        if has_hint and judge.score(last, ranked[0]) >= HINT:
+            return replace(ranking, earlier=ask.earlier, of_last_turn=last.scores)
+        return replace(ranking, earlier=ask.earlier)
     earlier = tuple(Earlier(text, CLEAR_SHARE * weight) for text, weight in ask.earlier)
     return replace(ranking, earlier=earlier, is_clear=True)
