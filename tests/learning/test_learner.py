@@ -6,6 +6,7 @@ from time import monotonic, time
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support import TOOLS
 from toolscout import Engine
@@ -337,3 +338,11 @@ async def test_a_process_whose_turns_are_not_taken_reads_the_logs_all_the_same()
     await two.remember("acme", "a turn", ENGINE.decide(CATALOG, Ask(pattern=PATTERN)))
     await follow(two)
     assert two.experience("acme").observations == 0
+
+
+async def test_a_report_means_the_same_while_the_embeddings_of_its_list_are_made():
+    (whole,) = await learner(MemoryStore()).record("acme", [worked(catalog=CATALOG.digest)])
+    by_words = replace(CATALOG, vectors=None)
+    early = Learner(None, ENGINE.embedder, lambda *_: by_words)
+    (seen,) = await early.record("acme", [worked(catalog=CATALOG.digest)])
+    assert seen.vector == whole.vector

@@ -318,5 +318,5 @@ class Learner:
             return pack_text(pattern, self.embedder)
         ask = Ask(pattern=pattern, ranker="hybrid")
         ranking = Ranking(ask=ask, source=catalog, embedder=self.embedder)
-        read = scoring.by_meaning(scoring.read(ranking))
-        return pack(read_pattern(read.query, read.vectors))
+        query = scoring.read(ranking).query
+        return pack(read_pattern(query, scoring.embed(query, catalog, self.embedder)))

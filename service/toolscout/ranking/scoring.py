@@ -7,6 +7,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from toolscout.index import lines
+from toolscout.index.embedder import Embedder, QueryVectors
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
 from toolscout.index.names import with_whole_name
@@ -18,7 +19,7 @@ from toolscout.ranking.passages import asking_sentences
 from toolscout.ranking.scorers import SCORERS, fused
 from toolscout.text import regex
 from toolscout.text.passages import readable_part
-from toolscout.text.query import analyse, is_unknown
+from toolscout.text.query import Query, analyse, is_unknown
 
 NO_VECTORS = "no vectors yet"
 """Note of a ranking by words because the embeddings of a catalog are still being made."""
@@ -79,20 +80,25 @@ def by_words(ranking: Ranking) -> Ranking:
     return replace(ranking, lexical=words(ranking.source, ranking.query)) if words else ranking
 
 
+def embed(query: Query, source: Source, embedder: Embedder) -> QueryVectors | None:
+    """Return the vectors of a query, with those of it as it was said; None if nothing is known."""
+    is_strange = query.spoken is None and is_unknown(query, source.knows)
+    of_query = embedder.query(
+        query.embedding_words, query.earlier, query.sentences, is_strange=is_strange
+    )
+    if of_query is None or (spoken := query.spoken) is None:
+        return of_query
+    return replace(of_query, spoken=embedder.query(spoken.embedding_words, spoken.earlier))
+
+
 def by_meaning(ranking: Ranking) -> Ranking:
     """Compute the evidence of meaning."""
     embedder, vectors, query = ranking.embedder, ranking.source.vectors, ranking.query
     if not SCORERS[ranking.ranker].meaning or embedder is None or vectors is None:
         return ranking
-    is_strange = query.spoken is None and is_unknown(query, ranking.source.knows)
-    of_query = embedder.query(
-        query.embedding_words, query.earlier, query.sentences, is_strange=is_strange
-    )
+    of_query = embed(query, ranking.source, embedder)
     if of_query is None:
         return replace(ranking, vectors=None, cosine=None, whole=None, familiarity=0.0)
-    if (spoken := query.spoken) is not None:
-        own = embedder.query(spoken.embedding_words, spoken.earlier)
-        of_query = replace(of_query, spoken=own)
     cosine, whole = vectors.similarities(of_query)
     return replace(
         ranking, vectors=of_query, cosine=cosine, whole=whole, familiarity=of_query.familiarity
