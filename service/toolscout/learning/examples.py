@@ -22,11 +22,7 @@ class ExamplePriors:
             return None
         index = self._indexes.get((tenant, catalog.digest))
         if index is None:
-            index = index_of_examples(catalog)
+            keys = [(name, "") for name in catalog.names]
+            index = LearnedIndex(keys, Experience(), 0.0, catalog)
             self._indexes.put((tenant, catalog.digest), index)
         return prior_of(index)
-
-
-def index_of_examples(catalog: Catalog) -> LearnedIndex:
-    """Return an index of what a catalog's tools say by examples alone."""
-    return LearnedIndex([(name, "") for name in catalog.names], Experience(), 0.0, catalog)

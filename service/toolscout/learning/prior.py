@@ -38,9 +38,6 @@ USUAL = 6.0
 queries make three of one, since a tool keeps only a few.
 """
 
-DOUBT = 0.2
-"""Success with a query that is missing to be sure of it: a single one counts five sixths."""
-
 BLAME = 1.0
 """Failures with a query that count half of many."""
 
@@ -163,7 +160,7 @@ class LearnedIndex:
             is_usual = cosine >= NEARLY_SAME or successes > USUAL
             if not is_usual and self._queries[row] >= SEVERAL:
                 cosine = (cosine + (worked[1][0] if len(worked) > 1 else farthest)) / 2
-            past[row] = Past(cosine, successes / (successes + DOUBT), successes)
+            past[row] = Past(cosine, successes)
             if place < self._examples:
                 exemplary.append(row)
         return Learned(nearest[0][0], past, failed, proven, exemplary)

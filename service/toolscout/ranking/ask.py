@@ -26,15 +26,22 @@ from toolscout.text.query import Query
 Floats = NDArray[np.float32]
 
 
+DOUBT = 0.2
+"""Success with a query that is missing to be sure of it: a single one counts five sixths."""
+
+
 class Past(NamedTuple):
     """The past queries of one tool near this one, as one more text of the tool."""
 
     cosine: float
-    """Of the nearest, or of the mean of the two nearest."""
-    weight: float
-    """How much they count, 0 to 1: less for a single report, and for old ones."""
-    successes: float = 0.0
+    """Of the nearest, or the mean of the two nearest."""
+    successes: float
     """Successes of the nearest less failures, faded with time."""
+
+    @property
+    def weight(self) -> float:
+        """How much they count, 0 to 1: less for a single report, and for old ones."""
+        return self.successes / (self.successes + DOUBT)
 
 
 class Learned(NamedTuple):

@@ -84,7 +84,7 @@ def _added(ranking: Ranking, learned: Learned, raised: Mapping[int, float]) -> d
 
     What is nearly this query speaks for a tool as words and meaning do together.
     """
-    span = fuse.MIN_SPAN if ranking.cosine is None else fuse.span(ranking.cosine)
+    span = fuse.MIN_SPAN if ranking.cosine is None else fuse.scale_of(ranking.cosine)[1]
     share = meaning_share(ranking.query)
     return {
         row: more / span * (1.0 if learned.past[row].cosine >= NEARLY_SAME else share)

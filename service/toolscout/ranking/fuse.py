@@ -96,16 +96,17 @@ def scaled_to_top(scores: Floats, weight: float) -> Floats:
 
 def scaled(cosine: Floats, weight: float = 1.0) -> Floats:
     """Scale the cosines of one tool or more to 0..`weight`, by a span of at least `MIN_SPAN`."""
-    low, high = cosine[cosine.argmin()], highest(cosine)
-    if low == high:  # one tool, or one that is allowed: there is nothing that it stands out from
-        low = np.float32(0)
-    moved: Floats = (cosine - low) * np.float32(weight / max(float(high - low), MIN_SPAN))
+    low, span = scale_of(cosine)
+    moved: Floats = (cosine - low) * np.float32(weight / span)
     return moved
 
 
-def span(cosine: Floats) -> float:
-    """Return the difference of cosines that is scaled to 1."""
-    return max(float(highest(cosine) - cosine[cosine.argmin()]), MIN_SPAN)
+def scale_of(cosine: Floats) -> tuple[np.float32, float]:
+    """Return the cosine that is scaled to 0, and the difference from it that is scaled to 1."""
+    low, high = cosine[cosine.argmin()], highest(cosine)
+    if low == high:  # one tool, or one that is allowed: there is nothing that it stands out from
+        low = np.float32(0)
+    return low, max(float(high - low), MIN_SPAN)
 
 
 def without(cosine: Floats, allowed: Allowed) -> Floats:

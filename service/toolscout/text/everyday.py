@@ -115,13 +115,20 @@ def _read_with_particles(
 def _read_by_object(pieces: Sequence[str], meant: Mapping[str, str]) -> dict[str, str]:
     """Return what verbs mean beside their object: to close a light is to turn it off."""
     said = frozenset(" ".join((*pieces, *meant.values())).lower().split())
-    objects = data.load("objects")
-    for kind in objects["kinds"].values():
-        if not said.isdisjoint(kind["words"].split()):
-            meant = {piece: kind.get(meaning, meaning) for piece, meaning in meant.items()}
+    readings = [verbs for words, verbs in _objects() if not said.isdisjoint(words)]
+    for verbs in readings:
+        meant = {piece: verbs.get(meaning, meaning) for piece, meaning in meant.items()}
     if len(set(meant.values()) - {""}) == 1:
-        meant = {piece: objects["alone"].get(meaning, meaning) for piece, meaning in meant.items()}
+        alone = data.load("objects")["alone"]
+        meant = {piece: alone.get(meaning, meaning) for piece, meaning in meant.items()}
     return dict(meant)
+
+
+@cache
+def _objects() -> list[tuple[frozenset[str], dict[str, str]]]:
+    """Return the words of each kind of object, and what verbs mean beside one."""
+    kinds = data.load("objects")["kinds"].values()
+    return [(frozenset(kind["words"].split()), kind) for kind in kinds]
 
 
 @cache
