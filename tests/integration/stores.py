@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Protocol
 
@@ -130,6 +131,8 @@ class Reporter:
     name: str
     answers: list[tuple[float, str, int]] = field(default_factory=list)
     """When each report began, its tool, and its status."""
+    left: float = inf
+    """How many more it reports until they are acknowledged."""
 
     def report(self) -> None:
         """Report on a tool of which nobody else reports."""
@@ -138,6 +141,7 @@ class Reporter:
         body = {"pattern": "ship the parcel", "tool": tool, "success": True}
         status = self.server.post(body, FEEDBACK).status_code
         self.answers.append((began, tool, status))
+        self.left -= status == 202
 
     def acknowledged(self, since: float = 0.0) -> set[str]:
         """Return the tools of those that began after a time and were acknowledged."""
@@ -156,12 +160,13 @@ class Reporter:
 
     @contextmanager
     def reporting(self, pause_s: float = 0.02) -> Iterator["Reporter"]:
-        """Report again and again until the end of the block."""
+        """Report again and again until the end of the block, while some are left."""
         over = threading.Event()
 
         def repeat() -> None:
             while not over.wait(pause_s):
-                self.report()
+                if self.left > 0:
+                    self.report()
 
         thread = threading.Thread(target=repeat)
         thread.start()

@@ -73,7 +73,7 @@ class LearningAnswer(msgspec.Struct, frozen=True):
     observations: int
     """Number of reported calls."""
     tools: list[LearnedTool]
-    """The most used first."""
+    """The 1,000 that were used most, the most used first."""
 
 
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True):
