@@ -15,7 +15,7 @@ help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 LOCKS := deploy/locks
-LOCKED_EXTRAS := server redis postgres mcp otel trust
+LOCKED_EXTRAS := server redis postgres mcp otel encoder trust
 $(STAMP): pyproject.toml $(LOCKS)/build.txt $(LOCKS)/server.txt
 	@echo "Installing the service into $(VENV); this takes a minute or two, once."
 	$(PYTHON) -m venv $(VENV)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from toolscout.contract.fields import Outcome, RankerName
 from toolscout.contract.tools import Tool
+from toolscout.engine import decide_when_read
+from toolscout.errors import ConfigurationError
 from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
@@ -95,13 +97,21 @@ class Ours:
         asked: Callable[[Sequence[Tool]], dict[str, Any]] = lambda _: {},
         *,
         pins: Sequence[Tool] = (),
+        has_encoder: bool = False,
     ) -> None:
         """Take the ranker; `asked` makes what every question over some tools says besides.
+
+        With `has_encoder`, it waits until the transformer has read the tools and each query.
 
         `pins` are tools beside those of a set that a model sees all the time. As in the client, a
         search is asked for so many more tools, and these take no place of what is found.
         """
-        self.embedder = model if isinstance(model, Embedder) else Embedder(model)
+        if isinstance(model, str):
+            try:
+                model = Embedder(model, has_encoder=has_encoder)
+            except ConfigurationError:
+                raise MissingPackage("the extra encoder") from None
+        self.embedder = model
         self._ranker = ranker
         self._asked = asked
         self._compiler = Compiler(self.embedder, weights)
@@ -121,7 +131,7 @@ class Ours:
         def search(query: str, top_k: int) -> Answer:
             count = top_k + len(pinned)
             ask = Ask(pattern=query, top_k=count, ranker=self._ranker, **asked)
-            decision = decide(catalog, ask, self.embedder)
+            decision = decide_when_read(lambda: decide(catalog, ask, self.embedder))
             found = [name for name in decision.names if name not in pinned]
             return Answer(found[:top_k], decision.outcome)
 

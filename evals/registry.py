@@ -10,6 +10,9 @@ from toolscout.index.static_model import BUNDLED_MODEL
 PINNED = "hybrid+pins"
 """Ours beside four tools that the model sees all the time."""
 
+ENCODER = "hybrid+encoder"
+"""Ours with the transformer of the extra `encoder` beside the static model."""
+
 BASELINES: dict[str, Callable[[str], Ranker]] = {
     "rank-bm25": lambda _: baselines.rank_bm25,
     "bm25s": lambda _: baselines.bm25s_stemmed,
@@ -19,7 +22,7 @@ BASELINES: dict[str, Callable[[str], Ranker]] = {
 }
 """Made with the model that our own part of them uses, if they have one."""
 
-NAMES = (*OURS, PINNED, *BASELINES)
+NAMES = (*OURS, PINNED, ENCODER, *BASELINES)
 
 
 def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
@@ -31,6 +34,8 @@ def find(name: str, model: str = str(BUNDLED_MODEL)) -> Ranker:
     """
     if name == PINNED:
         return Ours("hybrid", model, pins=PINS)
+    if name == ENCODER:
+        return Ours("hybrid", model, has_encoder=True)
     for ours in OURS:
         if ours == name:
             return Ours(ours, model)

@@ -7,7 +7,8 @@ engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import wait
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NoReturn, Unpack, get_args
@@ -27,6 +28,7 @@ from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import Compiler
 from toolscout.index.details import details
 from toolscout.index.embedder import Embedder
+from toolscout.index.encoder.encoder import Unread
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
@@ -93,11 +95,14 @@ class Engine:
         synonyms: a TOML file with synonyms beside the bundled ones.
         domains: a TOML file with domains beside the bundled ones.
         max_tools: the most tools that it may have.
+        encoder: whether `hybrid` also compares by a small transformer (the extra `encoder`). It
+            takes some 10 ms of each new search, and as much of each new tool of up to 2,000.
 
     Raises:
         InvalidRequest: there is no list of tools, or none in it is one; there is no such ranker; or
             `no_match_below` is not within 0 to 1.
-        ConfigurationError: there is no such model, or a file is malformed.
+        ConfigurationError: there is no such model, a file is malformed, or a package of the extra
+            `encoder` is missing.
     """
 
     def __init__(  # noqa: PLR0913  # options of the public class
@@ -111,10 +116,12 @@ class Engine:
         synonyms: str | Path | None = None,
         domains: str | Path | None = None,
         max_tools: int = MAX_TOOLS,
+        encoder: bool = False,
     ) -> None:
         if read_number("max_tools", max_tools) < 1:
             raise InvalidRequest(f"max_tools must be at least 1, got {max_tools}")
-        self.embedder = load_embedder(str(model or BUNDLED_MODEL))
+        check_type("encoder", encoder, bool, "True or False")
+        self.embedder = load_embedder(str(model or BUNDLED_MODEL), has_encoder=encoder)
         for name, value in (("synonyms", synonyms), ("domains", domains)):
             check_type(name, value, str | Path | None, "the path of a file")
         words, taxonomy = load_lexicon(synonyms, domains)
@@ -193,7 +200,9 @@ class Engine:
         ask = self._ask(conversation, top_k, options)
         catalog = self.catalog
         prior = self.examples.of(catalog)
-        decision = self.recall(catalog, ask, prior=prior) or self.decide(catalog, ask, prior=prior)
+        decision = self.recall(catalog, ask, prior=prior) or decide_when_read(
+            lambda: self.decide(catalog, ask, prior=prior)
+        )
         result = self.result(catalog, decision, explain, self._skipped)
         if ask.detail is None:
             return result
@@ -243,7 +252,8 @@ class Engine:
         decisions = decide_together(questions, self.embedder)
         for (catalog, ask, options), decision in zip(questions, decisions, strict=True):
             version = _version_of(options)
-            if isinstance(catalog, Catalog) and version is not None:
+            is_complete = unread_in(decision) is None
+            if isinstance(catalog, Catalog) and version is not None and is_complete:
                 self._decided.keep(catalog, ask, decision, version)
         return decisions
 
@@ -279,6 +289,23 @@ class Engine:
             ),
             notes=[*skipped.notes, *notes(ranking)],
         )
+
+
+def unread_in(decision: Decision) -> Unread | None:
+    """Return what the transformer had yet to read for a decision; None without a transformer."""
+    vectors = decision.ranking.vectors
+    return None if vectors is None else vectors.unread
+
+
+def decide_when_read(decide: Callable[[], Decision]) -> Decision:
+    """Decide; again as soon as the transformer has read the tools, and again the query."""
+    for _ in ("tools", "query"):
+        decision = decide()
+        unread = unread_in(decision)
+        if unread is None or unread.reading is None:
+            return decision
+        wait([unread.reading])
+    return decide()
 
 
 def _version_of(options: DecideOptions) -> int | None:
@@ -327,11 +354,12 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=4)
-def load_embedder(source: str) -> Embedder:
+def load_embedder(source: str, *, has_encoder: bool = False) -> Embedder:
     """Load a model once per process.
 
     Raises:
-        ConfigurationError: there is no model2vec model of that name.
+        ConfigurationError: there is no model2vec model of that name, or a package of the extra
+            `encoder` is missing.
     """
     if not Path(source).exists() and not _HUB_ID.fullmatch(source):
         raise ConfigurationError(
@@ -339,7 +367,9 @@ def load_embedder(source: str) -> Embedder:
             " named OWNER/NAME@COMMIT, with all 40 digits of the commit"
         )
     try:
-        return Embedder(source)
+        return Embedder(source, has_encoder=has_encoder)
+    except ConfigurationError:
+        raise
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ConfigurationError(f"model: cannot load {source}: {reason}") from error

@@ -58,6 +58,9 @@ class Settings:
     model: str | None = setting(
         None, "load this model2vec folder, or OWNER/NAME@COMMIT of the hub, not the bundled model"
     )
+    encoder: bool = setting(
+        False, "compare by a small transformer, too, while a search has time (an extra package)"
+    )
     synonyms: str | None = setting(None, "add the synonyms in this TOML file to the bundled ones")
     domains: str | None = setting(None, "add the domains in this TOML file to the bundled ones")
     no_match: Literal["empty", "pins"] = setting(

@@ -250,6 +250,7 @@ def test_everything_selects_the_same_pods(tmp_path: Path):
         (KEYED | {"replica": 3}, "replica"),
         (KEYED | {"mode": "daemon"}, "mode"),
         (KEYED | {"settings": {"mcp": True}}, "settings.mcp needs an image with the extra mcp"),
+        (KEYED | {"settings": {"encoder": True}}, "needs an image with the extra encoder"),
         (
             KEYED | {"settings": {"tracing": "on"}, "image": {"extras": ["server"]}},
             "needs an image with the extra otel",

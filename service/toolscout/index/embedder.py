@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.index.encoder.encoder import Encoder, Unread
 from toolscout.index.languages import BUNDLED_LANGUAGES, SHARES
 from toolscout.index.static_model import BUNDLED_MODEL, load
 from toolscout.index.words import Words, WordTables
@@ -49,6 +50,8 @@ class QueryVectors(msgspec.Struct, frozen=True, eq=False):
     """Those of the question in its own language, where this is its translation."""
     parts_share: float = TURN_SHARE
     """Weight of the best fitting turn or sentence beside the whole."""
+    unread: Unread | None = None
+    """What the transformer, where there is one, has yet to read."""
 
 
 class Embedder(WordTables):
@@ -62,8 +65,12 @@ class Embedder(WordTables):
     is loaded when a text first needs it.
     """
 
-    def __init__(self, source: str | Path = BUNDLED_MODEL) -> None:
-        """Load a model2vec model from a folder, or from the hub as OWNER/NAME@COMMIT."""
+    def __init__(self, source: str | Path = BUNDLED_MODEL, *, has_encoder: bool = False) -> None:
+        """Load a model2vec model from a folder, or from the hub as OWNER/NAME@COMMIT.
+
+        Raises:
+            ConfigurationError: a package of the extra `encoder` is missing.
+        """
         model = load(source)
         self._rows, self._mapping = model.embedding, model.token_mapping
         self._weights = model.weights
@@ -72,6 +79,14 @@ class Embedder(WordTables):
             model.tokenizer, model.unk_token_id, BUNDLED_LANGUAGES if is_bundled else None
         )
         self.dimension = int(self._rows.shape[1])
+        self.encoder = Encoder(self.is_in_other_language) if has_encoder else None
+        """A transformer that reads English queries and tools, too."""
+
+    def prepare(self) -> None:
+        """Load what only some questions need."""
+        super().prepare()
+        if self.encoder is not None:
+            self.encoder.prepare()
 
     def query(
         self,

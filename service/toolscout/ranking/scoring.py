@@ -100,8 +100,19 @@ def by_meaning(ranking: Ranking) -> Ranking:
     if of_query is None:
         return replace(ranking, vectors=None, cosine=None, whole=None, familiarity=0.0)
     cosine, whole = vectors.similarities(of_query)
+    note = ranking.note
+    if embedder.encoder is not None and query.spoken is None and not of_query.is_foreign:
+        text = " ".join(query.embedding_words)
+        cosine, unread = embedder.encoder.blend(cosine, ranking.source, text)
+        if unread is not None:
+            of_query, note = replace(of_query, unread=unread), note or unread.note
     return replace(
-        ranking, vectors=of_query, cosine=cosine, whole=whole, familiarity=of_query.familiarity
+        ranking,
+        vectors=of_query,
+        cosine=cosine,
+        whole=whole,
+        familiarity=of_query.familiarity,
+        note=note,
     )
 
 

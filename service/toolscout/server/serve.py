@@ -16,9 +16,9 @@ from typing import cast
 from toolscout import __version__, playground
 from toolscout.common.addresses import in_url, listen
 from toolscout.common.threads import any_running
-from toolscout.engine import load_embedder
-from toolscout.index.lexicon import find_labels, load_lexicon
+from toolscout.index.lexicon import find_labels
 from toolscout.index.static_model import BUNDLED_MODEL
+from toolscout.server.compiling.worker import engine_of
 from toolscout.server.http.auth import Keyring
 from toolscout.server.http.expiring import find_expiring
 from toolscout.server.service import Service, model_digest, open_tracing
@@ -133,8 +133,6 @@ def serve(settings: Settings) -> int:
     os.environ.setdefault("RES_OPTIONS", LOOKUP)
     # uvicorn would say it in its own words
     listen(settings.host, settings.port, "set another by TOOLSCOUT_PORT or --port").close()
-    if not settings.model:
-        load_embedder(str(BUNDLED_MODEL))
     server = Server(settings)
     server.run()
     status = 0 if server.started else 1
@@ -163,9 +161,7 @@ def check(settings: Settings) -> None:
         mcp_facade()
     tls.options(settings)
     check_store(settings.store)
-    load_lexicon(settings.synonyms, settings.domains)
-    if settings.model:
-        load_embedder(settings.model)
+    engine_of(settings)
 
 
 _EXAMPLE = (

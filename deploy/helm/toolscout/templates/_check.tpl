@@ -14,7 +14,7 @@
 {{- end -}}
 
 {{- define "toolscout.checkImage" -}}
-{{- range $setting, $extra := dict "mcp" "mcp" "tracing" "otel" -}}
+{{- range $setting, $extra := dict "encoder" "encoder" "mcp" "mcp" "tracing" "otel" -}}
 {{- if and (include "toolscout.on" (get $.Values.settings $setting)) (not (has $extra $.Values.image.extras)) -}}
 {{- fail (printf "settings.%s needs an image with the extra %s: build it with --build-arg EXTRAS=server,redis,%s and name it in image.extras" $setting $extra $extra) -}}
 {{- end -}}

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from toolscout.contract.requests import SearchRequest
+from toolscout.engine import unread_in
 from toolscout.errors import TooLargeToKeep
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
@@ -45,6 +46,9 @@ from toolscout.tools.filters import tenant_of
 
 ENCODE_RESERVE_MS = 2.0
 """Milliseconds reserved for writing the answer when the budget is divided."""
+
+MAX_ENCODE_S = 0.06
+"""Maximum number of seconds for which a search waits until the transformer has read its query."""
 
 INFERRED_AT_ONCE = 500
 """Maximum number of tools whose traits are inferred on the event loop, not in a thread."""
@@ -207,11 +211,24 @@ async def decide(
 
         decision, seconds = await service.together.decide(size, read_question)
         spent += seconds
+        if await _has_read(decision, deadline - 2 * seconds):
+            again, seconds = await service.together.decide(size, read_question)
+            spent += seconds
+            decision = again if again.degraded == decision.degraded else decision
     trace.decision = decision
     if trace.cache != EXTERNAL:  # else the tokens of all tools are not known
         trace.source = catalog
     trace.phases["rank"] = spent
     return decision
+
+
+async def _has_read(decision: Decision, deadline: float) -> bool:
+    """Whether the transformer had to read the query of a decision, and has in time."""
+    unread, left_s = unread_in(decision), deadline - perf_counter()
+    if unread is None or unread.reading is None or unread.is_list or left_s <= 0:
+        return False
+    await asyncio.wait([asyncio.wrap_future(unread.reading)], timeout=min(left_s, MAX_ENCODE_S))
+    return unread.reading.done()
 
 
 def _substitute(service: Service, catalog: Catalog, ask: Ask, deadline: float) -> str | None:

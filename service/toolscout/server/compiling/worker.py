@@ -284,4 +284,10 @@ def main(descriptor: int) -> None:
 
 def engine_of(settings: Settings, tools: Sequence[Any] = ()) -> Engine:
     """Return an engine with the model and the word lists of the settings."""
-    return Engine(tools, model=settings.model, synonyms=settings.synonyms, domains=settings.domains)
+    return Engine(
+        tools,
+        model=settings.model,
+        synonyms=settings.synonyms,
+        domains=settings.domains,
+        encoder=settings.encoder,
+    )
