@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from toolscout.contract.fields import Outcome, RankerName
 from toolscout.contract.tools import Tool
-from toolscout.engine import decide_when_read
 from toolscout.errors import ConfigurationError
 from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.cache import CatalogCache
@@ -101,7 +100,7 @@ class Ours:
     ) -> None:
         """Take the ranker; `asked` makes what every question over some tools says besides.
 
-        With `has_encoder`, it waits until the transformer has read the tools and each query.
+        With `has_encoder`, the transformer has a say.
 
         `pins` are tools beside those of a set that a model sees all the time. As in the client, a
         search is asked for so many more tools, and these take no place of what is found.
@@ -120,7 +119,10 @@ class Ours:
     def compile(self, tools: Sequence[Tool]) -> Catalog:
         """Return a catalog of its own: nothing is kept from an earlier set or variant."""
         unlimited = ToolList.of(tools, limit=len(tools))
-        return self._compiler.compile(unlimited, CatalogCache().tools("evals"))
+        catalog = self._compiler.compile(unlimited, CatalogCache().tools("evals"))
+        if self.embedder.encoder is not None:
+            self.embedder.encoder.open(catalog)
+        return catalog
 
     def __call__(self, tools: Sequence[Tool]) -> Search:
         """Return a search over the tools."""
@@ -131,7 +133,7 @@ class Ours:
         def search(query: str, top_k: int) -> Answer:
             count = top_k + len(pinned)
             ask = Ask(pattern=query, top_k=count, ranker=self._ranker, **asked)
-            decision = decide_when_read(lambda: decide(catalog, ask, self.embedder))
+            decision = decide(catalog, ask, self.embedder)
             found = [name for name in decision.names if name not in pinned]
             return Answer(found[:top_k], decision.outcome)
 

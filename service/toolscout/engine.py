@@ -7,8 +7,7 @@ engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import wait
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NoReturn, Unpack, get_args
@@ -95,8 +94,8 @@ class Engine:
         synonyms: a TOML file with synonyms beside the bundled ones.
         domains: a TOML file with domains beside the bundled ones.
         max_tools: the most tools that it may have.
-        encoder: whether `hybrid` also compares by a small transformer (the extra `encoder`). It
-            takes some 10 ms of each new search, and as much of each new tool of up to 2,000.
+        encoder: whether meaning is also compared by a small transformer (the extra `encoder`). It
+            takes some 10 ms of each new search, and as much of each tool of up to 2,000.
 
     Raises:
         InvalidRequest: there is no list of tools, or none in it is one; there is no such ranker; or
@@ -121,7 +120,7 @@ class Engine:
         if read_number("max_tools", max_tools) < 1:
             raise InvalidRequest(f"max_tools must be at least 1, got {max_tools}")
         check_type("encoder", encoder, bool, "True or False")
-        self.embedder = load_embedder(str(model or BUNDLED_MODEL), has_encoder=encoder)
+        self.embedder = load_embedder(str(model or BUNDLED_MODEL), encoder)
         for name, value in (("synonyms", synonyms), ("domains", domains)):
             check_type(name, value, str | Path | None, "the path of a file")
         words, taxonomy = load_lexicon(synonyms, domains)
@@ -200,9 +199,9 @@ class Engine:
         ask = self._ask(conversation, top_k, options)
         catalog = self.catalog
         prior = self.examples.of(catalog)
-        decision = self.recall(catalog, ask, prior=prior) or decide_when_read(
-            lambda: self.decide(catalog, ask, prior=prior)
-        )
+        if self.embedder.encoder is not None:
+            self.embedder.encoder.open(catalog)
+        decision = self.recall(catalog, ask, prior=prior) or self.decide(catalog, ask, prior=prior)
         result = self.result(catalog, decision, explain, self._skipped)
         if ask.detail is None:
             return result
@@ -292,20 +291,9 @@ class Engine:
 
 
 def unread_in(decision: Decision) -> Unread | None:
-    """Return what the transformer had yet to read for a decision; None without a transformer."""
+    """Return why the transformer had no say in a decision; None if it had, or there is none."""
     vectors = decision.ranking.vectors
     return None if vectors is None else vectors.unread
-
-
-def decide_when_read(decide: Callable[[], Decision]) -> Decision:
-    """Decide; again as soon as the transformer has read the tools, and again the query."""
-    for _ in ("tools", "query"):
-        decision = decide()
-        unread = unread_in(decision)
-        if unread is None or unread.reading is None:
-            return decision
-        wait([unread.reading])
-    return decide()
 
 
 def _version_of(options: DecideOptions) -> int | None:
@@ -345,7 +333,8 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     for name in _TYPES.keys() & options.keys():
         check_type(name, options[name], *_TYPES[name])
     for name in CHOICES.keys() & options.keys():
-        value, choices = options[name], CHOICES[name]
+        value = options[name]
+        choices = CHOICES[name]
         if value not in choices:
             hint = did_you_mean(value, choices)
             expected = f"expected one of {', '.join(choices)}"
@@ -354,8 +343,8 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=4)
-def load_embedder(source: str, *, has_encoder: bool = False) -> Embedder:
-    """Load a model once per process.
+def load_embedder(source: str, has_encoder: bool) -> Embedder:
+    """Load a model once per process, and once more with the transformer beside it.
 
     Raises:
         ConfigurationError: there is no model2vec model of that name, or a package of the extra

@@ -10,6 +10,7 @@ from tests.index.test_encoder import TIRED, TOOLS
 from tests.support import Server, toolscout, until
 from toolscout.engine import load_embedder
 from toolscout.index.encoder import network
+from toolscout.index.encoder.encoder import QUERY_UNREAD, TOOLS_UNREAD
 from toolscout.index.encoder.network import Floats, Network
 
 BATCH = "/v1/tool-discovery/search:batch"
@@ -21,7 +22,7 @@ PATIENT = {"pattern": TIRED, "top_k": 2, "tools": TOOLS, "latency_budget_ms": 60
 def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Yield a service that has read the tools."""
     with serving(tmp_path_factory.mktemp("encoder"), encoder=True) as server:
-        until(lambda: "encoder: the tools are being read" not in notes(server, **PATIENT))
+        until(lambda: TOOLS_UNREAD not in notes(server, **PATIENT))
         yield server
 
 
@@ -47,18 +48,25 @@ def test_a_query_that_is_not_read_in_time_is_answered_by_the_static_model(
 
     monkeypatch.setattr(Network, "encode", wait_and_encode)
     late = PATIENT | {"pattern": "our chat is driving me mad"}
-    assert notes(reading, **late) == ["encoder: the query was not read in time"]
+    assert notes(reading, **late) == [QUERY_UNREAD]
     may_read.set()
     until(lambda: notes(reading, **late) == [])
 
 
-def test_a_batch_reads_its_queries(reading: Server):
+def test_a_batch_does_not_wait_and_has_its_rankers(reading: Server):
     body = {key: value for key, value in PATIENT.items() if key != "pattern"}
-    body["patterns"] = [TIRED, "it is far too loud in here"]
-    answer = reading.post(body, BATCH)
-    assert answer.status_code == 200, answer.text
-    found = [each["selected_names"][0] for each in answer.json()["results"]]
-    assert found == ["mute_thread", "volume_down"]
+    body["patterns"] = [TIRED, *(f"it is far too loud in room {n}" for n in range(8))]
+
+    def answers() -> list[dict[str, object]]:
+        answer = reading.post(body | {"explain": True}, BATCH)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["results"]
+
+    until(lambda: notes(reading, **PATIENT) == [])
+    first = answers()
+    assert {each["ranker"] for each in first} == {"hybrid"}
+    assert "notes" not in first[0] or first[0]["notes"] == []
+    until(lambda: all(not each.get("notes") for each in answers()))
 
 
 def test_without_its_packages_the_service_does_not_start(monkeypatch: pytest.MonkeyPatch):

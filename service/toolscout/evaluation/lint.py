@@ -56,8 +56,11 @@ NEAR = 0.9
 ALIKE = 0.75
 """Share of the words of two descriptions that are the same, in order, from which they are alike."""
 
-LONG_WORDS, THIN = 60, 0.3
-"""Words of a long description, and the share of different telling ones below which it is thin."""
+LONG_WORDS = 60
+"""Words from which a description is long."""
+
+MIN_TELLING_SHARE = 0.3
+"""Share of different telling words below which a long description is thin."""
 
 LONG_CHARS = 2_000
 """Characters of a description that is too long whatever it tells: some 500 tokens a request."""
@@ -136,7 +139,7 @@ def _near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
     texts = [(tool, described) for tool, described in spoken if described]
     if not texts:
         return
-    vectors = load_embedder(str(BUNDLED_MODEL)).tools(
+    vectors = load_embedder(str(BUNDLED_MODEL), False).tools(
         [(described, (), ()) for _, described in texts]
     )
     group = list(range(len(texts)))  # the first tool of those that are alike
@@ -180,7 +183,9 @@ def _about_description(tool: Tool) -> Iterator[Finding]:
         suggestion = "say in a sentence what it does, to what, and what it returns"
         yield Finding("says-nothing", [tool.name], what, suggestion)
     count = len(description.split())
-    if len(description) > LONG_CHARS or (count > LONG_WORDS and len(telling_words) < THIN * count):
+    if len(description) > LONG_CHARS or (
+        count > LONG_WORDS and len(telling_words) < MIN_TELLING_SHARE * count
+    ):
         detail = f"{count:,} words, of which {len(telling_words)} different ones tell something"
         suggestion = "begin with one sentence on what it does; put the rest into the parameters"
         yield Finding("too-long", [tool.name], detail, suggestion)

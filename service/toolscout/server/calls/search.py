@@ -82,7 +82,8 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     request.newer_contract = request.newer_contract or envelope.is_newer(sent)
     ask = read.answerable(envelope.to_ask(sent, service.settings))
     deadline = deadline_of(service, request.arrived, sent.latency_budget_ms, cold=read.is_cold)
-    trace.ask, trace.top_k = ask, ask.top_k
+    trace.ask = ask
+    trace.top_k = ask.top_k
     source = await find(service, read, trace, deadline, [trace])
     decision = await decide(service, trace, source, deadline, chained=bool(sent.complete_chain))
     await remember(service, trace, sent.turn, decision)
@@ -142,15 +143,18 @@ async def find(
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
             Overloaded: the process is busy with other tools for longer than the budget.
     """
-    asks, left_s = [part.ask for part in parts], deadline - perf_counter()
+    asks = [part.ask for part in parts]
+    left_s = deadline - perf_counter()
     catalog = await recognised(service, read, trace, asks, within_s=left_s)
     if catalog is not None:
         return catalog
-    trace.cache, began = "miss", perf_counter()
+    trace.cache = "miss"
+    began = perf_counter()
     source = await _compile(service, read, trace, deadline, parts)
     scanned = sum(part.phases.get("rank", 0.0) for part in parts)
     trace.phases["compile"] = perf_counter() - began - scanned
-    trace.catalog, trace.unique = source.digest, len(source)
+    trace.catalog = source.digest
+    trace.unique = len(source)
     return source
 
 
@@ -168,40 +172,54 @@ async def find_compiled(
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
     """
-    catalog, began = await recognised(service, read, trace, asks, names), perf_counter()
+    catalog = await recognised(service, read, trace, asks, names)
+    began = perf_counter()
     if catalog is None:
         catalog = await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
         trace.phases["compile"] = perf_counter() - began
     return catalog
 
 
-async def decide(
-    service: Service, trace: Trace, catalog: Source, deadline: float, *, chained: bool = False
+async def decide(  # what a decision depends on
+    service: Service,
+    trace: Trace,
+    catalog: Source,
+    deadline: float,
+    *,
+    chained: bool = False,
+    waits: bool = True,
 ) -> Decision:
     """Answer the question of a trace with the best ranker that fits into the rest of the budget.
 
     For a catalog without an index, `find` has already made the decision. The decision is stored in
     the trace, from which metrics, usage and log are written. `chained` adds the next tools of a
-    known chain. The cost of matching a regular expression is estimated separately from the
-    ranker's.
+    known chain. One of several questions of a request does not wait until the transformer has read
+    it: that time is the others'. The cost of matching a regular expression is estimated separately
+    from the ranker's.
     """
     if trace.decision is not None:
         return trace.decision
     assert isinstance(catalog, Catalog)
-    ask, began = trace.ask, perf_counter()
+    ask = trace.ask
+    began = perf_counter()
     needs_traits = ask.filters is not None or ask.context is not None
     if needs_traits and not catalog.facets.ready and len(catalog) > INFERRED_AT_ONCE:
         await run_in_thread(catalog.facets.prepare)
     size = len(catalog)
     if ask.ranker == "okapi" and not catalog.texts.ready and INDEXED_AT_ONCE < size <= OKAPI_TOOLS:
         await run_in_thread(catalog.texts.prepare)
-    pattern, matches = regex_of(ask), None
+    pattern = regex_of(ask)
+    matches = None
     step = None if pattern is None else _substitute(service, catalog, ask, deadline)
     if pattern is not None and step is None:
         matches = await scan(service, trace.tenant, catalog, pattern, deadline)
     prior, chain = _experience(service, trace, catalog, chained=chained)
+    encoder = service.engine.embedder.encoder
+    if encoder is not None and trace.cache != EXTERNAL:
+        encoder.open(catalog, trace.space, in_background=True)
     options: DecideOptions = {"degraded": step, "prior": prior, "chain": chain, "scan": matches}
-    decision, spent = service.engine.recall(catalog, ask, **options), perf_counter() - began
+    decision = service.engine.recall(catalog, ask, **options)
+    spent = perf_counter() - began
     if decision is None:
 
         def read_question() -> Question:
@@ -211,7 +229,7 @@ async def decide(
 
         decision, seconds = await service.together.decide(size, read_question)
         spent += seconds
-        if await _has_read(decision, deadline - 2 * seconds):
+        if waits and await _wait_for_query(decision, deadline - 2 * seconds):
             again, seconds = await service.together.decide(size, read_question)
             spent += seconds
             decision = again if again.degraded == decision.degraded else decision
@@ -222,18 +240,20 @@ async def decide(
     return decision
 
 
-async def _has_read(decision: Decision, deadline: float) -> bool:
-    """Whether the transformer had to read the query of a decision, and has in time."""
-    unread, left_s = unread_in(decision), deadline - perf_counter()
-    if unread is None or unread.reading is None or unread.is_list or left_s <= 0:
+async def _wait_for_query(decision: Decision, deadline: float) -> bool:
+    """Wait until the transformer has read the query of a decision; return whether it has."""
+    unread = unread_in(decision)
+    left_s = deadline - perf_counter()
+    if unread is None or unread.query is None or left_s <= 0:
         return False
-    await asyncio.wait([asyncio.wrap_future(unread.reading)], timeout=min(left_s, MAX_ENCODE_S))
-    return unread.reading.done()
+    await asyncio.wait([asyncio.wrap_future(unread.query)], timeout=min(left_s, MAX_ENCODE_S))
+    return unread.query.done()
 
 
 def _substitute(service: Service, catalog: Catalog, ask: Ask, deadline: float) -> str | None:
     """Return the ranker to run in place of that of a question; None if that one fits."""
-    size, left_ms = len(catalog), (deadline - perf_counter()) * 1_000
+    size = len(catalog)
+    left_ms = (deadline - perf_counter()) * 1_000
     step = ladder.affordable(ask.ranker, left_ms, service.costs, size)
     if step is None:
         return "bm25" if ask.ranker == "okapi" and size > OKAPI_TOOLS else None
@@ -282,7 +302,8 @@ async def _compile(
     texts are scanned.
     """
     raw = bytes(read.request.tools)
-    costs, left_ms = service.costs, (deadline - perf_counter()) * 1_000
+    costs = service.costs
+    left_ms = (deadline - perf_counter()) * 1_000
     # Patience with a new list is no room for more of them at once.
     is_asked_for = getattr(read.request, "latency_budget_ms", None) is not None
     wait_ms = left_ms if is_asked_for else min(left_ms, service.settings.latency_budget_ms)
@@ -290,7 +311,8 @@ async def _compile(
         job = service.compiles.start(trace.space, read.raw_hash, raw)
         patience = max(left_ms / 1_000, READ_S * (1 + len(raw) / MIB))
         listing = await service.compiles.soon(job.listing, min(patience, DEADLINE_S))
-        trace.offered, trace.skipped = listing.offered, listing.skipped
+        trace.offered = listing.offered
+        trace.skipped = listing.skipped
         count = listing.unique
         stage = stage_for(job, parts[0].ask.ranker)
         scan_s = costs.estimate("scan", count * len(parts)) / 1_000
@@ -314,7 +336,8 @@ async def _answer_by_words(
     service: Service, parts: Sequence[Trace], job: CompileJob
 ) -> ColdCatalog:
     """Answer by the words in names and descriptions, in the worker process."""
-    asks, sent = [part.ask for part in parts], job.sent
+    asks = [part.ask for part in parts]
+    sent = job.sent
     scanned = await service.compiles.run(tenant_of(sent.space), scan_words, sent, asks)
     refused = job.complete.exception() if job.complete.done() else None
     note = refused.detail if isinstance(refused, TooLargeToKeep) else None
