@@ -28,6 +28,21 @@ WEATHER = {
     "fr": "Quelle est la météo de demain à Paris ?",
     "es": "¿Cómo va a estar el clima mañana en Madrid?",
 }
+WEATHER_TOMORROW = {
+    "it": "che tempo fa domani",
+    "pt": "como vai estar o tempo amanhã",
+    "nl": "wat voor weer wordt het morgen",
+    "pl": "jaka jutro będzie pogoda",
+    "tr": "yarın hava nasıl olacak",
+    "da": "hvordan bliver vejret i morgen",
+    "sv": "hur blir vädret i morgon",
+    "cs": "jaké bude zítra počasí",
+    "uk": "яка погода завтра",
+    "hu": "milyen idő lesz holnap",
+    "ro": "cum va fi vremea mâine",
+}
+"""Asked in a few words."""
+
 EMAIL = {
     "zh": "给经理发一封邮件",
     "ja": "部長にメールを送って",
@@ -43,6 +58,12 @@ EMAIL = {
 def test_a_question_in_another_language_finds_the_english_tool(language: str):
     assert select(TOOLS, WEATHER[language]).names[0] == "get_weather"
     assert select(TOOLS, EMAIL[language]).names[0] == "send_email"
+
+
+@pytest.mark.parametrize("language", WEATHER_TOMORROW)
+def test_the_weather_of_tomorrow_is_found_in_every_language(language: str):
+    approve = {"name": "approve_review", "description": "Approve a pull request"}
+    assert select([*TOOLS, approve], WEATHER_TOMORROW[language]).names[0] == "get_weather"
 
 
 def test_an_english_question_finds_a_tool_in_another_language():

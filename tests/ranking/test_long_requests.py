@@ -46,6 +46,17 @@ def test_a_request_amid_talk_is_found(place: str, words: int, ranker: str):
         assert select(MANY, text, ranker=ranker).names[0] == name, request
 
 
+def test_a_sentence_that_is_repeated_takes_one_place():
+    repeated = "Read the file and the text in it."
+    for request, name in {
+        "Make the picture smaller.": "resize_image",
+        "Send a message to Anna.": "send_email",
+    }.items():
+        rest = [repeated, *talk(40, "b")] * 6
+        text = " ".join([*talk(200, "a"), request, *rest, *talk(60, "c")])
+        assert name in select(MANY, text).names[:2], request
+
+
 def test_two_requests_amid_talk_are_both_found():
     said = talk(400, "two")
     text = " ".join(["Translate the letter into French.", *said, "Then send it by e-mail."])

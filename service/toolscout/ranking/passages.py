@@ -55,17 +55,19 @@ def asking_sentences(
     """
     if not len(source) or not isinstance(source, Catalog):
         return asking_part(text)
-    parts = sentences(text) if len(text) > LONG_CHARS else []
-    if len(parts) < LEAST_SENTENCES:
+    said = sentences(text) if len(text) > LONG_CHARS else []
+    if len(said) < LEAST_SENTENCES:
         return text
+    parts = [*dict.fromkeys(said)]  # one that is repeated takes one place
+    last = parts.index(said[-1])
     read = _read(parts, source)
     most = max(MOST_KEPT, min(MOST_COMPARED, MOST_PAIRS // len(source)))
     read = sorted(read, key=lambda one: -one.worth)[:most]
     fits = _fits(read, source, embedder, allowed)
     best = [int(place) for place in np.argsort(-fits, kind="stable")[:MOST_KEPT]]
     kept = {read[place].at for place in best if fits[place] >= NEAR_BEST * fits[best[0]]}
-    if asks(parts[-1]) or not any(map(asks, parts)):
-        kept.add(len(parts) - 1)
+    if asks(parts[last]) or not any(map(asks, parts)):
+        kept.add(last)
     return " ".join(parts[at] for at in sorted(kept))
 
 
@@ -85,7 +87,8 @@ def _read(parts: list[str], catalog: Catalog) -> list[_Sentence]:
     """Read each sentence, and count how much of it any tool says."""
     said = [words(part) for part in parts]
     terms_of = {word: telling_terms_of(word) for word in {*chain(*said)}}
-    rarity, unseen = catalog.postings.rarity, catalog.postings.idf_unseen
+    rarity = catalog.postings.rarity
+    unseen = catalog.postings.idf_unseen
     known = {term.term: rarity(term.term) for terms in terms_of.values() for term in terms}
     read = []
     for at, (part, found) in enumerate(zip(parts, said, strict=True)):
