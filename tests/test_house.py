@@ -1,13 +1,16 @@
 """Where code lives, and what may import what."""
 
 import re
+from collections import Counter
 
 import pytest
 
+from docs.generate.capabilities import AIR, count_knobs, read_table
 from docs.generate.house import (
     CLIENT_MAY_IMPORT,
     CLIENT_SIDE,
     INSIDE,
+    PACKAGE,
     PRODUCTS,
     ROOMS,
     arrows,
@@ -84,3 +87,15 @@ def test_a_field_of_a_question_is_named_in_few_modules():
     named = [name for name, path in modules().items() if names.search(path.read_text("utf-8"))]
     assert "ranking.selecting" in named
     assert len(named) <= 5
+
+
+def test_every_file_belongs_to_one_capability():
+    belongs = Counter(path for row in read_table().rows for path in row.files)
+    assert sorted(belongs) == sorted(PACKAGE.rglob("*.py"))
+    assert [path for path, rows in belongs.items() if rows > 1] == []
+
+
+def test_tokens_and_knobs_grow_by_decision_alone():
+    table = read_table()
+    assert sum(row.tokens for row in table.rows) <= AIR * table.tokens
+    assert sum(count_knobs().values()) <= AIR * table.knobs

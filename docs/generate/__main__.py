@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from docs.generate import capabilities
 from docs.generate.pages import PAGES
 
 FOLDER = Path(__file__).parents[1]
@@ -12,6 +13,8 @@ def main() -> None:
     """Write them all."""
     for name, page in PAGES.items():
         (FOLDER / name).write_text(page(), "utf-8")
+    # Its figures change with every change of code, so it is compared with nothing.
+    (FOLDER / "capabilities.md").write_text(capabilities.page(), "utf-8")
 
 
 if __name__ == "__main__":
