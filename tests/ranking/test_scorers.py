@@ -9,8 +9,8 @@ from tests.support import ENGINE, TOOLS, compiled, crowd, select
 from toolscout.contract.requests import Context
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.calibration import (
-    BY_MEANING,
-    MATCH,
+    MATCH_BY_MEANING_FROM,
+    MATCH_FROM,
     Evidence,
     match_from,
     relevance,
@@ -90,13 +90,13 @@ def test_the_rarer_the_words_the_less_is_needed_for_a_match(one, other, unspaced
     low, high = (
         match_from(Evidence(0.5, mass, 0.5, 1.0, unspaced)) for mass in sorted((one, other))
     )
-    assert MATCH <= high <= low <= BY_MEANING
+    assert MATCH_FROM <= high <= low <= MATCH_BY_MEANING_FROM
 
 
 @pytest.mark.parametrize("found", [Evidence(0.0, None, 0.5), Evidence(0.0, 0.0, 0.5, 1.0, 1.0)])
 def test_without_words_that_could_be_shared_none_are_asked_for(found):
-    assert match_from(found) == MATCH
-    assert match_from(Evidence(0.0, 0.0, 0.5, is_foreign=True)) == MATCH
+    assert match_from(found) == MATCH_FROM
+    assert match_from(Evidence(0.0, 0.0, 0.5, is_foreign=True)) == MATCH_FROM
 
 
 @given(share, st.floats(-2, 2), st.floats(-1, 1), share)

@@ -64,7 +64,9 @@ class Shares:
         now = self._clock()
         self._seen[tenant] = now
         if now - self._counted_since > COUNTED_S:
-            self._before, self._asked, self._counted_since = self._asked, Counter(), now
+            self._before = self._asked
+            self._asked = Counter()
+            self._counted_since = now
         self._asked[tenant] += 1
         active = self.active(tenant)
         mine = self._asked[tenant] + self._before[tenant]

@@ -28,8 +28,11 @@ Shares = NDArray[np.float64]
 TERM_BYTES = 90
 """About what Python needs for a term of the vocabulary."""
 
-REMEMBERED_TERMS, LOOK_UP_BYTES = 500, 450
-"""Look-ups of one catalog that are remembered, and about what each takes."""
+REMEMBERED_TERMS = 500
+"""Look-ups of one catalog that are remembered."""
+
+LOOK_UP_BYTES = 450
+"""Approximate bytes of one look-up."""
 
 _NAME = FIELDS.index("name")
 
@@ -61,7 +64,8 @@ class LexicalScores(msgspec.Struct, frozen=True, eq=False):
 
     def times(self, factors: Floats | Allowed) -> "LexicalScores":
         """Return the scores of tools times factors, shape (tools,); what they cover stays."""
-        bm25, plain = self.bm25 * factors, self.plain * factors
+        bm25 = self.bm25 * factors
+        plain = self.plain * factors
         return msgspec.structs.replace(self, bm25=bm25, plain=plain)
 
 
@@ -167,7 +171,8 @@ class Postings:
     def prepare(self) -> Vocabulary:
         """Make the vocabulary, unless it is there: a millisecond for some 500 tools."""
         # Read first: a thread beside this one drops the terms once it has made the vocabulary.
-        terms, made = self._terms, self._vocabulary
+        terms = self._terms
+        made = self._vocabulary
         if made is None:
             made = self._vocabulary = Vocabulary(terms)
             self._terms = []
@@ -195,7 +200,8 @@ class Postings:
         if slot is None:  # there are ever new words that no tool has
             return None
         start, end = self._span(slot)
-        rows, weights = self._index.rows[start:end], self.weights[start:end]
+        rows = self._index.rows[start:end]
+        weights = self.weights[start:end]
         posting = self._idf[slot], end - start, rows, weights, self._plain[start:end]
         if len(self._looked_up) >= REMEMBERED_TERMS:
             self._looked_up.clear()
@@ -222,7 +228,12 @@ class Postings:
         that one; the query as a whole weighs no more for it.
         """
         total = 0.0
-        tools, gains, plain, sizes, weights, worths = [], [], [], [], [], []
+        tools = []
+        gains = []
+        plain = []
+        sizes = []
+        weights = []
+        worths = []
         looked_up = self._looked_up
         for term, weight, worth in query:
             posting = looked_up.get(term) or self.posting(term)
@@ -263,7 +274,10 @@ class Postings:
         Shape (texts,). Only the tools are looked at that are `allowed`, if that is given.
         """
         totals = np.zeros(len(texts), np.float64)
-        tools, places, sizes, worths = [], [], [], []
+        tools = []
+        places = []
+        sizes = []
+        worths = []
         every = {term.term for text in texts for term in text}
         found = {term: self.posting(term) for term in every}
         for number, text in enumerate(texts):
@@ -317,7 +331,8 @@ class Postings:
         if slot is None:
             return None
         start, end = self._span(slot)
-        rows, counts = self._index.rows, self._index.counts
+        rows = self._index.rows
+        counts = self._index.counts
         at = start + int(np.searchsorted(rows[start:end], tool))
         if at >= end or rows[at] != tool:
             return None

@@ -142,7 +142,8 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
 
     def with_vectors(self, embedded: Embedded) -> "Catalog":
         """Return the same catalog with the embeddings of its tools."""
-        made, examples = embedded.vectors, embedded.examples
+        made = embedded.vectors
+        examples = embedded.examples
         nbytes = self.nbytes + made.nbytes + EXAMPLE_BYTES * len(examples)
         return msgspec.structs.replace(
             self,

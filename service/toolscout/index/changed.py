@@ -39,7 +39,8 @@ COMPARED = 4
 SAMPLED = 8
 """Entries that are looked up first; a list of which half are unknown is a new one."""
 
-KEY_BYTES, DIGEST_BYTES = 16, 32
+KEY_BYTES = 16
+DIGEST_BYTES = 32
 
 ENTRY_BYTES = 200
 """About what is kept of an entry."""
@@ -175,7 +176,8 @@ def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
     Raises:
         Exception: a new tool cannot be compiled.
     """
-    base, new = change.base, change.tools
+    base = change.base
+    new = change.tools
     compiled = {
         tool.name: compile_tool(tool, read_at(tool, place), compiler.taxonomy)
         for tool, place in zip(new.tools, new.places, strict=True)

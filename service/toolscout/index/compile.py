@@ -44,8 +44,11 @@ INDEXED_NAME_CHARS = 256
 """Characters of a name whose words are indexed: 10,000 names of 250 words each took 1.5 GiB."""
 
 
-MAX_EXAMPLES, EXAMPLE_CHARS = 16, 1_024
-"""Examples of one tool that count, and characters of one."""
+MAX_EXAMPLES = 16
+"""Examples of one tool that count."""
+
+EXAMPLE_CHARS = 1_024
+"""Characters of an example that count."""
 
 EXAMPLES_OF_ALL = 4_096
 """Examples of a catalog that count; where tools have more together, fewer of each do."""
@@ -279,7 +282,8 @@ def compile_tool(tool: Tool, document: Document, taxonomy: Taxonomy) -> Compiled
     purpose = description if document.purpose == document.description else words(document.purpose)
     is_whole = document.property_heads == document.properties
     heads = properties if is_whole else words(document.property_heads)
-    name_terms, description_terms = words_to_terms(name), words_to_terms(description)
+    name_terms = words_to_terms(name)
+    description_terms = words_to_terms(description)
     return CompiledTool(
         lines=(
             line(f"{document.name} {document.description} {document.properties}"),

@@ -32,7 +32,8 @@ def detail_of(
     if detail is None or detail == "names":
         return ToolDetail(tool.name, definition=definition)
     description, schema = _read(tool)
-    summary, parameters = first_sentence(description), _parameters(schema)
+    summary = first_sentence(description)
+    parameters = _parameters(schema)
     full = detail == "full"
     return ToolDetail(
         name=tool.name,
@@ -81,7 +82,8 @@ def _parameters(schema: dict[str, Any] | None) -> dict[str, bool]:
     """Top-level parameters, those of `allOf` parts included, and whether each is required."""
     parameters: dict[str, bool] = {}
     for part in _parts(schema):
-        properties, required = part.get("properties"), part.get("required")
+        properties = part.get("properties")
+        required = part.get("required")
         names = required if isinstance(required, list) else []
         if isinstance(properties, dict):
             for name in properties:

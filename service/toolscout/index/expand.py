@@ -17,11 +17,17 @@ from toolscout.index.bm25 import Postings
 from toolscout.text.query import Query, QueryTerm
 from toolscout.text.tokens import fold, word_terms
 
-SYNONYM_WEIGHT, LONE_SYNONYM_WEIGHT = 0.1, 0.4
-"""What a synonym counts in the ranking beside the word itself, and where no tool has that word."""
+SYNONYM_WEIGHT = 0.1
+"""What a synonym counts in the ranking beside the word itself."""
 
-MEANT_WEIGHT, LITERAL_VERB_WEIGHT = 0.9, 0.3
-"""What the meaning of a verb counts, and the verb beside it: "file a bug" is about no file."""
+LONE_SYNONYM_WEIGHT = 0.4
+"""What a synonym counts where no tool has the word itself."""
+
+MEANT_WEIGHT = 0.9
+"""What the meaning of a verb counts."""
+
+LITERAL_VERB_WEIGHT = 0.3
+"""What a verb counts beside its meaning: "file a bug" is about no file."""
 
 PREFIX_WEIGHT = 0.5
 """What a longer word counts that begins like the one asked for."""
@@ -61,9 +67,11 @@ def expand(
     unknown: list[QueryTerm] = []
     something_known = False
     for term in terms:
-        rarity, share = rarity_of(term.term), SYNONYM_WEIGHT
+        rarity = rarity_of(term.term)
+        share = SYNONYM_WEIGHT
         if rarity is None:
-            rarity, share = postings.idf_unseen, LONE_SYNONYM_WEIGHT
+            rarity = postings.idf_unseen
+            share = LONE_SYNONYM_WEIGHT
             if _is_whole_word(term):
                 unknown.append(term)
         elif term.weight >= 1.0:

@@ -28,7 +28,9 @@ class InvertedIndex:
         lengths: NDArray[np.int32],
     ) -> None:
         """Take postings in that order, and how many terms each tool has per field."""
-        self.rows, self.counts, self.lengths = rows, counts, lengths
+        self.rows = rows
+        self.counts = counts
+        self.lengths = lengths
         begins = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
         begins = begins[: len(hashes)]
         self._set_keys(hashes[begins], np.append(begins, len(hashes)))
@@ -56,11 +58,13 @@ class InvertedIndex:
         """
         rows = moved[self.rows]
         stays = rows >= 0
-        rows, counts = rows[stays], self.counts[stays]
+        rows = rows[stays]
+        counts = self.counts[stays]
         hashes = np.repeat(self.keys, self.frequencies)[stays]
         new_rows, new_hashes, new_counts = _joined([*tools.values()], [*tools])
         order = np.lexsort((new_rows, new_hashes))
-        new_rows, new_hashes = new_rows[order], new_hashes[order]
+        new_rows = new_rows[order]
+        new_hashes = new_hashes[order]
         first, beyond = (np.searchsorted(hashes, new_hashes, side) for side in ("left", "right"))
         places = [
             start + np.searchsorted(rows[start:end], row)
@@ -96,9 +100,11 @@ class InvertedIndex:
         or two of them. A dictionary would be a little faster, and take ten times the memory.
         """
         key = hash(term)
-        table, keys = self._table, self._keys
+        table = self._table
+        keys = self._keys
         bucket = (key >> self._shift) + (len(table) >> 1)
-        at, end = table[bucket], table[bucket + 1]
+        at = table[bucket]
+        end = table[bucket + 1]
         while at < end:
             if keys[at] == key:
                 return at
@@ -117,7 +123,8 @@ class InvertedIndex:
         starts = np.array(self.starts, np.int64)[order]
         postings = np.repeat(starts - bounds[:-1], sizes) + np.arange(bounds[-1])
         self._set_keys(keys[order], bounds)
-        self.rows, self.counts = self.rows[postings], self.counts[postings]
+        self.rows = self.rows[postings]
+        self.counts = self.counts[postings]
         return order, postings
 
     @property
@@ -128,7 +135,8 @@ class InvertedIndex:
         return sum(each.nbytes for each in arrays) + sum(e.itemsize * len(e) for e in held)
 
     def _set_keys(self, keys: NDArray[np.int64], bounds: NDArray[np.int64]) -> None:
-        self._keys, self.starts = packed("q", keys), packed("q", bounds)
+        self._keys = packed("q", keys)
+        self.starts = packed("q", bounds)
         self._shift, self._table = _table(keys)
 
 

@@ -39,8 +39,11 @@ _UNKNOWN = 25.0
 _AT_ONCE = 20_000
 """Letters of pieces that are read before another thread may run: half a millisecond."""
 
-_ONE_IDEOGRAPH, _ONE_KANA = 0.15, 0.05
-"""How far a character alone counts as known; any text is made of them."""
+_ONE_IDEOGRAPH = 0.15
+"""How far a Chinese character alone counts as known; any text is made of them."""
+
+_ONE_KANA = 0.05
+"""How far a Japanese syllable alone counts as known."""
 
 SPACED_EXCESS = 1.5
 """Letters per piece, beyond the first, from which a word with spaces around it counts as known."""
@@ -94,17 +97,22 @@ class Languages:
 
     def _cut(self, text: str) -> list[tuple[int, int, int]]:
         """Where the pieces begin and end, and which they are (Viterbi's algorithm)."""
-        ids, costs, longest, size = self._ids, self._costs, self._longest, len(text)
+        ids = self._ids
+        costs = self._costs
+        longest = self._longest
+        size = len(text)
         least = [0.0, 0.0] + [float("inf")] * (size - 1)  # what begins a word costs nothing alone
         back: list[tuple[int, int]] = [(0, -1)] * (size + 1)
         for start in range(size):
             if start > 0 and least[start] + _UNKNOWN < least[start + 1]:
-                least[start + 1], back[start + 1] = least[start] + _UNKNOWN, (start, -1)
+                least[start + 1] = least[start] + _UNKNOWN
+                back[start + 1] = (start, -1)
             farthest = min(size, start + longest.get(text[start], 0))
             for end in range(max(start + 1, 2), farthest + 1):
                 token = ids.get(text[start:end])
                 if token is not None and least[start] + costs[token] < least[end]:
-                    least[end], back[end] = least[start] + costs[token], (start, token)
+                    least[end] = least[start] + costs[token]
+                    back[end] = (start, token)
         pieces: list[tuple[int, int, int]] = []
         end = size
         while end > 1:
@@ -126,7 +134,8 @@ def _letters_known(word: str, pieces: list[str], letters: int) -> float:
     if not is_cjk(word[0]):
         excess = (letters / len(pieces) - 1.0) / SPACED_EXCESS
         return letters * min(1.0, max(0.0, excess))
-    letters_known, follows = 0.0, False
+    letters_known = 0.0
+    follows = False
     for piece in pieces:
         is_hangul = ord(piece[0]) in _HANGUL
         follows = follows or len(piece) > 1

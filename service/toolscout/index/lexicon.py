@@ -44,7 +44,8 @@ def load_synonyms(path: Path) -> Synonyms:
         raise ConfigurationError(
             f"synonyms: {path}: at most {MAX_GROUPS} groups, got {len(groups)}"
         )
-    own, bundled = symmetric(groups), synonym_terms()
+    own = symmetric(groups)
+    bundled = synonym_terms()
     terms = bundled.keys() | own.keys()
     return {
         term: tuple(dict.fromkeys((*own.get(term, ()), *bundled.get(term, ())))) for term in terms
@@ -82,7 +83,8 @@ def load_taxonomy(path: Path) -> Taxonomy:
     Raises:
         ConfigurationError: the file cannot be read or has another form; says where.
     """
-    bundled, own = data.load("domains"), _read("domains", path)
+    bundled = data.load("domains")
+    own = _read("domains", path)
     for table, entries in own.items():
         if table not in bundled:
             tables = ", ".join(f"[{name}]" for name in bundled)

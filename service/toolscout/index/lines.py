@@ -82,7 +82,8 @@ class TextLines:
         buffer, starts = self._joined or self.prepare()
         room = SLICE_WORK // max(expression.programsize, 1)
         tools: list[int] = []
-        line, count = 0, len(starts)
+        line = 0
+        count = len(starts)
         while line < count:
             beyond = max(bisect_right(starts, starts[line] + room, line) - 1, line + 1)
             # Without the last newline, behind which an empty line would begin.
@@ -108,7 +109,8 @@ class TextLines:
     def prepare(self) -> tuple[bytes, list[int]]:
         """Join all lines to one buffer, unless they are; also says where each begins."""
         # Read first: a thread beside this one drops the lines once it has joined them.
-        lines, joined = self._lines, self._joined
+        lines = self._lines
+        joined = self._joined
         if joined is None:
             starts = list(accumulate(map(len, lines), initial=0))[:-1]
             joined = self._joined = (b"".join(lines), starts)

@@ -112,7 +112,9 @@ class NameIndex:
         spans = [match.span() for match in units.finditer(text)]
         keys = _unit_keys(text, spans)
         hits: dict[int, Mention] = {}
-        openings, at, count = self._openings, 0, len(keys)
+        openings = self._openings
+        at = 0
+        count = len(keys)
         while at < count:
             opening = keys[at]
             if len(opening) < _OPENING:
@@ -138,7 +140,8 @@ class NameIndex:
         mentions: dict[int, Mention],
     ) -> int:
         """Note the longest name that begins with the unit `at`; returns how many units it took."""
-        form, named = "", []
+        form = ""
+        named = []
         for size, part in enumerate(keys[at : at + MAX_RUN], 1):
             form += part
             if len(form) > self._longest:
@@ -150,7 +153,8 @@ class NameIndex:
             if gaps is None:
                 continue
             literal = " " not in gaps
-            full, bare = self._full.get(form), self._bare.get(form)
+            full = self._full.get(form)
+            bare = self._bare.get(form)
             written = text[spans[at][0] : spans[at + size - 1][1]]
             sure = _as_a_name(text, spans, keys, at, size)
             if not sure and size == 1 and full is not None:
@@ -283,8 +287,10 @@ def _as_a_name(
     """Whether a run of units is written the way names are, not the way prose is."""
     if size == len(keys):
         return True
-    first, last = spans[at][0], spans[at + size - 1][1]
-    before, after = text[first - 1 : first], text[last : last + 1]
+    first = spans[at][0]
+    last = spans[at + size - 1][1]
+    before = text[first - 1 : first]
+    after = text[last : last + 1]
     if before and after and before in _QUOTES and after in _QUOTES:
         return True
     if before and before in "._/:" and first > 1 and not text[first - 2].isspace():

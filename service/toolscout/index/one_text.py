@@ -9,8 +9,11 @@ from toolscout.index.inverted import InvertedIndex
 
 Floats = NDArray[np.float32]
 
-PLAIN_K1, PLAIN_B = 1.5, 0.75
-"""The numbers of BM25 over one text, as rank-bm25 has them."""
+PLAIN_K1 = 1.5
+"""How soon a repeated word counts no more, as in rank-bm25."""
+
+PLAIN_B = 0.75
+"""How much the length of a text counts, as in rank-bm25."""
 
 
 def weigh_one_text(index: InvertedIndex, idf: NDArray[np.float64]) -> Floats:
@@ -29,6 +32,7 @@ def sum_up(terms: Sequence[tuple[NDArray[np.int32], Floats]], size: int) -> Floa
     if not terms:
         return np.zeros(size, np.float32)
     rows, weights = zip(*terms, strict=True)
-    hit, worth = np.concatenate(rows, dtype=np.intp), np.concatenate(weights, dtype=np.float64)
+    hit = np.concatenate(rows, dtype=np.intp)
+    worth = np.concatenate(weights, dtype=np.float64)
     scores: Floats = np.bincount(hit, worth, size).astype(np.float32)
     return scores

@@ -104,7 +104,8 @@ def _place(catalog: Catalog, cursor: str) -> int:
         mark, _, number = urlsafe_b64decode(cursor.encode("ascii")).decode("ascii").partition(":")
         start = int(number)
     except (NotBase64, ValueError):
-        mark, start = "", -1
+        mark = ""
+        start = -1
     if mark != catalog.digest[:_MARK] or not 0 < start < len(catalog):
         raise BadCursor(
             "cursor: not one of this content; begin again without a cursor",

@@ -65,8 +65,10 @@ class Pattern(NamedTuple):
 def read_pattern(query: Query, vectors: QueryVectors | None) -> Pattern:
     """Return the vector of an analysed pattern, as it was said."""
     if query.spoken is not None:
-        query, vectors = query.spoken, vectors and vectors.spoken
-    meaning, share = _NO_MEANING, 0.0
+        query = query.spoken
+        vectors = vectors and vectors.spoken
+    meaning = _NO_MEANING
+    share = 0.0
     if vectors is not None:
         leading = vectors.vectors[0][:MEANING]
         length = sqrt(leading.dot(leading))

@@ -19,10 +19,13 @@ _IDENTIFIERS = frozenset(("id", "ids", "uuid", "uuids", "guid", "key", "token", 
 _BY_THEMSELVES = frozenset(("token",))
 """Those among them that name something without a noun before them."""
 
-COMMON, COMMON_TOOLS = 0.5, 5
+COMMON_SHARE = 0.5
 """Share of the tools, of servers that require it at all, above which a noun is what a connection
-needs, such as a token, and no single call; and the number of tools from which this can be told.
+needs, such as a token, and no single call.
 """
+
+MIN_TOOLS_TO_TELL = 5
+"""Number of tools from which this can be told."""
 
 
 @lru_cache(maxsize=16_384)
@@ -45,7 +48,9 @@ class Prerequisites:
         self, names: Sequence[str], needs: Sequence[Sequence[str]], postings: Postings
     ) -> None:
         """Take each tool's name, the nouns whose identifiers it requires, and where terms are."""
-        self._names, self._needs, self._postings = names, needs, postings
+        self._names = names
+        self._needs = needs
+        self._postings = postings
         self._common: set[str] | None = None
         self._finders: dict[str, list[int]] = {}
 
@@ -63,10 +68,8 @@ class Prerequisites:
         """Return the nouns that most tools of the servers with them require; counted once."""
         if self._common is None:
             servers = [prefix(name) for name in self._names]
-            sizes, counts = (
-                Counter(servers),
-                Counter(noun for nouns in self._needs for noun in nouns),
-            )
+            sizes = Counter(servers)
+            counts = Counter(noun for nouns in self._needs for noun in nouns)
             where: dict[str, set[str]] = {}
             for server, nouns in zip(servers, self._needs, strict=True):
                 for noun in nouns:
@@ -74,8 +77,8 @@ class Prerequisites:
             self._common = {
                 noun
                 for noun, count in counts.items()
-                if count >= COMMON_TOOLS
-                and count > COMMON * sum(sizes[server] for server in where[noun])
+                if count >= MIN_TOOLS_TO_TELL
+                and count > COMMON_SHARE * sum(sizes[server] for server in where[noun])
             }
         return self._common
 

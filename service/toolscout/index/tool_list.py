@@ -78,7 +78,8 @@ def unwrap_list(raw: bytes | msgspec.Raw, path: str) -> tuple[bytes | msgspec.Ra
         if key is None:
             message = "expected a list of tools, or an object with `tools`"
             raise InvalidRequest(f"{path}: {message}", (FieldError(path, message),))
-        raw, path = getattr(answer, key), f"{path}.{key}"
+        raw = getattr(answer, key)
+        path = f"{path}.{key}"
     return raw, path
 
 
@@ -117,7 +118,8 @@ def decode_list(raw: bytes | msgspec.Raw, limit: int, path: str) -> Posted:
                 else:
                     _read(posted, at, entries[at], f"{path}[{at}]")
         _check_offered(len(posted), most, path)
-        group, size = [], 0
+        group = []
+        size = 0
     return posted
 
 

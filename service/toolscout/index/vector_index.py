@@ -81,7 +81,8 @@ class QuantisedIndex(VectorIndex):
 
     def __init__(self, codes: NDArray[np.uint8], scales: Floats) -> None:
         self.size, self._dimension = codes.shape
-        self._codes, self._scales = codes, scales
+        self._codes = codes
+        self._scales = scales
         self._codec = _codec(self._dimension)
 
     @classmethod

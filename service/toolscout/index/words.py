@@ -82,7 +82,8 @@ class Words(dict[str, bytes]):
             self.clear()
             self.known.clear()
             self._held = 0
-        self[word], self.known[word] = ids, letters
+        self[word] = ids
+        self.known[word] = letters
         return ids, letters
 
 

@@ -194,7 +194,8 @@ def show(tool: Any, detail: Detail, token: str | None = None, call: str | None =
     name, description = texts(tool)
     if detail == "names":
         return Shown(name)
-    level, is_full = risk_of(tool), detail == "full"
+    level = risk_of(tool)
+    is_full = detail == "full"
     parameters, required = parameters_of(tool)
     return Shown(
         name,
@@ -215,7 +216,8 @@ def show(tool: Any, detail: Detail, token: str | None = None, call: str | None =
 def parameters_of(tool: Any) -> tuple[list[str], list[str]]:
     """Return the names of the parameters of a tool, and those that are required."""
     schema = schema_of(tool)
-    properties, required = schema.get("properties"), schema.get("required")
+    properties = schema.get("properties")
+    required = schema.get("required")
     listed = properties if isinstance(properties, Mapping) else {}
     needed = [one for one in required if one in listed] if isinstance(required, list) else []
     return list(map(str, listed)), list(map(str, needed))
@@ -279,7 +281,8 @@ def best_tool(
         is_clear: whether it fits, and is not only the nearest.
     """
     lead = "The best tool is" if is_clear else "No tool clearly fits; the nearest is"
-    description, schema = tool.description or tool.summary or "", tool.input_schema or {}
+    description = tool.description or tool.summary or ""
+    schema = tool.input_schema or {}
     shown = f"Its input schema: {msgspec.json.encode(schema).decode()}"
     if len(description) + len(shown) > MAX_WHOLE_CHARS:
         description = first_sentence(description)

@@ -141,7 +141,8 @@ def read_arguments(kind: type[A], arguments: Mapping[str, Any] | None) -> A:
     except msgspec.ValidationError as error:
         wrong = wrong_field("", error)
         unknown = UNKNOWN_KEY.search(str(error))
-    where, message = wrong.path, wrong.message[:_MAX_SHOWN]
+    where = wrong.path
+    message = wrong.message[:_MAX_SHOWN]
     if unknown:
         near = _nearest(unknown[1], kind.__struct_fields__)
         known = ", ".join(kind.__struct_fields__)

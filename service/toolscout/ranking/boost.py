@@ -79,7 +79,8 @@ def boosts_for(
     domain, strength = ("", 0.0) if context is None else work_of(context, query, taxonomy)
     if not domain:
         return Boosts(factors, parts)
-    lowered, lost = elsewhere(domain), OTHER_DOMAIN * strength
+    lowered = elsewhere(domain)
+    lost = OTHER_DOMAIN * strength
     factors[lowered] *= np.float32(1.0 - lost)
     return Boosts(factors, parts, Boost("domain", domain, -lost), frozenset(lowered))
 
@@ -102,7 +103,8 @@ def _of_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boo
     boosts: dict[int, list[Boost]] = {}
     for use in session.recent or ():
         row = rows.get(use.name)
-        successes, failures = use.successes or 0.0, use.failures or 0.0
+        successes = use.successes or 0.0
+        failures = use.failures or 0.0
         if row is None or successes + failures == 0:
             continue
         # One success is weaker evidence than ten: it counts half.

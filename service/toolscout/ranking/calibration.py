@@ -36,16 +36,24 @@ COVERED = 0.5
 SOME_COSINE = 0.24
 """Cosine, times familiarity, from which meaning speaks for a tool whose words are only guessed."""
 
-UNLIKE, ALIKE = (0.4, 0.15), (0.7, 0.35)
-"""Cosine of two queries below which experience with one proves nothing for the other, and from
-which it does: if the model knows all words of the query, and if it knows none. On the development
-sets 95 % of the hopeless queries have no past query nearer than .4, half of the good ones have one
-nearer than .6; words alone are nearer than .2 to only 5 % of strings of letters.
+UNRELATED_COSINES = (0.4, 0.15)
+"""Cosine of two queries below which experience with one proves nothing for the other: if the model
+knows all words of the query, and if it knows none. On the development sets 95 % of the hopeless
+queries have no past query nearer than .4, and only 5 % of strings of letters one nearer than .2.
 """
 
-MATCH, BY_MEANING = 0.10, 0.15
-"""Relevance of a tool from which the answer is a match: if it has a word of the query as rare as
-one that no tool has, and if it has none, so that meaning alone speaks for it. In every long list
+SAME_QUERY_COSINES = (0.7, 0.35)
+"""Cosine of two queries from which experience with one fully counts for the other, likewise. Half
+of the good queries have a past one nearer than .6.
+"""
+
+MATCH_FROM = 0.10
+"""Relevance from which a tool is a match, if it has a word of the query as rare as one that no tool
+has.
+"""
+
+MATCH_BY_MEANING_FROM = 0.15
+"""The same of a tool without such a word, for which meaning alone speaks: in every long list
 something is near to an everyday request (docs/decisions/no-match.md).
 """
 
@@ -54,11 +62,13 @@ WEAK = NO_MATCH_BELOW
 `no_match_below` says otherwise.
 """
 
-FAMILIAR, FAMILIAR_UNSPACED = 0.6, 0.2
-"""Familiarity of a query from which its cosine counts; below, it is that of a few known pieces. In
-scripts without spaces between words, short words and endings are never known: with .35 there, of
-1,195 questions in other languages 2.5 % were no match, with .2 are 1.0 %, and of 1,681 that no tool
-answers 17.4 % are, as before (17.8 %).
+MIN_FAMILIARITY = 0.6
+"""Familiarity of a query from which its cosine counts; below, it is that of a few known pieces."""
+
+MIN_FAMILIARITY_UNSPACED = 0.2
+"""The same in scripts without spaces between words, where short words and endings are never known.
+With .35, of 1,195 questions in other languages 2.5 % were no match; with .2 1.0 % are, and of 1,681
+that no tool answers 17.4 %, as before (17.8 %).
 """
 
 
@@ -68,7 +78,8 @@ def relevance(evidence: Evidence) -> float:
     Words and meaning count together for the share of the query that the model knows; for the
     rest, words alone decide.
     """
-    coverage, cosine = evidence.coverage, evidence.cosine
+    coverage = evidence.coverage
+    cosine = evidence.cosine
     if coverage is None:
         return _with_meaning(0.0, cosine or 0.0)
     mass = min(evidence.mass or 0.0, MASS_LIMIT)
@@ -86,7 +97,7 @@ def relevance(evidence: Evidence) -> float:
 
 def is_familiar(familiarity: float, unspaced: float) -> bool:
     """Whether the model knows so much of a query that its cosines mean something."""
-    return familiarity >= FAMILIAR + unspaced * (FAMILIAR_UNSPACED - FAMILIAR)
+    return familiarity >= MIN_FAMILIARITY + unspaced * (MIN_FAMILIARITY_UNSPACED - MIN_FAMILIARITY)
 
 
 def _with_meaning(coverage: float, cosine: float) -> float:
@@ -106,9 +117,10 @@ def with_experience(chance: float, learned: float, likeness: float, familiarity:
 
 def proof(likeness: float, familiarity: float) -> float:
     """Return how much a past query proves for the present one, 0 to 1, by their cosine."""
-    familiar, unfamiliar = familiarity, 1.0 - familiarity
-    unlike = UNLIKE[0] * familiar + UNLIKE[1] * unfamiliar
-    alike = ALIKE[0] * familiar + ALIKE[1] * unfamiliar
+    familiar = familiarity
+    unfamiliar = 1.0 - familiarity
+    unlike = UNRELATED_COSINES[0] * familiar + UNRELATED_COSINES[1] * unfamiliar
+    alike = SAME_QUERY_COSINES[0] * familiar + SAME_QUERY_COSINES[1] * unfamiliar
     return max(0.0, min(1.0, (likeness - unlike) / (alike - unlike)))
 
 
@@ -118,9 +130,9 @@ def match_from(evidence: Evidence) -> float:
     Words of another language, or of a script without spaces between them, are no such evidence.
     """
     if evidence.mass is None or evidence.is_foreign:
-        return MATCH
+        return MATCH_FROM
     unsaid = (1.0 - min(evidence.mass, 1.0)) * (1.0 - evidence.unspaced)
-    return MATCH + unsaid * (BY_MEANING - MATCH)
+    return MATCH_FROM + unsaid * (MATCH_BY_MEANING_FROM - MATCH_FROM)
 
 
 def _chance(log_odds: float) -> float:

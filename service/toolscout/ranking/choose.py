@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index.names import Mention
-from toolscout.ranking.calibration import MATCH
+from toolscout.ranking.calibration import MATCH_FROM
 
 NoMatch = Literal["empty", "pins"]
 
@@ -53,7 +53,8 @@ def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
     if len(rows) > count:
         # Everything from the count-th best score up, including all of a tie at the border.
         among = positive >= np.partition(positive, -count)[-count]
-        rows, positive = rows[among], positive[among]
+        rows = rows[among]
+        positive = positive[among]
     ranked: list[int] = rows[(-positive).argsort(kind="stable")][:count].tolist()
     return ranked
 
@@ -102,7 +103,8 @@ class Pins(NamedTuple):
 
 def in_rank_order(ranked: Sequence[int], pins: Pins, scores: NDArray[np.float32]) -> list[int]:
     """Place every matching pin by its rank, and remove the pins without evidence."""
-    places, others = set(ranked), set(pins.others)
+    places = set(ranked)
+    others = set(pins.others)
     deeper = [row for row in pins.matching if row not in places]
     deeper.sort(key=lambda row: (-scores[row], row))
     return [row for row in ranked if row not in others] + deeper
@@ -193,5 +195,5 @@ def follow(
     Rows that are `kept`, such as tools named in the query and pins, keep their place.
     """
     members = set(chain)
-    convincing = [row for row in ranked if row in members or kept(row) or score(row) >= MATCH]
+    convincing = [row for row in ranked if row in members or kept(row) or score(row) >= MATCH_FROM]
     return list(dict.fromkeys([*convincing, *chain, *ranked]))

@@ -47,7 +47,8 @@ def cover(ranking: Ranking) -> list[int] | None:
     Clauses are compared by meaning alone: a clause is short, its words may be in any tool, and
     those of the whole request have been counted.
     """
-    embedder, index = ranking.embedder, ranking.source.vectors
+    embedder = ranking.embedder
+    index = ranking.source.vectors
     if embedder is None or index is None:
         return None
     parts = clauses(ranking.query.resolved_text)

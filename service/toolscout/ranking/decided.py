@@ -17,13 +17,19 @@ from toolscout.ranking.ask import Ask, Decision
 DECIDED_BYTES = 16 << 20
 """Bytes of all remembered decisions: some 1,000 about 300 tools each."""
 
-_BASE_BYTES, _TOOL_BYTES, _TERM_BYTES, _VECTOR_BYTES = 3_000, 32, 200, 1_200
+_BASE_BYTES = 3_000
+_TOOL_BYTES = 32
+_TERM_BYTES = 200
+_VECTOR_BYTES = 1_200
 
 NO_EXPERIENCE = 0
 """The version of the experience where there is none."""
 
-LONGEST_CHARS, MOST_NAMES = 4_096, 64
-"""Characters of a question, and names and filter values beside it, up to which it is remembered."""
+MAX_CHARS = 4_096
+"""Characters of a question up to which it is remembered."""
+
+MAX_NAMES = 64
+"""Names and filter values beside a question up to which it is remembered."""
 
 
 class Decided:
@@ -68,4 +74,4 @@ def _is_long(ask: Ask) -> bool:
     names = len(ask.always_keep)
     if ask.filters is not None:
         names += sum(len(values) for values in astuple(ask.filters) if isinstance(values, tuple))
-    return names > MOST_NAMES or len(ask.pattern) > LONGEST_CHARS
+    return names > MAX_NAMES or len(ask.pattern) > MAX_CHARS

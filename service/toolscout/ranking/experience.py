@@ -65,7 +65,8 @@ def _raised(
     ranking: Ranking, learned: Learned, scores: Floats, *, is_match: bool
 ) -> dict[int, float]:
     """Return by how much past requests raise the cosines of tools, by row; only what is raised."""
-    cosine, raised = ranking.cosine, dict[int, float]()
+    cosine = ranking.cosine
+    raised = dict[int, float]()
     counted_in_full = COUNTED * float(fuse.highest(scores)) or 1.0
     for row, past in learned.past.items():
         if past.cosine < UNLIKE:
@@ -103,10 +104,12 @@ def _moved(
     """
     best_row = int(scores.argmax())
     best_score = scores.item(best_row)
-    moved, held = scores.copy(), list[int]()
+    moved = scores.copy()
+    held = list[int]()
     for row, more in added.items():
         moved[row] += more
-    limit, least = moved.item(best_row), best_score * (NEAR_BEST if is_match else SOME_SCORE)
+    limit = moved.item(best_row)
+    least = best_score * (NEAR_BEST if is_match else SOME_SCORE)
     for row in added:
         if scores.item(row) >= least or row in learned.proven:
             continue

@@ -15,8 +15,11 @@ from toolscout.text.tokens import fold
 LEAST_SHOWN = 0.02
 """Share of a query below which a word is no reason: an article is in half of all descriptions."""
 
-MAX_NAMED, MAX_NAME_SHOWN = 10, 64
-"""Maximum number of tools that a note names, and of letters of each."""
+MAX_NAMED = 10
+"""Maximum number of tools that a note names."""
+
+MAX_NAME_CHARS = 64
+"""Maximum number of letters of a name in a note."""
 
 
 def explain(decision: Decision) -> list[Match]:
@@ -38,7 +41,9 @@ def with_evidence(ranking: Ranking) -> int:
 
     A function word is none, though it decides between tools that nothing else tells apart.
     """
-    scored, lexical, cosine = ranking.scores > 0, ranking.lexical, ranking.cosine
+    scored = ranking.scores > 0
+    lexical = ranking.lexical
+    cosine = ranking.cosine
     if lexical is None or ranking.ranker in ("regex", "keyword"):
         return int(scored.sum())
     by_words = ranking.source.lexical(replace(ranking.query, terms=_telling(ranking))).bm25 > 0
@@ -66,7 +71,7 @@ def _telling(ranking: Ranking) -> tuple[QueryTerm, ...]:
 def _some(names: Sequence[str]) -> str:
     """Return the first of some names, and how many more there are."""
     more = len(names) - MAX_NAMED
-    first = ", ".join(repr(name[:MAX_NAME_SHOWN]) for name in names[:MAX_NAMED])
+    first = ", ".join(repr(name[:MAX_NAME_CHARS]) for name in names[:MAX_NAMED])
     return first + (f" and {more} more" if more > 0 else "")
 
 

@@ -30,13 +30,15 @@ ONE_WORD_WEIGHT = 0.5
 that is only somewhat alike.
 """
 
-WHOLE_WORDS, WHOLE_SHARE = 2.0, 0.5
-"""What a tool has to have of a query, in words as rare as one that no tool has, or as a share of
-its words, for words to have their whole share of a score. Less, as where only stop words stand in
-names, gives a share in proportion. Of .3 to 2 words and 0, .4 and .5 of them: on dev sets nDCG@5
-+ .001 ± .001, on those that the model was tuned on + .011, over names without descriptions P@1
-+ .030.
+WHOLE_WORDS = 2.0
+"""What a tool has to have of a query, in words as rare as one that no tool has, for words to have
+their whole share of a score. Less, as where only stop words stand in names, gives a share in
+proportion. Of .3 to 2: on dev sets nDCG@5 + .001 ± .001, on those that the model was tuned on
++ .011, over names without descriptions P@1 + .030.
 """
+
+WHOLE_SHARE = 0.5
+"""The same as a share of the query's words; either is enough. Of 0, .4 and .5."""
 
 PLAIN_SHARE = 0.1
 """What BM25 over one text adds beside the fields, for every word of the question alike: in a long
@@ -77,7 +79,8 @@ def weighted_sum(
     """
     if not len(lexical):
         return lexical
-    top, meaning = highest(lexical), scaled(cosine, weight)
+    top = highest(lexical)
+    meaning = scaled(cosine, weight)
     if highest(meaning) <= 0:
         alone: Floats = lexical / np.float32(top if top > 0 else 1.0)
         return alone
@@ -103,7 +106,8 @@ def scaled(cosine: Floats, weight: float = 1.0) -> Floats:
 
 def scale_of(cosine: Floats) -> tuple[np.float32, float]:
     """Return the cosine that is scaled to 0, and the difference from it that is scaled to 1."""
-    low, high = cosine[cosine.argmin()], highest(cosine)
+    low = cosine[cosine.argmin()]
+    high = highest(cosine)
     if low == high:  # one tool, or one that is allowed: there is nothing that it stands out from
         low = np.float32(0)
     return low, max(float(high - low), MIN_SPAN)

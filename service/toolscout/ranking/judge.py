@@ -28,7 +28,8 @@ def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
         mass = covered / ranking.lexical.rarest
     if ranking.whole is not None:
         cosine = ranking.whole.item(row)
-    unspaced, is_foreign = ranking.query.unspaced, _is_foreign(ranking)
+    unspaced = ranking.query.unspaced
+    is_foreign = _is_foreign(ranking)
     return calibration.Evidence(coverage, mass, cosine, ranking.familiarity, unspaced, is_foreign)
 
 
@@ -67,10 +68,12 @@ def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Out
         return "match"
     if not ranked and not ranking.mentions:
         return "no_match"
-    best, is_guess = ranked[:JUDGED], _is_guess(ranking)
+    best = ranked[:JUDGED]
+    is_guess = _is_guess(ranking)
     if is_guess and not (_is_near_name(ranking) or any(_is_meant(ranking, row) for row in best)):
         return "no_match"
-    highest, is_covered = 0.0, False
+    highest = 0.0
+    is_covered = False
     for row in best:
         of_tool = evidence(ranking, row)
         # Rounded as in answers, so that callers can use a shown score as threshold.
@@ -94,7 +97,9 @@ def _is_named(ranking: Ranking) -> bool:
 
 def _is_guess(ranking: Ranking) -> bool:
     """Whether tools have no word of a query but by correction, and it is none of the language."""
-    query, embedder, source = ranking.query, ranking.embedder, ranking.source
+    query = ranking.query
+    embedder = ranking.embedder
+    source = ranking.source
     if ranking.ranker == "keyword" or query.unspaced or _is_foreign(ranking):
         return False  # nothing is corrected, or its words are no mistyped English
     terms = [term for term in query.terms if term.via in (None, Via.SYNONYM)]
@@ -131,7 +136,8 @@ def divide_pins(ranking: Ranking) -> Pins:
 
     In a weak answer, pins that are as good as its best tool match too.
     """
-    rows, least = ranking.pinned, ranking.ask.no_match_below
+    rows = ranking.pinned
+    least = ranking.ask.no_match_below
     if not rows:
         return Pins()
     asked_for = {*ranking.following, *(mention.row for mention in ranking.mentions)}

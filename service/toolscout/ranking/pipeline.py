@@ -16,13 +16,23 @@ from toolscout.ranking.ask import Ask, DecideOptions, Decision, Question, Rankin
 from toolscout.text import regex
 
 SCORING = (
-    *(scoring.allow, turns.weigh_earlier, *scoring.EVIDENCE),
-    *(scoring.exclude, scoring.name, scoring.fuse),
+    scoring.allow,
+    turns.weigh_earlier,
+    *scoring.EVIDENCE,
+    scoring.exclude,
+    scoring.name,
+    scoring.fuse,
 )
 STAGES = (
     *SCORING,
-    *(selecting.judge, selecting.boost, selecting.cover, selecting.require, selecting.recall),
-    *(selecting.order, selecting.limit, selecting.choose),
+    selecting.judge,
+    selecting.boost,
+    selecting.cover,
+    selecting.require,
+    selecting.recall,
+    selecting.order,
+    selecting.limit,
+    selecting.choose,
 )
 
 
@@ -69,7 +79,8 @@ def regex_of(ask: Ask) -> str | None:
 
 def _begin(source: Source, ask: Ask, embedder: Embedder | None, options: DecideOptions) -> Ranking:
     ranking = Ranking(ask=ask, source=source, embedder=embedder, **options)
-    degraded, scan = ranking.degraded or source.only_ranker, ranking.scan
+    degraded = ranking.degraded or source.only_ranker
+    scan = ranking.scan
     if scan is None and degraded is None:
         pattern = regex_of(ask)
         scan = None if pattern is None else source.scan(pattern)
@@ -82,7 +93,8 @@ def _begin(source: Source, ask: Ask, embedder: Embedder | None, options: DecideO
 
 def _decision(ranking: Ranking) -> Decision:
     rows = ranking.ranked + ranking.last
-    members, chain = set(ranking.following), ranking.chain
+    members = set(ranking.following)
+    chain = ranking.chain
     return Decision(
         pattern=ranking.ask.pattern,
         names=[ranking.source.names[row] for row in rows],

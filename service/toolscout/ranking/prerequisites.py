@@ -48,7 +48,9 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
 
 def _finders(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
     """Yield rows that require an identifier missing in the query, with rows that may find it."""
-    ranked, scores, allowed = ranking.ranked, ranking.scores, ranking.allowed
+    ranked = ranking.ranked
+    scores = ranking.scores
+    allowed = ranking.allowed
     identified: set[str] | None = None
     for row in ranked[:DEPTH]:
         if scores[row] < NEAR * scores[ranked[0]]:

@@ -35,7 +35,8 @@ class Resolver:
         self._pause()
         if len(written) > MAX_NAME_CHARS:
             return Resolution(written[:MAX_NAME_CHARS])  # no tool has such a long name
-        names, name = self._catalog.names, written.strip()
+        names = self._catalog.names
+        name = written.strip()
         for spelled in (written, name):
             if spelled in self._catalog.rows:
                 return Resolution(written, spelled, "exact")
@@ -50,7 +51,8 @@ class Resolver:
     @cached_property
     def _spelled(self) -> tuple[list[str], list[int]]:
         """Return what names are compared by: whole, and without prefixes if they have any."""
-        spelled, rows = [], []
+        spelled = []
+        rows = []
         for row, name in enumerate(self._catalog.names):
             for form in _compared(name):
                 spelled.append(form)

@@ -34,7 +34,8 @@ def by_meaning(ranking: Ranking) -> Floats:
 
 def by_both(ranking: Ranking) -> Floats:
     """Score by the weighted sum of both; zero without a shared word or enough similarity."""
-    lexical, cosine = ranking.lexical, ranking.cosine
+    lexical = ranking.lexical
+    cosine = ranking.cosine
     if lexical is None or cosine is None:
         return by_words(ranking)
     query = ranking.query
@@ -66,7 +67,8 @@ def _word_share(lexical: LexicalScores, query: Query) -> float:
 
 def by_rank(ranking: Ranking) -> Floats:
     """Score by reciprocal rank fusion of both."""
-    lexical, cosine = ranking.lexical, ranking.cosine
+    lexical = ranking.lexical
+    cosine = ranking.cosine
     if lexical is None or cosine is None:
         return by_words(ranking)
     return fuse.reciprocal_rank(lexical.bm25, cosine, ranking.ask.top_k)
@@ -164,7 +166,8 @@ def boosted(ranking: Ranking, factors: Floats) -> Floats:
     """
     if ranking.cosine is None or ranking.ranker == "regex":
         return ranking.scores * factors
-    lexical, cosine = ranking.lexical, ranking.cosine
+    lexical = ranking.lexical
+    cosine = ranking.cosine
     if lexical is not None:
         lexical = lexical.times(factors)
     cosine = np.where(cosine > 0, cosine * factors, cosine)

@@ -27,7 +27,9 @@ NO_VECTORS = "no vectors yet"
 
 def allow(ranking: Ranking) -> Ranking:
     """Find the tools that may be selected, and the pins and the chain among them."""
-    ask, source, chain = ranking.ask, ranking.source, ranking.chain
+    ask = ranking.ask
+    source = ranking.source
+    chain = ranking.chain
     allowed = source.allowed(ask.filters, ask.pattern, ask.always_keep, ask.top_k)
     following = chain.names if chain is not None and chain.is_sure else ()
     if allowed is None and not ask.always_keep and not following:
@@ -45,7 +47,10 @@ def allow(ranking: Ranking) -> Ranking:
 
 def read(ranking: Ranking) -> Ranking:
     """Choose the ranker, and analyse the pattern."""
-    ask, source, embedder, scan = ranking.ask, ranking.source, ranking.embedder, ranking.scan
+    ask = ranking.ask
+    source = ranking.source
+    embedder = ranking.embedder
+    scan = ranking.scan
     ranker = ranking.degraded or ask.ranker
     note = None if scan is None else scan.note
     if ranker in ("auto", "regex"):
@@ -57,17 +62,20 @@ def read(ranking: Ranking) -> Ranking:
             note = note or lines.NO_HIT
         ranker = "hybrid" if ranker == "auto" else "keyword"
     text = asking_sentences(readable_part(ask.pattern), source, embedder, ranking.allowed)
-    query, degraded = analyse(text, ranking.earlier, source.knows), ranking.degraded
+    query = analyse(text, ranking.earlier, source.knows)
+    degraded = ranking.degraded
     has_vectors = embedder is not None and source.vectors is not None
     if SCORERS[ranker].meaning and source.names and not has_vectors:
-        ranker, note = "bm25", NO_VECTORS
+        ranker = "bm25"
+        note = NO_VECTORS
         degraded = degraded or ranker
     return replace(ranking, ranker=ranker, query=query, note=note, degraded=degraded)
 
 
 def expand(ranking: Ranking) -> Ranking:
     """Add synonyms, completions and corrections, if the ranker uses them."""
-    scorer, embedder = SCORERS[ranking.ranker], ranking.embedder
+    scorer = SCORERS[ranking.ranker]
+    embedder = ranking.embedder
     if not scorer.words or scorer.is_literal:
         return ranking
     is_word = embedder.is_word if embedder else _no_word
@@ -93,7 +101,9 @@ def embed(query: Query, source: Source, embedder: Embedder) -> QueryVectors | No
 
 def by_meaning(ranking: Ranking) -> Ranking:
     """Compute the evidence of meaning."""
-    embedder, vectors, query = ranking.embedder, ranking.source.vectors, ranking.query
+    embedder = ranking.embedder
+    vectors = ranking.source.vectors
+    query = ranking.query
     if not SCORERS[ranking.ranker].meaning or embedder is None or vectors is None:
         return ranking
     of_query = embed(query, ranking.source, embedder)
@@ -105,7 +115,8 @@ def by_meaning(ranking: Ranking) -> Ranking:
         text = " ".join(query.embedding_words)
         cosine, unread = embedder.encoder.blend(cosine, ranking.source, text)
         if unread is not None:
-            of_query, note = replace(of_query, unread=unread), note or unread.note
+            of_query = replace(of_query, unread=unread)
+            note = note or unread.note
     return replace(
         ranking,
         vectors=of_query,
@@ -130,10 +141,13 @@ the processor's caches while several questions are decided together."""
 
 def exclude(ranking: Ranking) -> Ranking:
     """Remove the evidence of tools that are not allowed, before fusion."""
-    allowed, lexical, learned = ranking.allowed, ranking.lexical, ranking.learned
+    allowed = ranking.allowed
+    lexical = ranking.lexical
+    learned = ranking.learned
     if allowed is None:
         return ranking
-    cosine, whole = ranking.cosine, ranking.whole
+    cosine = ranking.cosine
+    whole = ranking.whole
     if lexical is not None:
         lexical = replace(lexical.times(allowed), covered=lexical.covered * allowed)
     if cosine is not None and whole is not None:
@@ -152,7 +166,8 @@ def exclude(ranking: Ranking) -> Ranking:
 
 def name(ranking: Ranking) -> Ranking:
     """Find the tools that the pattern names."""
-    source, allowed = ranking.source, ranking.allowed
+    source = ranking.source
+    allowed = ranking.allowed
     mentions = source.mentions(ranking.query.text)
     mentions = with_whole_name(mentions, ranking.ask.pattern, source.rows)
     if allowed is not None:

@@ -85,7 +85,8 @@ def boost(ranking: Ranking) -> Ranking:
 
     This follows judging, so that earlier calls cannot make a match.
     """
-    ask, source = ranking.ask, ranking.source
+    ask = ranking.ask
+    source = ranking.source
     if ask.session is None and ask.context is None:
         return ranking
     boosts = boosts_for(
@@ -126,7 +127,8 @@ def recall(ranking: Ranking) -> Ranking:
 
 def order(ranking: Ranking) -> Ranking:
     """Put named tools first, then the best; place the pins and the chain."""
-    ask, pinned = ranking.ask, ranking.pinned
+    ask = ranking.ask
+    pinned = ranking.pinned
     if ranking.outcome == "no_match":
         shown = pinned[: ask.top_k] if ask.no_match == "pins" else ()
         return replace(ranking, ranked=[], kept=list(shown))

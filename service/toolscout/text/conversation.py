@@ -107,7 +107,8 @@ def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message, str]]
 
     The last is what the user says in a message, empty in others.
     """
-    number, is_between = 0, True
+    number = 0
+    is_between = True
     for message in reversed(messages[-MAX_READ:]):
         text = _text(message) if message.role == "user" else ""
         if text:

@@ -100,7 +100,8 @@ def _by_word(table: Mapping[str, str]) -> dict[str, str]:
 
 def leading(counted: Mapping[str, float]) -> tuple[str, float]:
     """Return the leading domain and its lead; "" if it has too few signals or there is a tie."""
-    first, second = "", ""
+    first = ""
+    second = ""
     for domain in sorted(counted):
         if counted[domain] > counted.get(first, 0.0):
             first, second = domain, first

@@ -17,8 +17,11 @@ from toolscout import data
 from toolscout.common.spelling import fold, normalise
 from toolscout.text.tokens import MAX_QUERY_WORDS, MAX_WORD, WORDS, word_terms
 
-FIRST, END = "⺀", "가"
-"""Where Chinese and Japanese characters begin, and Korean syllables after them."""
+FIRST_CJK = "⺀"
+"""The first Chinese or Japanese character."""
+
+FIRST_HANGUL = "가"
+"""The first Korean syllable, after all of these."""
 
 LISTS = ("everyday", "household")
 """Files of everyday words: of work, and at home."""
@@ -139,11 +142,16 @@ def _loose() -> frozenset[str]:
 
 def _pieces(word: str) -> list[str]:
     """Cut Chinese and Japanese into longer words of the lists and what is between them."""
-    if word.isascii() or not any(FIRST <= char < END for char in word):
+    if word.isascii() or not any(FIRST_CJK <= char < FIRST_HANGUL for char in word):
         return [word]
-    pieces, start = [""], 0
+    pieces = [""]
+    start = 0
     while start < len(word):
-        ends = range(min(len(word), start + LONGEST), start + 1, -1) if word[start] >= FIRST else ()
+        ends = (
+            range(min(len(word), start + LONGEST), start + 1, -1)
+            if word[start] >= FIRST_CJK
+            else ()
+        )
         end = next((end for end in ends if word[start:end] in _lists()), start)
         if end > start:
             pieces += [word[start:end], ""]

@@ -28,7 +28,8 @@ def strip_negated(text: str) -> str:
     """Return a text without what it rules out; all of a text that says nothing else."""
     if not _rules().may_negate.search(text):
         return text
-    kept, end = [], 0
+    kept = []
+    end = 0
     for start, stop in _ruled_out(text):
         if start >= end:
             kept.append(text[end:start])
@@ -39,7 +40,8 @@ def strip_negated(text: str) -> str:
 
 def _ruled_out(text: str) -> Iterator[tuple[int, int]]:
     """Yield what to leave out, in order, by where it begins and ends."""
-    verbs, rules = _verb_terms(), _rules()
+    verbs = _verb_terms()
+    rules = _rules()
     for clause in rules.clause.finditer(text):
         start, end = clause.span()
         negator = " ".join(clause[1].lower().split())
@@ -67,7 +69,8 @@ class _Rules(NamedTuple):
 @cache
 def _rules() -> _Rules:
     table = data.load("clauses")["negations"]
-    whole, orders = table["of_clauses"], table["orders"]
+    whole = table["of_clauses"]
+    orders = table["orders"]
     each = (re.escape(way).replace(r"\ ", r"\s+") for way in (*whole, *orders, *table["of_verbs"]))
     ways = "|".join(each)
     affirmed = "|".join(table["affirmed"])

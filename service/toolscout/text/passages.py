@@ -63,7 +63,8 @@ def asks(sentence: str) -> bool:
 @cache
 def asking_verbs() -> frozenset[str]:
     """Return the verbs that tools have and those that people ask with, lower case."""
-    asking, risk = data.load("clauses"), data.load("risk")
+    asking = data.load("clauses")
+    risk = data.load("risk")
     verbs = [asking["verbs"], *risk["verbs"].values(), *risk["described"].values()]
     return frozenset(" ".join(verbs).split())
 

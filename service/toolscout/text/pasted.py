@@ -72,7 +72,8 @@ def _without_blocks(lines: list[str]) -> list[str]:
     fences = [(at, found[1]) for at, line in enumerate(lines) if (found := _FENCE.match(line))]
     ends = [(at, fence) for at, fence in fences if _closes(lines[at])]
     closing = {kind: [at for at, fence in ends if fence == kind] for kind in ("```", "~~~")}
-    kept, end = list[str](), 0
+    kept = list[str]()
+    end = 0
     for start, fence in fences:
         if start < end:
             continue

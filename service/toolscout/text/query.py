@@ -161,7 +161,8 @@ def _translated(spoken: Query, translation: everyday.Translation) -> Query:
     knows; of a sentence with words that are left, those are all that the text itself adds.
     """
     query = _analyse(translation.english)
-    is_whole, is_said = translation.is_whole, translation.is_said
+    is_whole = translation.is_whole
+    is_said = translation.is_said
     own_terms = spoken.terms if is_whole or is_said else ()
     twice = query.embedding_words if is_whole and not is_said else ()
     return msgspec.structs.replace(
@@ -205,7 +206,8 @@ def _weigh_word(word: str, scale: float = 1.0) -> tuple[float, tuple[QueryTerm, 
     The parts and the whole of an identifier, or the bigrams of a word, overlap: together they weigh
     little more than one word.
     """
-    weight, parts = word_weights().get(word.lower(), 1.0), word_terms(word)
+    weight = word_weights().get(word.lower(), 1.0)
+    parts = word_terms(word)
     share = weight * scale
     if len(parts) > 1:
         count = min(len(parts), BIGRAMS_OF_WORD) if is_cjk(word[0]) else len(parts)

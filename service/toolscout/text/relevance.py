@@ -15,11 +15,24 @@ from typing import NamedTuple
 
 from toolscout.text.passages import asking_part
 
-EXPANDED, KEPT, RECENT, NAMED, WORD = 1_000, 100, 100, 50, 10
-"""Scores of a tool that is expanded, always kept, recently used, named in the query, and for each
-shared word of the query (repeats count)."""
+EXPANDED_SCORE = 1_000
+"""Score of a tool that is expanded."""
 
-MIN_TOOLS, MAX_TOOLS, TARGET_RATIO = 5, 25, 0.8
+KEPT_SCORE = 100
+"""Score of a tool that is always kept."""
+
+RECENT_SCORE = 100
+"""Score of a tool that was used recently."""
+
+NAMED_SCORE = 50
+"""Score of a tool that the query names."""
+
+WORD_SCORE = 10
+"""Score for each shared word of the query; repeats count."""
+
+MIN_TOOLS = 5
+MAX_TOOLS = 25
+TARGET_RATIO = 0.8
 
 MAX_TEXT_CHARS = 8_192
 """Characters of a description that count: more is documentation pasted into it."""
@@ -28,9 +41,11 @@ MIN_WORD = 3
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _UNIT = re.compile(r"[a-z0-9_]+")
 _UNITS = re.compile(r"[a-z0-9_]+|(?s:.)")
-_BEGINS, _ENDS = "\ufdd0", "\ufdd1"
-"""Marks where a name may begin or end in a text: noncharacters of Unicode, which texts do not use.
-"""
+_NAME_BEGINS = "\ufdd0"
+"""Marks where a name may begin in a text: a noncharacter of Unicode, which texts do not use."""
+
+_NAME_ENDS = "\ufdd1"
+"""Marks where a name may end."""
 
 _FUNCTION_WORDS = """
 the and for are but not you all any can her was our out has had him his how its may did she too who
@@ -89,11 +104,13 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
     keep = keep_count(len(tools), min_tools, max_tools, target_ratio)
     words_asked = QueryWords(query)
     forced = {*always_keep, *expanded}
-    pinned, used, shown = set(always_keep), set(recent), set(expanded)
+    pinned = set(always_keep)
+    used = set(recent)
+    shown = set(expanded)
     scored = []
     for tool in tools:
-        score = EXPANDED * (tool.name in shown) + KEPT * (tool.name in pinned)
-        scored.append(score + RECENT * (tool.name in used) + relevance(tool, words_asked))
+        score = EXPANDED_SCORE * (tool.name in shown) + KEPT_SCORE * (tool.name in pinned)
+        scored.append(score + RECENT_SCORE * (tool.name in used) + relevance(tool, words_asked))
         pause()
     order = sorted(range(len(tools)), key=lambda place: -scored[place])
     if len(tools) <= min_tools or keep >= len(tools):
@@ -145,7 +162,7 @@ class QueryWords:
         self._counts = Counter(tokens(query))
         self._words = frozenset(self._counts)
         self._units = frozenset(_UNIT.findall(text))
-        self._marked = _BEGINS + _marked(text) + _ENDS
+        self._marked = _NAME_BEGINS + _marked(text) + _NAME_ENDS
 
     def shared(self, words: frozenset[str]) -> int:
         """Count the words of the query, with repeats, that a tool has too."""
@@ -156,7 +173,7 @@ class QueryWords:
         name = name.lower()
         if _UNIT.fullmatch(name):
             return name in self._units
-        return bool(name) and _BEGINS + _marked(name) + _ENDS in self._marked
+        return bool(name) and _NAME_BEGINS + _marked(name) + _NAME_ENDS in self._marked
 
 
 def _marked(text: str) -> str:
@@ -168,8 +185,8 @@ def _marked(text: str) -> str:
     units = _UNITS.findall(text)
     parts = units[:1]
     for before, unit in pairwise(units):
-        parts.append("" if _UNIT.match(unit) else _ENDS)
-        parts.append("" if _UNIT.match(before) else _BEGINS)
+        parts.append("" if _UNIT.match(unit) else _NAME_ENDS)
+        parts.append("" if _UNIT.match(before) else _NAME_BEGINS)
         parts.append(unit)
     return "".join(parts)
 
@@ -177,7 +194,7 @@ def _marked(text: str) -> str:
 def relevance(tool: Candidate, query: QueryWords) -> int:
     """Return the score of a tool for a query."""
     words = frozenset(tokens(f"{tool.name} {tool.description[:MAX_TEXT_CHARS]}"))
-    return NAMED * query.names(tool.name) + WORD * query.shared(words)
+    return NAMED_SCORE * query.names(tool.name) + WORD_SCORE * query.shared(words)
 
 
 def tokens(text: str) -> list[str]:

@@ -47,7 +47,10 @@ def read(text: str) -> Reading:
     senses, before = _senses()
     if senses.keys().isdisjoint(text.lower().split()):
         return Reading(text, {})
-    pieces, place, is_order, meanings = list[str](), 0, True, dict[str, tuple[str, ...]]()
+    pieces = list[str]()
+    place = 0
+    is_order = True
+    meanings = dict[str, tuple[str, ...]]()
     for piece in _PIECES.finditer(text):
         word = piece[0].lower()
         for after, meaning in senses.get(word, ()) if is_order and piece.start() >= place else ():

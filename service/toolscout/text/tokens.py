@@ -168,7 +168,9 @@ def _cut(run: str) -> list[str]:
     parts: list[str] = []
     start = 0
     for i in range(1, len(run)):
-        before, here, after = run[i - 1], run[i], run[i + 1 : i + 2]
+        before = run[i - 1]
+        here = run[i]
+        after = run[i + 1 : i + 2]
         border = (
             (here.isupper() and not before.isupper())
             or (here.isupper() and before.isupper() and after.islower())

@@ -10,6 +10,12 @@ MIN_WORD = 3
 MAX_ALTERNATIVES = 4
 """Maximum number of completions or corrections of one word."""
 
+SHORT_LETTERS = 4
+"""Letters of a word up to which one edit is corrected."""
+
+LONG_LETTERS = 12
+"""Letters of a word up to which two edits are corrected; in longer ones three are."""
+
 REMEMBERED = 2_000
 """Maximum number of cached corrections (about 0.4 MB)."""
 
@@ -47,7 +53,8 @@ class Vocabulary:
     def beginning_with(self, prefix: str) -> list[str]:
         """Return a few terms with this prefix, the shortest first."""
         words = self._by_letter.get(prefix[:1], [])
-        start, end = bisect_left(words, prefix), bisect_left(words, prefix + "\U0010ffff")
+        start = bisect_left(words, prefix)
+        end = bisect_left(words, prefix + "\U0010ffff")
         return sorted(words[start:end], key=lambda term: (len(term), term))[:MAX_ALTERNATIVES]
 
     def corrections(self, written: str, stem: str) -> list[tuple[str, int]]:
@@ -69,7 +76,7 @@ class Vocabulary:
         from rapidfuzz.distance import OSA
         from rapidfuzz.process import extract
 
-        limit = 1 if len(written) <= 4 else 2 if len(written) <= 12 else 3
+        limit = _max_edits(len(written))
         near: dict[str, int] = {}
         for first in dict.fromkeys(written[:2]):
             words = self._by_letter.get(first, ())
@@ -81,3 +88,10 @@ class Vocabulary:
         fewest = min(near.values(), default=0)
         nearest = sorted(word for word, edits in near.items() if edits == fewest)
         return [(word, fewest) for word in nearest[:MAX_ALTERNATIVES]]
+
+
+def _max_edits(letters: int) -> int:
+    """Return how many edits a word of so many letters may be away from another."""
+    if letters <= SHORT_LETTERS:
+        return 1
+    return 2 if letters <= LONG_LETTERS else 3

@@ -28,8 +28,12 @@ from toolscout.tools.shapes import (
 FOREIGN_KEYS = tuple(
     key
     for key in (
-        *("title", *WRAPPERS, *SCHEMAS, *DECLARATIONS),
-        *(*OUTPUT_SCHEMAS, *INPUT_EXAMPLES),
+        "title",
+        *WRAPPERS,
+        *SCHEMAS,
+        *DECLARATIONS,
+        *OUTPUT_SCHEMAS,
+        *INPUT_EXAMPLES,
     )
     if key not in Tool.__struct_fields__
 )

@@ -75,7 +75,8 @@ class _Reading:
             if faults_of_options and all(faults_of_options):
                 several = f"{_at(path)} fits none of its {len(faults_of_options)} forms"
                 yield faults_of_options[0] if len(faults_of_options) == 1 else several
-        kinds, options = _kinds(schema), schema.get("enum")
+        kinds = _kinds(schema)
+        options = schema.get("enum")
         if value is None and "null" in kinds:
             return
         if kinds and not any(_is_of(value, kind) for kind in kinds):
@@ -92,7 +93,8 @@ class _Reading:
     def _faults_of_fields(
         self, schema: Mapping[str, Any], value: dict[str, Any], inner: str
     ) -> Iterator[str]:
-        properties, required = schema.get("properties"), schema.get("required")
+        properties = schema.get("properties")
+        required = schema.get("required")
         declared = properties if isinstance(properties, Mapping) else {}
         needed = required if isinstance(required, list) else []
         missing = [name for name in needed if name not in value]

@@ -70,8 +70,17 @@ RULES: Mapping[str, Rules] = {
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _SINGLE = (
-    *("items", "additionalItems", "additionalProperties", "contains", "propertyNames"),
-    *("unevaluatedItems", "unevaluatedProperties", "not", "if", "then", "else"),
+    "items",
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "not",
+    "if",
+    "then",
+    "else",
 )
 
 _READ_BY_ALL = ("properties", "anyOf", "items")
@@ -181,7 +190,8 @@ def _about_types(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
 
 def _about_properties(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
     absent = None if rules.is_protobuf else ()
-    required, properties = node.get("required", absent), node.get("properties", absent)
+    required = node.get("required", absent)
+    properties = node.get("properties", absent)
     if not isinstance(required, list | tuple) and required is not absent:
         yield "has a `required` that is no list"
     if not isinstance(properties, Mapping) and properties is not absent:

@@ -163,8 +163,10 @@ class _Table(NamedTuple):
 
 def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk | None:
     """Return the risk by the verbs of the name, else by the description's first verb."""
-    kinds, local = _table().verbs, _table().local
-    in_name, in_text = list(_words(name)), list(_words(description))
+    kinds = _table().verbs
+    local = _table().local
+    in_name = list(_words(name))
+    in_text = list(_words(description))
     verb_kinds = [kinds[word] for word in in_name if word in kinds]
     if verb_kinds:
         first = verb_kinds[0]
@@ -232,7 +234,8 @@ def _begins_with_noun(name: str, description: str) -> bool:
     "Status of a reset" is a status.
     """
     own = name[len(prefix(name)) :] or name
-    in_name, in_text = list(_words(own)), list(_words(description))
+    in_name = list(_words(own))
+    in_text = list(_words(description))
     is_noun = in_text[:1] == in_name[:1] and in_name[0] in _table().nouns
     return is_noun and _OF_NOUNS.isdisjoint(in_text[1:2])
 
@@ -281,5 +284,6 @@ def _table() -> _Table:
     table = data.load("risk")
     verbs = {verb: kind for kind, named in table["verbs"].items() for verb in named.split()}
     described = {verb: kind for kind, told in table["described"].items() for verb in told.split()}
-    nouns, local = table["read_only"]["nouns"], table["local"]["nouns"]
+    nouns = table["read_only"]["nouns"]
+    local = table["local"]["nouns"]
     return _Table(verbs, verbs | described, frozenset(nouns.split()), frozenset(local.split()))

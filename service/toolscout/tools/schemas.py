@@ -74,7 +74,8 @@ class _Describing:
     def _read(self, schema: Any, texts: list[str], values: list[str], depth: int) -> None:
         if not isinstance(schema, dict):
             return
-        text, several = schema.get("description"), schema.get("enum")
+        text = schema.get("description")
+        several = schema.get("enum")
         if isinstance(text, str) and text not in texts:
             texts.append(text)
         if isinstance(several, list):

@@ -21,8 +21,12 @@ WRAPPERS = ("function", "toolSpec", "tool")
 """Keys under which a provider nests the part that carries name, description and schema."""
 
 SCHEMAS = (
-    *("parameters", "input_schema", "inputSchema", "argument_schema"),
-    *("parametersJsonSchema", "parameters_json_schema"),
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "argument_schema",
+    "parametersJsonSchema",
+    "parameters_json_schema",
 )
 """Keys of the JSON Schema of a tool's input."""
 
