@@ -42,8 +42,13 @@ def load(
 
 
 SERVING = (
-    *("insecure", "allowed_hosts", "tls_cert", "tls_key", "tls_client_ca"),
-    *("caller_timeout_s", "keep_alive_s"),
+    "insecure",
+    "allowed_hosts",
+    "tls_cert",
+    "tls_key",
+    "tls_client_ca",
+    "caller_timeout_s",
+    "keep_alive_s",
 )
 """Settings of how HTTP is served, which hold for the proxy and the gateway too."""
 
@@ -129,10 +134,20 @@ _CALLERS_KEY = PREFIX + "API_KEY"
 _NOT_SETTINGS = frozenset(
     PREFIX + name
     for name in (
-        *("CONFIG", "DATA"),  # the file of settings; the data of tests and evaluations
+        "CONFIG",  # the file of settings
+        "DATA",  # of tests and evaluations
         # of callers
-        *("ALWAYS_KEEP", "API_KEY", "DEFER_ABOVE", "ENDPOINT", "LEARN", "ROLLOUT", "TOP_K"),
-        *("IMAGE", "MCP_KEY", "PROXY_KEY", "URL"),  # of Compose, gateway, proxy and examples
+        "ALWAYS_KEEP",
+        "API_KEY",
+        "DEFER_ABOVE",
+        "ENDPOINT",
+        "LEARN",
+        "ROLLOUT",
+        "TOP_K",
+        "IMAGE",  # of Compose
+        "MCP_KEY",  # of the gateway
+        "PROXY_KEY",  # of the proxy
+        "URL",  # of the examples
     )
 )
 """Variables of the same prefix that are no settings of the service."""

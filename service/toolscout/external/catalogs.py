@@ -133,8 +133,10 @@ class ExternalCatalogs:
         self, external: ExternalCatalog, asks: Iterable[Ask], names: Sequence[str]
     ) -> tuple[Catalog, int]:
         space, name, record = external
-        place, cached = Place(tenant_of(space), name), self.cache.tools(space)
-        digests, frequencies = dict[str, bytes](), dict[str, int]()
+        place = Place(tenant_of(space), name)
+        cached = self.cache.tools(space)
+        digests = dict[str, bytes]()
+        frequencies = dict[str, int]()
         queries = [self._query(space, ask) for ask in asks]
         if names:
             forms = list(map(key, names))
@@ -146,7 +148,8 @@ class ExternalCatalogs:
         tools = {each: tool for each, digest in digests.items() if (tool := cached.get(digest))}
         missing = [each for each in digests if each not in tools]
         rows = await self.tables.read(place, missing) if missing else []
-        size, is_whole = frequencies.get(ANY, 0), space == place.tenant
+        size = frequencies.get(ANY, 0)
+        is_whole = space == place.tenant
         # A key that sees a part is not told how much there is beside it, nor when that changes;
         # nor do its scores count how many other tools have a word.
         corpus = Corpus(size, frequencies) if is_whole else None
@@ -227,7 +230,8 @@ def _is_whole(row: Row) -> bool:
 
 def _unpacked(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool]:
     """Return the tools of rows, by their names, without those that are damaged."""
-    packed, wires = [row.compiled for row in rows], [row.wire for row in rows]
+    packed = [row.compiled for row in rows]
+    wires = [row.wire for row in rows]
     try:
         tools = unpack_tools(packed, wires, embedder)
     except (ValueError, msgspec.MsgspecError):
@@ -254,7 +258,8 @@ def rows_of(
     upsert = b"[]" if is_absent(change.upsert) else change.upsert
     sent = ToolList.decode(upsert, MAX_WRITTEN).checked().tools
     by_name = patched((*map(decode_tool, present), *sent), change)
-    tools, compiler = ToolList.of(by_name.values()), worker.engine.compiler
+    tools = ToolList.of(by_name.values())
+    compiler = worker.engine.compiler
     digests = {tool.name: digest for tool, digest in zip(tools.tools, tools.digests, strict=True)}
     rows = []
     for name, tool in compiled(compiler, tools).items():

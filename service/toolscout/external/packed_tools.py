@@ -48,7 +48,8 @@ def unpack_tools(
         ValueError, msgspec.MsgspecError: one is nothing that `pack_tool` returns; a part has
             another length or range than compiling would give it.
     """
-    tools, size = list(map(_decode_one, packed)), 4 * embedder.dimension
+    tools = list(map(_decode_one, packed))
+    size = 4 * embedder.dimension
     fits = all(map(_fits, tools)) and all(len(tool.vector or b"") == size for tool in tools)
     if not fits or not _are_usable(tools, embedder):
         raise ValueError("a compiled tool has a part of another length or range")

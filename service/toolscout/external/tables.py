@@ -25,8 +25,11 @@ DEPTH = 100
 """Candidates by meaning and by words, each. With 200 recall is .01 higher, and a search takes half
 as long again."""
 
-NAMED, OF_FORM = 30, 10
-"""Candidates that a question names, the longest names first, and those of one form of a name."""
+MAX_NAMED = 30
+"""Candidates that a question names; the longest names come first."""
+
+MAX_NAMED_PER_FORM = 10
+"""Candidates that a question names in one form of a name."""
 
 MOST_HITS = 1_000
 """Tools with one of a question's rare words that are compared; more common words bring none."""
@@ -46,7 +49,7 @@ IN_NAME = "="
 NAME_WORTH = 1.5
 """What a word counts in a name, beside its hit anywhere."""
 
-_LIMITS = {"depth": DEPTH, "hits": MOST_HITS, "of_form": OF_FORM}
+_LIMITS = {"depth": DEPTH, "hits": MOST_HITS, "of_form": MAX_NAMED_PER_FORM}
 _QUERY: dict[str, str] = data.load("candidates")
 _OF_CATALOG = "tenant = %(tenant)s AND catalog = %(catalog)s"
 _OF_CATALOG_BY_WORD = "tenant || '' = %(tenant)s AND catalog || '' = %(catalog)s"
@@ -236,7 +239,7 @@ class Tables:
             **_LIMITS,
             "forms": sorted(without_nul(dict.fromkeys(query.forms)), key=len, reverse=True),
             "names": without_nul(query.names),
-            "named": NAMED + OF_FORM * len(query.names),
+            "named": MAX_NAMED + MAX_NAMED_PER_FORM * len(query.names),
         }
 
         async def near(connection: Any) -> tuple[dict[str, bytes], dict[str, int]]:
@@ -275,7 +278,9 @@ def without_nul(texts: Iterable[str]) -> list[str]:
 
 def _rarest(terms: Mapping[str, float], frequencies: Mapping[str, int]) -> dict[str, float]:
     """Return the rarest terms with what a hit is worth; in names more."""
-    rarest, hits, size = dict[str, float](), 0, frequencies.get(ANY, 0)
+    rarest = dict[str, float]()
+    hits = 0
+    size = frequencies.get(ANY, 0)
     for term in sorted(filter(frequencies.get, terms), key=frequencies.__getitem__):
         count = frequencies[term]
         hits += count
@@ -288,7 +293,8 @@ def _rarest(terms: Mapping[str, float], frequencies: Mapping[str, int]) -> dict[
 
 def _where(filters: Sequence[Filters | None]) -> tuple[str, dict[str, Any]]:
     """Return the condition that tools pass, and its values."""
-    parts, values = [_OF_CATALOG], dict[str, Any]()
+    parts = [_OF_CATALOG]
+    values = dict[str, Any]()
     for number, each in enumerate(filter(None, filters)):
         for place, labels in enumerate(labels_of(each)):
             parts.append(f"labels && %(labels{number}_{place})s")

@@ -86,7 +86,8 @@ class Chains:
         return len(self._experience)
 
     def _current(self, now: float) -> LearnedIndex:
-        keys, index = [key for key, _ in self._experience], self._index
+        keys = [key for key, _ in self._experience]
+        index = self._index
         has_all = index is not None and set(keys) == set(self._keys)
         if index is None or not (has_all and index.is_current(self._experience, now)):
             self._keys = keys

@@ -119,11 +119,13 @@ class ToolExperience(Use):
         self.failures += not worked
         self.seen = max(self.seen, observation.time)
         if worked and observation.duration_ms is not None:
-            usual, spent = self.duration_ms, observation.duration_ms
+            usual = self.duration_ms
+            spent = observation.duration_ms
             self.duration_ms = spent if usual is None else 0.8 * usual + 0.2 * spent
         nearest, cosine = self._nearest(vector)
         if nearest is None or (cosine < ALIKE and len(self.slots) < SLOTS):
-            time, success = observation.time, float(worked)
+            time = observation.time
+            success = float(worked)
             slot = Slot(keep(vector), success, 1 - success, time, time, time if worked else -inf)
             self.slots.append(slot)
             return

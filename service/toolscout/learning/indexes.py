@@ -23,10 +23,11 @@ CATALOGS = 64
 """Maximum number of catalogs of which the digests of the tools are kept, or that a tenant is known
 to search."""
 
-INLINE_TOOLS, INLINE_USED = 1_000, 300
-"""Tools of a catalog, and tools with experience, up to which an index is made while a search waits:
-some 10 and 25 ms.
-"""
+MAX_INLINE_TOOLS = 1_000
+"""Tools of a catalog up to which an index is made while a search waits: some 10 ms."""
+
+MAX_INLINE_USED_TOOLS = 300
+"""Tools with experience up to which an index is made while a search waits: some 25 ms."""
 
 _decode_tool = msgspec.json.Decoder(dict[str, Any]).decode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
@@ -49,7 +50,7 @@ class Indexes:
         if index is not None and index.is_current(self._experience, now):
             return index
         used = len(self._experience) + len(catalog.examples) // 8
-        if len(catalog) <= INLINE_TOOLS and used <= INLINE_USED:
+        if len(catalog) <= MAX_INLINE_TOOLS and used <= MAX_INLINE_USED_TOOLS:
             return self._make(catalog, now)
         if digest not in self._making:
             making = asyncio.create_task(asyncio.to_thread(self._make, catalog, now))

@@ -9,7 +9,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field
 from math import inf
 from time import monotonic, time
 
@@ -39,7 +38,6 @@ FOLLOW_S = 1.0
 """Seconds between reads of the logs for observations of other processes."""
 
 
-@dataclass(eq=False, repr=False)
 class Learner:
     """Records observations and turns them into priors.
 
@@ -53,28 +51,38 @@ class Learner:
         steady: counts seconds, whatever the clock is set to.
     """
 
-    guard: Guard | None
-    embedder: Embedder
-    catalog: Callable[[str, str], Catalog | None]
-    clock: Callable[[], float] = time
-    _: KW_ONLY
-    model: str = ""
-    kept_s: float = KEPT_S
-    suspected: Callable[[str], object] = lambda _: None
-    steady: Callable[[], float] = monotonic
-    _tenants: Tenants = field(default_factory=Tenants)
-    _examples: ExamplePriors = field(default_factory=ExamplePriors)
-    _aged: float = -inf
-    """When what is too old was looked for."""
-    _unread: set[str] = field(default_factory=set)
-    """Tenants whose logs the store refuses, and "" where it is away."""
-
-    def __post_init__(self) -> None:
-        """Take the logs in the store, if there is one."""
-        self._model, guard = f"{self.model}/{LAYOUT}", self.guard
-        aging = self.kept_s, self.suspected, self.steady
-        self._log = None if guard is None else AgingLog(guard, self._model, *aging)
-        self._began = self.clock() - self.steady()  # the time at which `steady` was 0
+    def __init__(  # noqa: PLR0913  # the parts that it joins
+        self,
+        guard: Guard | None,
+        embedder: Embedder,
+        catalog: Callable[[str, str], Catalog | None],
+        clock: Callable[[], float] = time,
+        *,
+        model: str = "",
+        kept_s: float = KEPT_S,
+        suspected: Callable[[str], object] = lambda _: None,
+        steady: Callable[[], float] = monotonic,
+    ) -> None:
+        self.guard = guard
+        self.embedder = embedder
+        self.catalog = catalog
+        self.clock = clock
+        self.model = model
+        self.kept_s = kept_s
+        self.suspected = suspected
+        self.steady = steady
+        self._tenants = Tenants()
+        self._examples = ExamplePriors()
+        self._aged: float = -inf
+        """When what is too old was looked for."""
+        self._unread = set[str]()
+        """Tenants whose logs the store refuses, and "" where it is away."""
+        self._model = f"{model}/{LAYOUT}"
+        self._log: AgingLog | None = None
+        if guard is not None:
+            self._log = AgingLog(guard, self._model, kept_s, suspected, steady)
+        self._began = clock() - steady()
+        """The time at which `steady` was 0."""
 
     @property
     def held_logs(self) -> int:
@@ -118,8 +126,10 @@ class Learner:
 
     async def remember(self, tenant: str, turn: str, decision: Decision) -> None:
         """Remember the pattern of a turn, so that feedback may name the turn instead."""
-        ranking, now = decision.ranking, self.clock()
-        ask, catalog = ranking.ask, ranking.source.digest
+        ranking = decision.ranking
+        now = self.clock()
+        ask = ranking.ask
+        catalog = ranking.source.digest
         if ranking.ranker == "hybrid":
             pattern = read_pattern(ranking.query, ranking.vectors)
             searched = Turn(now, catalog, unpacked=pattern)
@@ -142,13 +152,15 @@ class Learner:
         Raises:
             StoreUnavailable: they could not be stored; nothing was learned.
         """
-        learned, slices = self._tenants.of(tenant), Slices()
+        learned = self._tenants.of(tenant)
+        slices = Slices()
         elsewhere = any(self._is_elsewhere(learned, seen) for seen in observations)
         if self._log is not None and elsewhere:
             turns = await self._log.read_turns(tenant, learned.last)
             for name, turn in turns.items():
                 learned.turns.remember(name, turn, write=False)
-        complete, batch = list[Seen](), Counter[str]()
+        complete = list[Seen]()
+        batch = Counter[str]()
         for seen in observations:
             completed = await self._completed(space or tenant, learned, seen, key)
             # What does not count is not stored either, where it would push out what does.

@@ -6,7 +6,6 @@ Patterns are stored as vectors, never as texts.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import InitVar, dataclass
 from secrets import token_hex
 from time import perf_counter
 
@@ -20,8 +19,11 @@ from toolscout.settings import LEARNING_DAYS
 from toolscout.state.guarded import Guard
 from toolscout.state.store import EPOCH, START, Entry, key, last_name
 
-OBSERVATIONS, TURNS = "learning", "learning-turns"
-"""Kinds of keys."""
+OBSERVATIONS = "learning"
+"""The kind of key of a log of observations."""
+
+TURNS = "learning-turns"
+"""The kind of key of a log of turns."""
 
 BEGINNING = Entry(START, b"")
 """What was read last where nothing was."""
@@ -32,8 +34,11 @@ KEPT_S = LEARNING_DAYS * DAY_S
 KEEP = 100_000
 """Maximum number of observations in a log."""
 
-WRITE_S, READ_S = 2.0, 5.0
-"""Time limits for writing observations, and for reading and removing them; no search waits."""
+WRITE_S = 2.0
+"""Time limit for writing observations; no search waits."""
+
+READ_S = 5.0
+"""Time limit for reading observations, and for removing them."""
 
 PAGE = 500
 
@@ -100,7 +105,6 @@ def unfinished(epoch: bytes | None) -> Erasure | None:
     return None
 
 
-@dataclass(eq=False, repr=False)
 class Log:
     """The logs of all tenants.
 
@@ -109,12 +113,10 @@ class Log:
         model: names the model and layout of the vectors that this process makes.
     """
 
-    guard: InitVar[Guard]
-    model: str
-
-    def __post_init__(self, guard: Guard) -> None:
-        """Bound the waits for the store."""
-        self._reading, self._writing = guard.within(READ_S), guard.within(WRITE_S)
+    def __init__(self, guard: Guard, model: str) -> None:
+        self.model = model
+        self._reading = guard.within(READ_S)
+        self._writing = guard.within(WRITE_S)
 
     async def append(self, tenant: str, observations: Iterable[Observation]) -> None:
         """Write observations.
@@ -261,7 +263,8 @@ class Log:
         Raises:
             StoreUnavailable: they could not be stored.
         """
-        encoded, slices = [], Slices()
+        encoded = []
+        slices = Slices()
         for name, turn in turns.items():
             vector = turn.packed()
             model = self.model if vector else ""

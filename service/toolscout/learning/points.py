@@ -83,7 +83,9 @@ class Points:
 
     def clear(self, place: int) -> None:
         """Empty a place, which stays taken."""
-        self._leading[place], self._rest[place], self._words[:, place] = 0.0, 0.0, 0
+        self._leading[place] = 0.0
+        self._rest[place] = 0.0
+        self._words[:, place] = 0
         self.results[place] = NONE
 
     def nearest(self, pattern: Pattern) -> list[tuple[float, int]]:

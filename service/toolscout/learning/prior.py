@@ -98,7 +98,8 @@ class LearnedIndex:
             self._row_of[name, ""] = row  # observed by name alone
         self._slots = min(SLOTS, max(1, MAX_ROWS // max(len(keys), 1)))
         self._made = now
-        self._seen, self.version = experience.changes, next(_VERSIONS)
+        self._seen = experience.changes
+        self.version = next(_VERSIONS)
         used = [key for key in self._row_of if experience.of(key) is not None]
         examples = () if catalog is None else catalog.examples[:MAX_ROWS]
         self._points = Points()
@@ -142,8 +143,10 @@ class LearnedIndex:
         of_tools: dict[int, list[tuple[float, int]]] = {}
         for cosine, place in nearest:
             of_tools.setdefault(self._points.owners[place], []).append((cosine, place))
-        past, failed = dict[int, Past](), dict[int, float]()
-        proven, exemplary = list[int](), list[int]()
+        past = dict[int, Past]()
+        failed = dict[int, float]()
+        proven = list[int]()
+        exemplary = list[int]()
         farthest = max(nearest[-1][0], 0.0)
         for row, queries in of_tools.items():
             cosine, place = queries[0]
@@ -179,7 +182,8 @@ class LearnedIndex:
         What worked for this very query, but not since another tool began that has worked for it
         often enough, has been replaced.
         """
-        nearest, results = self._points.nearest(pattern), self._points.results
+        nearest = self._points.nearest(pattern)
+        results = self._points.results
         began = [results[place].since for cosine, place in nearest if cosine > 1 - SAME_QUERY]
         if not began:
             return nearest
@@ -194,7 +198,8 @@ class LearnedIndex:
 
     def _take(self, key: Key, now: float) -> None:
         """Write the past queries of a tool to its places."""
-        tool, row = self._experience.of(key), self._row_of[key]
+        tool = self._experience.of(key)
+        row = self._row_of[key]
         self._count(key, (0, 0) if tool is None else (tool.uses, tool.failures))
         slots = sorted(tool.slots if tool else (), key=lambda slot: -slot.seen)[: self._slots]
         places = self._places.setdefault(key, [])

@@ -7,12 +7,12 @@ a clock that only counts seconds, and then loses a part of it a day.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from math import inf
 
 from toolscout.learning.experience import DAY_S
 from toolscout.learning.log import Erasure, Log, Report, unfinished
 from toolscout.learning.turns import TURN_S
+from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreUnavailable
 
 TIDY_S = 60.0
@@ -22,24 +22,35 @@ SLACK = 0.1
 """Share of the time that reports are kept by which the oldest may be older, at most a day: every
 process reads what is left again."""
 
-MOST, PORTION = 0.5, 0.25
-"""Share of a log that is not removed at once, and share that goes in a day instead."""
+SUSPICIOUS_SHARE = 0.5
+"""Share of a log that is not removed at once: a clock may be wrong."""
+
+DAILY_SHARE = 0.25
+"""Share of such a log that goes in a day instead."""
 
 
-@dataclass(eq=False, repr=False)
 class AgingLog(Log):
     """The logs, and what of them is too old."""
 
-    kept_s: float
-    """Seconds after which reports are deleted."""
-    suspected: Callable[[str], object]
-    """Is told what is suspicious, once for each tenant."""
-    steady: Callable[[], float]
-    """Counts seconds, whatever the time is set to."""
-    _tidied: dict[str, float] = field(default_factory=dict)
-    """When each tenant's logs were checked last."""
-    _held: dict[str, float] = field(default_factory=dict)
-    """Since when, or since which portion, most of a tenant's log would go."""
+    def __init__(
+        self,
+        guard: Guard,
+        model: str,
+        kept_s: float,
+        suspected: Callable[[str], object],
+        steady: Callable[[], float],
+    ) -> None:
+        super().__init__(guard, model)
+        self.kept_s = kept_s
+        """Seconds after which reports are deleted."""
+        self.suspected = suspected
+        """Is told what is suspicious, once for each tenant."""
+        self.steady = steady
+        """Counts seconds, whatever the time is set to."""
+        self._tidied: dict[str, float] = {}
+        """When each tenant's logs were checked last."""
+        self._held: dict[str, float] = {}
+        """Since when, or since which portion, most of a tenant's log would go."""
 
     @property
     def held(self) -> int:
@@ -59,13 +70,14 @@ class AgingLog(Log):
         self._tidied[tenant] = self.steady()
         now = await self.now()
         await self.forget_turns(tenant, now - TURN_S)
-        oldest, before = await self.oldest(tenant), now - self.kept_s
+        oldest = await self.oldest(tenant)
+        before = now - self.kept_s
         if oldest is None or oldest >= before - min(DAY_S, SLACK * self.kept_s):
             self._held.pop(tenant, None)
             return
         times = await self.times(tenant)
         old = sorted(time for time in times if time < before)
-        if len(old) <= MOST * len(times):
+        if len(old) <= SUSPICIOUS_SHARE * len(times):
             self._held.pop(tenant, None)
         elif tenant not in self._held:
             self._held[tenant] = self.steady()
@@ -78,7 +90,7 @@ class AgingLog(Log):
             return
         else:
             self._held[tenant] = self.steady()
-            last = old[max(1, int(PORTION * len(times))) - 1]  # those of one time go together
+            last = old[max(1, int(DAILY_SHARE * len(times))) - 1]  # those of one time go together
             before = next((time for time in old if time > last), before)
         await self.erase(tenant, Erasure(before=before))
 

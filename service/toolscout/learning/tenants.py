@@ -47,7 +47,8 @@ class Tenant:
 
     async def learn(self, observations: Iterable[Seen]) -> list[Observation]:
         """Learn from observations; return those that were not known yet."""
-        slices, counted = Slices(), []
+        slices = Slices()
+        counted = []
         for observation, vector in observations:
             if not self.turns.count(observation):
                 continue

@@ -44,7 +44,8 @@ class Turn:
     def packed(self) -> bytes:
         """Return the packed vector."""
         if self.unpacked is not None:
-            self.vector, self.unpacked = pack(self.unpacked), None
+            self.vector = pack(self.unpacked)
+            self.unpacked = None
         return self.vector
 
 

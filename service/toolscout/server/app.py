@@ -208,7 +208,8 @@ async def in_background(service: Service) -> AsyncIterator[None]:
     service.compiles.open()
     work = [_watch_store(service), _housekeep(service)]
     if service.learner is not None:
-        follow, tenants = service.learner.follow, service.keyring.tenants
+        follow = service.learner.follow
+        tenants = service.keyring.tenants
         work.append(follow(tenants, lambda what: service.log.warning("state", detail=what)))
     if service.key_file is not None:
         work.append(service.key_file.files.follow())

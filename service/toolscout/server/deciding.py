@@ -59,7 +59,8 @@ class Together:
 
     def _decide_waiting(self) -> None:
         """Decide the first that wait; the others follow when these are answered."""
-        first, self._waiting = self._waiting[:MAX_TOGETHER], self._waiting[MAX_TOGETHER:]
+        first = self._waiting[:MAX_TOGETHER]
+        self._waiting = self._waiting[MAX_TOGETHER:]
         if waited_for := [waiting for waiting in first if not waiting[1].done()]:
             self._settle(waited_for)
         if self._waiting:

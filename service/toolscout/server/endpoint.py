@@ -49,7 +49,8 @@ async def serve(
     request.newer_contract = request.path.startswith(GATEWAY_PREFIX)
     request.close = service.draining
     trace = Trace()
-    code, status = "internal_error", 0
+    code = "internal_error"
+    status = 0
     try:
         code, answer = await _answer(service, handle, request, trace)
         if answer is not None:
@@ -130,7 +131,9 @@ def admit(service: Service, request: Request, trace: Trace) -> None:
     if key is None:
         raise Refused("unauthorized", explain_refusal(request.headers))
     tenant = key.tenant
-    trace.tenant, trace.space, trace.key = tenant, key.space, key.name
+    trace.tenant = tenant
+    trace.space = key.space
+    trace.key = key.name
     if key.has_expired:
         raise Refused("unauthorized", f"this key expired at {key.expires}")
     if route.scope not in key.scopes:
@@ -148,7 +151,8 @@ def admit(service: Service, request: Request, trace: Trace) -> None:
     if isinstance(entered, str):
         service.metrics.shed.labels(entered).inc()
         raise Refused("overloaded", "try again shortly")
-    request.slot, request.is_admitted = entered, True
+    request.slot = entered
+    request.is_admitted = True
 
 
 def _audit(service: Service, route: Route, request: Request, trace: Trace, status: int) -> None:

@@ -181,9 +181,11 @@ def banner(settings: Settings) -> str:
     scheme = "https" if settings.tls_cert else "http"
     url = f"{scheme}://{shown}:{settings.port}"
     key = " -H 'Authorization: Bearer YOUR_KEY'" if keys else ""
-    trust, tls = "", "off"
+    trust = ""
+    tls = "off"
     if settings.tls_cert:
-        trust, tls = " --cacert CA.pem", "on"
+        trust = " --cacert CA.pem"
+        tls = "on"
     if settings.tls_client_ca:
         trust += " --cert CLIENT.pem --key CLIENT.key"
         tls = "on, callers need a certificate"

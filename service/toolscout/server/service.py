@@ -122,7 +122,8 @@ class Service:
         self.learner = self._make_learner(model) if settings.learning_days else None
         self.key_file: auth.KeyFile | None = None
         if file := secret_file(settings, "api_keys"):
-            seen, changes = settings.api_keys or "", self.metrics.key_changes
+            seen = settings.api_keys or ""
+            changes = self.metrics.key_changes
             self.key_file = auth.KeyFile(file, seen, self._use_keys, self.log, changes)
         self.tracing = open_tracing() if settings.tracing else None
         """What makes spans, where that is on."""

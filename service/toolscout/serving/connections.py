@@ -6,7 +6,6 @@ import traceback
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
 from operator import itemgetter
 from time import monotonic
 from typing import Any, Protocol
@@ -97,30 +96,35 @@ class Watched(Protocol):
         """End an overdue wait."""
 
 
-@dataclass(eq=False, repr=False)
 class Connections:
     """Deadlines of slow connections, and counts of those that are refused."""
 
-    settings: Settings
-    """The limits."""
-    refusal: Refusal
-    log: Events
-    """Gets the refusals, now and then."""
-    count: Callable[[str], object] = lambda _: None
-    """Gets the reason of every refusal."""
-    is_service: bool = False
-    """Whether the application is told that a body is late, and a caller may wait for its answer
-    after it has closed its sending half. The proxy and the gateway find out by themselves, and such
-    a caller, who would wait for a model, counts as gone."""
-    clock: Callable[[], float] = monotonic
-    answering: Collection[object] = ()
-    """Every request that is being answered, also one whose task has not begun yet."""
-    _due: dict[tuple[Watched, str], float] = field(default_factory=dict)
-    _refused: Counter[str] = field(default_factory=Counter)
-    _exhausted: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        """Begin to count."""
+    def __init__(  # the parts that it joins
+        self,
+        settings: Settings,
+        refusal: Refusal,
+        log: Events,
+        count: Callable[[str], object] = lambda _: None,
+        is_service: bool = False,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.settings = settings
+        """The limits."""
+        self.refusal = refusal
+        self.log = log
+        """Gets the refusals, now and then."""
+        self.count = count
+        """Gets the reason of every refusal."""
+        self.is_service = is_service
+        """Whether the application is told that a body is late, and a caller may wait for its answer
+        after it has closed its sending half. The proxy and the gateway find out by themselves, and
+        such a caller, who would wait for a model, counts as gone."""
+        self.clock = clock
+        self.answering: Collection[object] = ()
+        """Every request that is being answered, also one whose task has not begun yet."""
+        self._due: dict[tuple[Watched, str], float] = {}
+        self._refused = Counter[str]()
+        self._exhausted = Counter[str]()
         self._steps = Steps(self.log)
         self._reported = self.clock() - REPORT_EVERY_S
 

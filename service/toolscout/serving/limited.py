@@ -197,7 +197,8 @@ def error_body(detail: str, code: str) -> bytes:
 
 def refusal_on_wire(code: str, detail: str, _: bytes) -> bytes:
     """Write the refusal of a connection, head and body."""
-    status, body = _STATUS[code], error_body(detail, code)
+    status = _STATUS[code]
+    body = error_body(detail, code)
     head = (
         f"HTTP/1.1 {status} {status.phrase}\r\ncontent-type: application/json\r\n"
         f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"

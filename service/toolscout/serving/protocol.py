@@ -159,7 +159,8 @@ class LimitedProtocol(HttpToolsProtocol):
                 self.parser.feed_data(part)
             except httptools.HttpParserUpgrade as upgrade:
                 rest = at - len(part) + upgrade.args[0]
-                view, at = memoryview(self._without_upgrade() + view[rest:]), 0
+                view = memoryview(self._without_upgrade() + view[rest:])
+                at = 0
                 self.parser = httptools.HttpRequestParser(self)  # this one may have ended
             except httptools.HttpParserError as error:
                 at = len(view)
@@ -240,7 +241,9 @@ class LimitedProtocol(HttpToolsProtocol):
                 raise HeadRefused("bad_request", "this is no tunnel")
             return  # the parser skips its body: it is read again
         super().on_headers_complete()  # fails where the target has no path
-        self._in_head, self._has_begun, self._in_message = False, False, True
+        self._in_head = False
+        self._has_begun = False
+        self._in_message = True
         if self.limits.is_service:
             self.limits.watch(self, "body", self.limits.settings.caller_timeout_s)
 
@@ -267,7 +270,9 @@ class LimitedProtocol(HttpToolsProtocol):
         """End a request; what follows is the head of the next."""
         if self._in_head:
             return
-        self._has_progressed, self._in_head, self._in_message = True, True, False
+        self._has_progressed = True
+        self._in_head = True
+        self._in_message = False
         self._head_bytes = 0
         self.limits.unwatch(self, "body")
         super().on_message_complete()

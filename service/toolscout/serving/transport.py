@@ -50,7 +50,8 @@ class ClosingTransport:
     def write(self, data: bytes) -> None:
         """Hold a head; send it with the body."""
         if self._held:
-            together, self._held = self._held + data, b""
+            together = self._held + data
+            self._held = b""
             self._transport.write(together)
         else:
             self._held = data
@@ -58,7 +59,8 @@ class ClosingTransport:
 
     def _flush(self) -> None:
         """Send held data, unless the connection is closed."""
-        alone, self._held = self._held, b""
+        alone = self._held
+        self._held = b""
         if alone and not self._transport.is_closing():
             self._transport.write(alone)
 
@@ -69,7 +71,8 @@ class ClosingTransport:
     def close(self) -> None:
         """Send buffered data, and close once the caller had time to read it."""
         self._flush()
-        connections, settings = self._connection.limits, self._connection.limits.settings
+        connections = self._connection.limits
+        settings = self._connection.limits.settings
         if self._transport.is_closing():
             return
         if self.is_ended or not self._connection.is_receiving():

@@ -8,7 +8,7 @@ value of another kind, is no failure of the store.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from types import SimpleNamespace
@@ -40,7 +40,6 @@ class _Circuit:
     closed_until: float = 0.0
 
 
-@dataclass(eq=False, repr=False)
 class Guard:
     """Runs actions on a store within a limit of time.
 
@@ -49,11 +48,17 @@ class Guard:
         failed: called with the name of each action that fails.
     """
 
-    store: StateStore
-    failed: Callable[[str], None] = lambda _: None
-    clock: Callable[[], float] = monotonic
-    _reads: _Circuit = field(default_factory=_Circuit)
-    _writes: _Circuit = field(default_factory=_Circuit)
+    def __init__(
+        self,
+        store: StateStore,
+        failed: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.store = store
+        self.failed = failed
+        self.clock = clock
+        self._reads = _Circuit()
+        self._writes = _Circuit()
 
     def is_open(self, name: str) -> bool:
         """Whether actions of this kind are paused."""
@@ -91,5 +96,6 @@ class Guard:
             if isinstance(error, TimeoutError):
                 raise StoreUnavailable(f"no answer within {limit_s:g} s") from None
             raise
-        circuit.failures, circuit.pause_s = 0, PAUSE_S
+        circuit.failures = 0
+        circuit.pause_s = PAUSE_S
         return result

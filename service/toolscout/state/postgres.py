@@ -166,7 +166,8 @@ class PostgresStore:
 
     async def has_entry(self, log: str, entry: Entry) -> bool:
         """Return whether an entry is there."""
-        position, value = int(entry.position), entry.value
+        position = int(entry.position)
+        value = entry.value
         asked = await self._ask("has_entry", log=log, position=position, value=value)
         return await asked.fetchone() is not None
 
@@ -296,7 +297,12 @@ async def swap(
     connection: Any, key: str, expected: bytes | None, value: bytes | None, ttl_s: float | None
 ) -> bool:
     """Set or delete a value if it has not changed, on a connection or in its transaction."""
-    query = "delete_expected" if value is None else "insert" if expected is None else "update"
+    if value is None:
+        query = "delete_expected"
+    elif expected is None:
+        query = "insert"
+    else:
+        query = "update"
     asked = await _ask(connection, query, key=key, value=value, ttl=ttl_s, expected=expected)
     return int(asked.rowcount) == 1
 

@@ -31,7 +31,8 @@ PREFIX = f"toolscout:{SCHEMA}:"
 
 URLS = "redis://HOST, redis+sentinel://HOST/SERVICE and redis+cluster://HOST, or rediss…"
 
-REDIS_PORT, SENTINEL_PORT = 6_379, 26_379
+REDIS_PORT = 6_379
+SENTINEL_PORT = 26_379
 
 CONNECTIONS = 32
 """Maximum number of commands at a time, and so of connections of one process to a server."""
@@ -186,10 +187,12 @@ class RedisStore:
 
         async def scan() -> list[str]:
             escaped = "".join(f"\\{c}" if c in "*?[]\\^" else c for c in prefix)
-            any_tag, where = "", {}
+            any_tag = ""
+            where = {}
             if self._key is _tagged:
                 # All nodes: after a failover the client takes the new primary for a replica.
-                any_tag, where = "*", {"target_nodes": self._redis.ALL_NODES}
+                any_tag = "*"
+                where = {"target_nodes": self._redis.ALL_NODES}
             pattern = f"{PREFIX}{any_tag}{escaped}*"
             scanned = self._redis.scan_iter(match=pattern, count=1_000, _type=kind, **where)
             keys = {_untagged(key.decode()) async for key in scanned}

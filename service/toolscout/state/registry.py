@@ -11,7 +11,6 @@ is unknown, and the caller sends its tools.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from dataclasses import InitVar, dataclass
 from secrets import token_hex
 from time import time
 from typing import Annotated, Any, NamedTuple, Protocol
@@ -25,8 +24,11 @@ from toolscout.errors import FieldError, ToolscoutError
 from toolscout.state.guarded import Guard
 from toolscout.state.store import CATALOG, Changed, StoreUnavailable, key, last_name
 
-READ_S, WRITE_S = 2.0, 5.0
-"""Time limits of the store for requests other than searches."""
+READ_S = 2.0
+"""Time limit of a read from the store, for requests other than searches."""
+
+WRITE_S = 5.0
+"""Time limit of a write to the store."""
 
 TRIES = 5
 """Maximum number of reads of a record whose tools are replaced meanwhile."""
@@ -114,21 +116,23 @@ def patched(tools: Iterable[Tool], change: CatalogPatch) -> dict[str, Tool]:
     return by_name
 
 
-@dataclass(eq=False, repr=False)
 class Registry:
     """The registered catalogs of all tenants.
 
     Every method raises `StoreUnavailable` when the store cannot serve it.
     """
 
-    guard: InitVar[Guard]
-    tables: ToolTables | None = None
-    """Has the tools of external catalogs, where the store can keep these."""
-    clock: Callable[[], float] = time
-
-    def __post_init__(self, guard: Guard) -> None:
-        """Bound the waits for the store."""
-        self._reading, self._writing = guard.within(READ_S), guard.within(WRITE_S)
+    def __init__(
+        self,
+        guard: Guard,
+        tables: ToolTables | None = None,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        self.tables = tables
+        """Has the tools of external catalogs, where the store can keep these."""
+        self.clock = clock
+        self._reading = guard.within(READ_S)
+        self._writing = guard.within(WRITE_S)
 
     async def record(self, place: Place) -> Record | None:
         """Return the record of a catalog; None if there is none or it is malformed."""

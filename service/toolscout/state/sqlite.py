@@ -146,7 +146,8 @@ class SqliteStore:
 
         def dropped(db: sqlite3.Connection) -> None:
             (newest,) = db.execute(_QUERY["newest"], (log,)).fetchone()  # what comes later stays
-            drop, some = _QUERY["drop"], _QUERY["drop_some"]
+            drop = _QUERY["drop"]
+            some = _QUERY["drop_some"]
             try:
                 sqlite_file.in_transaction(db, lambda db: db.execute(drop, (log, newest)))
             except sqlite3.OperationalError:  # for want of room, perhaps

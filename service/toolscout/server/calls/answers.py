@@ -48,7 +48,8 @@ class Showing:
         if not (explained or ask.detail or ask.include_definitions):
             return SearchAnswer(decision.names)
         nbytes = _shown_bytes(decision)
-        self._tools, self._nbytes = self._tools + len(decision.names), self._nbytes + nbytes
+        self._tools = self._tools + len(decision.names)
+        self._nbytes = self._nbytes + nbytes
         if self._tools > MAX_SHOWN:
             message = f"at most {MAX_SHOWN} tools are explained or shown, got {self._tools}"
             raise invalid("top_k", message)
@@ -90,7 +91,8 @@ def _show(trace: Trace, decision: Decision, *, explained: bool) -> SearchAnswer:
 def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
     """Return the explained answer."""
     ranking = decision.ranking
-    ask, source = ranking.ask, ranking.source
+    ask = ranking.ask
+    source = ranking.source
     offered = int(source.tokens.sum())
     selected = sum(
         cost_of(source.tool(row), ask.detail, ask.include_definitions) for row in decision.rows

@@ -148,7 +148,8 @@ async def overview(
     """
 
     def text(catalog: Catalog) -> catalogs.OverviewAnswer:
-        domains, shown = pages.domains(catalog), pages.overview(catalog)
+        domains = pages.domains(catalog)
+        shown = pages.overview(catalog)
         return catalogs.OverviewAnswer(catalog.digest, len(catalog), domains, shown)
 
     return await _read(request, id, if_none_match, text)

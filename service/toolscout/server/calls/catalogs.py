@@ -68,7 +68,8 @@ async def put_catalog(
     It is kept under this name, for `ttl_s` seconds. `If-Match` and `If-None-Match` are honoured
     (412).
     """
-    service, trace = request.service, request.trace
+    service = request.service
+    trace = request.trace
     if lookup.is_digest(id):
         raise invalid("id", "a digest names content already; choose another name")
     is_external = data.keep == "postgres"
@@ -110,7 +111,8 @@ async def patch_catalog(
     Adds, replaces and removes tools, sets their status and the lifetime: all or nothing. `If-Match`
     is honoured (412).
     """
-    service, trace = request.service, request.trace
+    service = request.service
+    trace = request.trace
     place = Place(trace.tenant, id)
 
     async def change() -> Record:
@@ -141,7 +143,8 @@ async def get_catalog(
 
     A registered one with its version and expiry, a digest with its size.
     """
-    service, trace = request.service, request.trace
+    service = request.service
+    trace = request.trace
     record = None
     if trace.space == trace.tenant and not lookup.is_digest(id):
         record = await service.registry.record(Place(trace.tenant, id))
@@ -161,7 +164,8 @@ async def delete_catalog(
 
     Its name is free at once. `If-Match` is honoured (412).
     """
-    service, place = request.service, Place(request.trace.tenant, id)
+    service = request.service
+    place = Place(request.trace.tenant, id)
 
     async def change() -> None:
         current = await _registered(service, place, if_match, if_none_match)
@@ -198,7 +202,8 @@ async def _write(
     if service.keyring.is_shared and await service.registry.share(place.tenant) >= MAX_SHARE:
         # Simultaneous requests may exceed it.
         raise invalid("id", f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first")
-    digest, tools = catalog.digest, list(catalog.wires)
+    digest = catalog.digest
+    tools = list(catalog.wires)
     record = await service.registry.put(place, current, digest, tools, expires)
     # A search of this name does without the store, should that be slow.
     service.named.put(place, Named(digest, digest, record.created), 1)

@@ -107,7 +107,8 @@ async def read(shape: type[R], body: bytes, lists: CatalogCache, tenant: str) ->
         Refused: it is not JSON, or a field is of the wrong type or out of bounds.
     """
     decoder: Decoder[R] = decoder_of(shape)
-    candidate, raw_hash = memoryview(b""), b""
+    candidate = memoryview(b"")
+    raw_hash = b""
     start = _tools_start(body)
     if start is not None:
         kept = lists.find_list(tenant, body, start)
@@ -121,7 +122,8 @@ async def read(shape: type[R], body: bytes, lists: CatalogCache, tenant: str) ->
                 if kept is None:
                     lists.keep_list(tenant, bytes(candidate), raw_hash)
                 return read
-    request, rest = decode(body, decoder), body
+    request = decode(body, decoder)
+    rest = body
     if is_absent(request.tools):
         return Read(request, None, b"", unknown_fields(body, decoder.fields))
     tools = memoryview(request.tools)
@@ -208,12 +210,15 @@ def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
 def _asked(asked: str | Question, place: str, request: SearchFields, settings: Settings) -> Ask:
     """Make a question of a pattern or a conversation; `place` is its path in the request."""
     if isinstance(asked, str):
-        path, question = place, conversation.Conversation(asked)
+        path = place
+        question = conversation.Conversation(asked)
     else:
-        path, other = f"{place}.pattern".lstrip("."), f"{place}.messages".lstrip(".")
+        path = f"{place}.pattern".lstrip(".")
+        other = f"{place}.messages".lstrip(".")
         _not_both(path, asked.pattern, other, asked.messages)
         if asked.messages is not None:
-            path, question = other, conversation.read(asked.messages, other)
+            path = other
+            question = conversation.read(asked.messages, other)
         elif asked.pattern is not None:
             question = conversation.Conversation(asked.pattern)
         else:

@@ -55,7 +55,8 @@ def _result(matches: Scan) -> str:
 async def _scan(
     service: Service, tenant: str, catalog: Catalog, pattern: str, deadline: float
 ) -> Scan:
-    lines, costs = catalog.lines, service.costs
+    lines = catalog.lines
+    costs = service.costs
     until = min(deadline, perf_counter() + MAX_SCAN_S)
     left_ms = (until - perf_counter()) * 1_000
     # Per tenant, so that the time of an answer does not reveal the patterns of others.
@@ -67,7 +68,8 @@ async def _scan(
     expression = compiled(pattern)
     if isinstance(expression, Scan):
         return expression
-    name, mib = f"pattern:{tenant}", lines.size / _MIB
+    name = f"pattern:{tenant}"
+    mib = lines.size / _MIB
 
     def learn(matches: Scan) -> None:
         if matches.nbytes:

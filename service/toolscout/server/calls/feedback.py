@@ -83,7 +83,9 @@ async def feedback(
 
     Answers 404 with `learning_days = 0`. One event, or several as `events`.
     """
-    service, trace, batch = request.service, request.trace, isinstance(data, contract.FeedbackBatch)
+    service = request.service
+    trace = request.trace
+    batch = isinstance(data, contract.FeedbackBatch)
     trace.phases["decode"] = perf_counter() - request.head.arrived
     events = data.events if isinstance(data, contract.FeedbackBatch) else (data,)
     for number, event in enumerate(events):
@@ -134,7 +136,8 @@ async def insights(
 
     Answers 404 with `learning_days = 0`.
     """
-    learner, pattern = request.learner, asking_part(pattern)
+    learner = request.learner
+    pattern = asking_part(pattern)
     if not pattern.strip():
         raise blank("pattern")
     await learner.prepare(pattern)
@@ -160,7 +163,8 @@ async def learning(request: Call) -> contract.LearningAnswer:
 
     Answers 404 with `learning_days = 0`.
     """
-    learner, tenant = request.learner, request.trace.tenant
+    learner = request.learner
+    tenant = request.trace.tenant
     experience = learner.experience(tenant)
     by_use = sorted(experience, key=lambda item: (-item[1].successes - item[1].failures, item[0]))
     tools = [_described(key, tool) for key, tool in by_use[:SHOWN]]
@@ -178,7 +182,8 @@ async def forget(
     Answers 404 with `learning_days = 0`. Everything, or the reports of a session, of a source, or
     of both together; 404 where no report names it.
     """
-    learner, tenant = request.learner, request.trace.tenant
+    learner = request.learner
+    tenant = request.trace.tenant
     pairs = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
     if request.head.has_body or len(pairs) > len(dict(pairs)):
         detail = "name one session or one source in the query string, and send no body"

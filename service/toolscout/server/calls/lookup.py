@@ -74,7 +74,9 @@ async def near(
     if within_s is None:
         within_s = service.settings.latency_budget_ms / 1_000
     catalog, trace.unique = await service.external.near(external, asks, names, max(0.0, within_s))
-    trace.cache, trace.catalog, trace.offered = EXTERNAL, catalog.digest, trace.unique
+    trace.cache = EXTERNAL
+    trace.catalog = catalog.digest
+    trace.offered = trace.unique
     return catalog
 
 
@@ -99,18 +101,21 @@ async def recognised(
         return await near(service, trace, read.external, asks, names, within_s)
     if read.is_cold:
         return None
-    trace.cache, named = "hit", read.request.catalog or ""
+    trace.cache = "hit"
+    named = read.request.catalog or ""
     if read.known is not None:
         catalog, trace.offered, trace.skipped = read.known
     elif (held := service.cache.by_digest(trace.space, named)) is not None:
-        catalog, trace.offered = held, len(held)
+        catalog = held
+        trace.offered = len(held)
     else:
         raise CatalogUnknown(
             "send the tools once more; the answer names their digest"
             if is_digest(named)
             else "nothing is registered under this name; a list without one is named by its digest"
         )
-    trace.catalog, trace.unique = catalog.digest, len(catalog)
+    trace.catalog = catalog.digest
+    trace.unique = len(catalog)
     return catalog
 
 
@@ -134,7 +139,8 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
         loading = asyncio.create_task(_load(service, space, named))
         service.loads[space, named] = loading
         loading.add_done_callback(lambda task: task.cancelled() or task.exception())
-    is_name, settings = not is_digest(named), service.settings
+    is_name = not is_digest(named)
+    settings = service.settings
     budget_ms = getattr(read.request, "latency_budget_ms", None)
     usual_ms = settings.cold_budget_ms if is_name else settings.latency_budget_ms
     if _compiled_here(service, space, named) is not None:
@@ -153,7 +159,8 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     # not those of a key with filters, which may be shown some of them no more.
     if job is not None and compiled_here is not None and space == tenant_of(space):
         within_s = CHANGED_SHARE * (budget_ms or settings.latency_budget_ms) / 1_000
-        digest, job = await _changed(job, within_s) or compiled_here, None
+        digest = await _changed(job, within_s) or compiled_here
+        job = None
     if job is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(job.sent.raw))
         raw_hash = job.sent.raw_hash
@@ -204,7 +211,8 @@ async def find(
         catalog = service.cache.by_digest(trace.space, digest or "")
     if catalog is None:
         raise CatalogUnknown("no catalog of this name or digest is known here")
-    trace.catalog, trace.unique = catalog.digest, len(catalog)
+    trace.catalog = catalog.digest
+    trace.unique = len(catalog)
     return catalog
 
 
@@ -231,12 +239,14 @@ async def compiled(
         trace.cache = "miss"
         job = service.compiles.start(trace.space, raw_hash, raw)
         listing = await service.compiles.soon(job.listing)
-        trace.offered, trace.skipped = listing.offered, listing.skipped
+        trace.offered = listing.offered
+        trace.skipped = listing.skipped
         catalog = await service.compiles.soon(job.lexical, COMPILED_WITHIN_S)
         if complete_by is not None:
             stage = stage_for(job, service.settings.ranker)
             catalog = await best_by(job, stage, complete_by) or catalog
-    trace.catalog, trace.unique = catalog.digest, len(catalog)
+    trace.catalog = catalog.digest
+    trace.unique = len(catalog)
     return catalog
 
 

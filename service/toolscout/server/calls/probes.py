@@ -65,7 +65,8 @@ async def stats(request: Call) -> StatsAnswer:
 
     Of this process, since it started.
     """
-    service, trace = request.service, request.trace
+    service = request.service
+    trace = request.trace
     size = None
     if service.learner is not None:
         experience = service.learner.experience(trace.tenant)

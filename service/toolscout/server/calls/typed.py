@@ -104,7 +104,8 @@ def not_modified(if_none_match: str | None, digest: str) -> Response[Any] | None
 def refused_argument(handler: HTTPRouteHandler, error: ValidationException) -> InvalidRequest:
     """Return the error of an argument that a handler's signature does not take."""
     wrong: Any = error.extra
-    name, message = wrong[0]["key"], in_words(wrong[0]["message"])
+    name = wrong[0]["key"]
+    message = in_words(wrong[0]["message"])
     field = handler.parsed_fn_signature.parameters[name]
     bounds = field.kwarg_definition
     if choices := get_args(field.annotation):

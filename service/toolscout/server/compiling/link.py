@@ -17,9 +17,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import count
 from math import inf
 from multiprocessing.connection import Connection
@@ -105,7 +104,8 @@ class WorkerProcess:
         descriptor must not become that of another file.
         """
         with self._ending:
-            number, self._number = self._number, 0
+            number = self._number
+            self._number = 0
             if self._spawned is not None:
                 self._spawned.kill()
                 self._spawned.wait()
@@ -147,27 +147,33 @@ class _Asked(msgspec.Struct):
     tries: int = 1
 
 
-@dataclass(eq=False, repr=False)
 class Link:
     """Sends work to a worker and hands out its replies, both from threads of its own."""
 
-    process: WorkerProcess
-    settings: Settings
-    compiler: Compiler
-    restarted: Callable[[], object]
-    _sender: FairPool = field(default_factory=lambda: FairPool(1, "to worker"))
-    _asked: dict[int, _Asked] = field(default_factory=dict)
-    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
-    _silent_since: float = inf
-    """Since when the worker owes a word; abandoned work counts, it shows most that it hangs."""
-    _checks: int = 0
-    """Checks since the last message."""
-    _heard: float = inf
-    """When the last message came."""
-    has_begun: bool = False
-    """Whether this worker has sent anything; a new one takes seconds to start."""
-    _is_open: bool = False
-    _loop: asyncio.AbstractEventLoop = field(init=False)
+    def __init__(
+        self,
+        process: WorkerProcess,
+        settings: Settings,
+        compiler: Compiler,
+        restarted: Callable[[], object],
+    ) -> None:
+        self.process = process
+        self.settings = settings
+        self.compiler = compiler
+        self.restarted = restarted
+        self._sender = FairPool(1, "to worker")
+        self._asked: dict[int, _Asked] = {}
+        self._numbers = count(1)
+        self._silent_since = inf
+        """Since when the worker owes a word; abandoned work counts, it shows most that it hangs."""
+        self._checks = 0
+        """Checks since the last message."""
+        self._heard = inf
+        """When the last message came."""
+        self.has_begun = False
+        """Whether this worker has sent anything; a new one takes seconds to start."""
+        self._is_open = False
+        self._loop: asyncio.AbstractEventLoop
 
     def open(self) -> None:
         """Listen to the worker; call from the running loop."""
@@ -278,7 +284,8 @@ class Link:
         self.has_begun = False
         self._silent_since = time.monotonic() if self._asked else inf
         for asked in [each for each in self._asked.values() if each.process is not self.process]:
-            asked.tries, asked.process = asked.tries + 1, self.process
+            asked.tries = asked.tries + 1
+            asked.process = self.process
             if asked.tries > TRIES:
                 error = TooMuchWork("the tools could not be compiled; send fewer")
                 self._take(asked.message[0], error)

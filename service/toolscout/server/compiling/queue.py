@@ -6,7 +6,6 @@ The tenants take turns there, and share the bytes of the lists that wait.
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar, cast
@@ -103,23 +102,29 @@ def finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
     return stage.result()
 
 
-@dataclass(eq=False, repr=False)
 class CompileQueue:
     """Starts compiles and shares those that are under way."""
 
-    engine: Engine
-    cache: CatalogCache
-    settings: Settings
-    costs: Costs
-    log: Events
-    shared: SharedCatalogs | None = None
-    count_failure: Callable[[], object] = lambda: None
-    """Called when a compile in place has failed."""
-    _jobs: dict[tuple[str, bytes], CompileJob] = field(default_factory=dict)
-    _calls: int = 0
-
-    def __post_init__(self) -> None:
-        """Start the worker."""
+    def __init__(  # noqa: PLR0913  # the parts that it joins
+        self,
+        engine: Engine,
+        cache: CatalogCache,
+        settings: Settings,
+        costs: Costs,
+        log: Events,
+        shared: SharedCatalogs | None = None,
+        count_failure: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.engine = engine
+        self.cache = cache
+        self.settings = settings
+        self.costs = costs
+        self.log = log
+        self.shared = shared
+        self.count_failure = count_failure
+        """Called when a compile in place has failed."""
+        self._jobs: dict[tuple[str, bytes], CompileJob] = {}
+        self._calls = 0
         nbytes = self.settings.cache_bytes
         self._too_large: Lru[tuple[str, str], TooLargeToKeep] = Lru(TOO_LARGE_REMEMBERED)
         self._bytes = Shares(min(nbytes // WAITING_SHARE, MAX_WAITING_BYTES))
@@ -265,7 +270,8 @@ class CompileQueue:
             TooLargeToKeep: its catalog cannot be kept.
             Overloaded: too many lists wait.
         """
-        sent, tenant = job.sent, tenant_of(job.sent.space)
+        sent = job.sent
+        tenant = tenant_of(job.sent.space)
 
         def on_words(words: Catalog) -> None:
             if not job.lexical.done():  # a worker that was replaced may have sent them

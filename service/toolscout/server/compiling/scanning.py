@@ -43,7 +43,9 @@ def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
     """Answer questions by the words in names and descriptions."""
     tools = worker.read(sent)
     catalog = ColdCatalog(tools, worker.engine.compiler.taxonomy)
-    decisions, seconds, selected = [], [], set[int]()
+    decisions = []
+    seconds = []
+    selected = set[int]()
     for ask in asks:
         began = time.perf_counter()
         decision = worker.engine.decide(catalog, ask)

@@ -237,7 +237,8 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
     """
     tools = worker.read(sent)
     began = time.thread_time()  # others run beside it, and count for themselves
-    compiler, store = worker.engine.compiler, worker.store(sent.space)
+    compiler = worker.engine.compiler
+    store = worker.store(sent.space)
     lexical, compiled = compiler.lexical(tools, store)
     worker.tell_alive()
     worker.check_size(lexical, compiled)

@@ -164,7 +164,8 @@ class Admission:
     def _probe(self) -> None:
         now = perf_counter()
         self.measured.append(max(0.0, self._late(now)))
-        self._busy, self._busy_since = 0.0, now
+        self._busy = 0.0
+        self._busy_since = now
         self._due = now + PROBE_S
         self._timer = asyncio.get_running_loop().call_later(PROBE_S, self._probe)
 
@@ -195,7 +196,8 @@ class RateLimit:
         """Count one request; returns 0, or the seconds until the next may be allowed."""
         if not self._rate:
             return 0.0
-        now, size = self._clock(), max(1.0, self._rate * BURST_S)
+        now = self._clock()
+        size = max(1.0, self._rate * BURST_S)
         left, since = self._buckets.get(tenant, (size, now))
         left = min(size, left + max(0.0, now - since) * self._rate)
         if left < 1.0:

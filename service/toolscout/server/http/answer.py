@@ -88,7 +88,8 @@ async def send_answer(send: Send, request: Request, answer: Answer) -> None:
 
 def refusal_on_wire(code: str, detail: str, path: bytes) -> bytes:
     """Write the refusal of a connection, head and body; it has no request."""
-    identity, newer = request_id(b""), path.startswith(GATEWAY_PREFIX.encode())
+    identity = request_id(b"")
+    newer = path.startswith(GATEWAY_PREFIX.encode())
     answer = answer_refused(Refused(code, detail), identity, newer_contract=newer)
     lines = [b"HTTP/1.1 %d %s" % (answer.status, HTTPStatus(answer.status).phrase.encode())]
     lines += [b"%s: %s" % header for header in answer.head(identity, close=True)]

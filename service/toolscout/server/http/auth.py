@@ -9,7 +9,6 @@ nothing: the keys so far stay, and the log says why.
 import re
 import stat
 from collections.abc import Callable, Iterable
-from dataclasses import InitVar, dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -167,7 +166,8 @@ def _known(entry: str) -> Key:
         raise ConfigurationError(" has a blank in it")
     hashed = sha256(key.encode()).digest()
     name = hashed.hex()[:12]
-    tenant, filters = tenant or f"key-{name}", _filters(options)
+    tenant = tenant or f"key-{name}"
+    filters = _filters(options)
     scopes = _scopes(options.get("scopes"), is_filtered=filters is not None)
     expires = _date(options.get("expires"))
     return Key(tenant, name, hashed, scopes, expires, space_of(tenant, filters))
@@ -233,20 +233,23 @@ def _date(text: str | None) -> datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
-@dataclass(eq=False, repr=False)
 class KeyFile:
     """The file with the keys, which said `seen` last."""
 
-    path: Path
-    seen: InitVar[str]
-    accept: Callable[[Keyring], None]
-    log: Events
-    changes: Counter
-    """Counts each change: `ok` or `refused`."""
-    _is_warned: bool = False
-
-    def __post_init__(self, seen: str) -> None:
-        """Follow it."""
+    def __init__(
+        self,
+        path: Path,
+        seen: str,
+        accept: Callable[[Keyring], None],
+        log: Events,
+        changes: Counter,
+    ) -> None:
+        self.path = path
+        self.accept = accept
+        self.log = log
+        self.changes = changes
+        """Counts each change: `ok` or `refused`."""
+        self._is_warned = False
         self._keys = Keyring(seen)
         self.files = FollowedFiles(self._text, self._use, seen)
 

@@ -5,7 +5,6 @@ The kinds of errors are in the table `problems.toml`.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
 from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any
@@ -82,7 +81,8 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def problem(refused: "Refused", request_id: str, *, newer_contract: bool) -> Problem:
     """Build an error body; texts are cut so that it stays short."""
-    kind, detail = CODES[refused.code], refused.detail[:MAX_TEXT]
+    kind = CODES[refused.code]
+    detail = refused.detail[:MAX_TEXT]
     return Problem(
         type=DOCS + refused.code,
         title=kind.title,
@@ -102,7 +102,8 @@ def problem(refused: "Refused", request_id: str, *, newer_contract: bool) -> Pro
 
 def _names_that_fit(names: Iterable[str]) -> list[str]:
     """Return the first names that fit into an error body."""
-    kept, room = [], MAX_SUGGESTED_BYTES
+    kept = []
+    room = MAX_SUGGESTED_BYTES
     for name in names:
         room -= len(msgspec.json.encode(name)) + 1
         if room < 0:
@@ -118,22 +119,30 @@ FILTER_KEYS = Filters.__struct_fields__
 MAX_KEY_SHOWN = 64
 
 
-@dataclass(eq=False)
 class Refused(Exception):  # noqa: N818 - an answer, not a failure
     """A request that ends in an error answer."""
 
-    code: str
-    detail: str
-    errors: Sequence[FieldError] = ()
-    headers: Sequence[tuple[bytes, bytes]] = ()
-    suggestions: Sequence[str] = ()
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        headers: Sequence[tuple[bytes, bytes]] = (),
+        suggestions: Sequence[str] = (),
+    ) -> None:
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.headers = headers
+        self.suggestions = suggestions
 
     def __str__(self) -> str:
         return self.detail
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let the worker refuse, too."""
-        return Refused, astuple(self)
+        parts = (self.code, self.detail, self.errors, self.headers, self.suggestions)
+        return Refused, parts
 
 
 REFUSALS = (Refused, ToolscoutError, StoreUnavailable)

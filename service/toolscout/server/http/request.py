@@ -97,7 +97,8 @@ class Request:
         Closing a socket with unread bytes resets the connection, and the answer is lost. A caller
         that waits for `100 Continue` sends nothing, and reading would ask for it.
         """
-        size, is_waiting = 0, self.header(b"expect") and not self.bytes_in
+        size = 0
+        is_waiting = self.header(b"expect") and not self.bytes_in
         try:
             async with asyncio.timeout(timeout):
                 while not (self._drained or is_waiting) and size <= limit:

@@ -49,12 +49,15 @@ def _prompt(name: str, title: str, description: str, **arguments: str) -> types.
 PROMPTS = [
     _prompt("discover", "How to find tools", "How to find and load tools step by step"),
     _prompt(
-        *("find_tool", "Find a tool", "Search a tool for a task, and show how to call the best"),
+        "find_tool",
+        "Find a tool",
+        "Search a tool for a task, and show how to call the best",
         task="What you want to do",
         catalog="Needed where there are several",
     ),
     _prompt(
-        *("backend_status", "Status of the catalogs"),
+        "backend_status",
+        "Status of the catalogs",
         "Which catalogs there are, their size, and which tools are unavailable",
         catalog="Only this catalog",
     ),

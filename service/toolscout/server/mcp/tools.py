@@ -95,12 +95,14 @@ class CatalogTools:
         trace = TRACE.get()
         asked = {"pattern": sent.query, "top_k": sent.top_k, "filters": sent.filters}
         ask = ask_with(self._service.settings, **asked)
-        trace.ask, trace.top_k = ask, ask.top_k
+        trace.ask = ask
+        trace.top_k = ask.top_k
         deadline = deadline_of(self._service, perf_counter())
         if trace.cache == "miss":
             deadline = max(deadline, deadline_of(self._service, trace.started, cold=True))
         else:
-            trace.cache, trace.offered = "hit", trace.unique
+            trace.cache = "hit"
+            trace.offered = trace.unique
         decision = await decide(self._service, trace, self._catalog, deadline)
         shown = await self.show(decision.names, sent.detail)
         answer = ToolsFound(shown) if shown else none_found(self._catalog.names)

@@ -108,9 +108,11 @@ class LineWriter(Events):
         """Start writing the queued lines, and say how many were lost once there is room again."""
         with self._changing:
             if self._lost and self._waiting <= MAX_WAITING_BYTES // 2:
-                lost, self._lost = self._lost, 0
+                lost = self._lost
+                self._lost = 0
                 self.warning("log_lines_dropped", lines=lost)
-            lines, self._lines = self._lines, []
+            lines = self._lines
+            self._lines = []
         if lines:
             self._written = self._thread.submit("", self._write, lines)
 

@@ -76,9 +76,12 @@ class Trace:
     def add_parts(self, parts: Sequence["Trace"]) -> None:
         """Count decisions as searches of the tools that were found."""
         for part in parts:
-            part.cache, part.catalog = self.cache, self.catalog
-            part.offered, part.unique = self.offered, self.unique
-            part.skipped, part.ignored = self.skipped, self.ignored
+            part.cache = self.cache
+            part.catalog = self.catalog
+            part.offered = self.offered
+            part.unique = self.unique
+            part.skipped = self.skipped
+            part.ignored = self.ignored
         self.parts = parts
 
     def shown_ms(self) -> dict[str, float]:
@@ -165,7 +168,8 @@ class Recorder:
 
     def write(self) -> None:
         """Write the collected records to metrics, usage and log."""
-        records, self._pending = self._pending, []
+        records = self._pending
+        self._pending = []
         self._count(records)
         for record in records if self._mode != "off" else ():
             self._log(record)
@@ -205,7 +209,8 @@ class Recorder:
 
     def _note(self, trace: Trace, decision: Decision, phases: dict[str, float]) -> None:
         """Add a search to the figures of its tenant."""
-        figures, catalog = self._figures[trace.tenant], trace.source
+        figures = self._figures[trace.tenant]
+        catalog = trace.source
         figures.outcomes[decision.outcome] += 1
         figures.cache[trace.cache] += 1
         figures.time(decision.ranking.ranker, phases)
@@ -227,7 +232,8 @@ class Recorder:
     ) -> answers.StatsAnswer:
         """Return one tenant's statistics; in whole milliseconds if `coarse`, as in `Trace`."""
         self.write()
-        figures, digits = self._figures.get(tenant, _Figures()), 0 if coarse else 3
+        figures = self._figures.get(tenant, _Figures())
+        digits = 0 if coarse else 3
         latency_ms: dict[str, dict[str, answers.Quantiles]] = defaultdict(dict)
         for (ranker, phase), spent in figures.times.items():
             latency_ms[ranker][phase] = _quantiles(spent, digits)
@@ -248,7 +254,8 @@ class Recorder:
 
         Milliseconds count from the arrival of the headers.
         """
-        trace, decision = record.trace, record.trace.decision
+        trace = record.trace
+        decision = record.trace.decision
         fields: dict[str, object] = {
             "request_id": record.request.request_id,
             "status": record.status,

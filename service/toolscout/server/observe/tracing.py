@@ -71,7 +71,8 @@ class Tracing:
         Returns:
             The trace's id in hexadecimal digits; empty without a trace.
         """
-        request, ended = record.request, time_ns()
+        request = record.request
+        ended = time_ns()
         started = ended - int(record.seconds * _NS)
         carrier = {
             name: request.header(name.encode()).decode("latin-1")
@@ -124,7 +125,8 @@ def check_environment() -> None:
 
 def _attributes(record: Record) -> dict[str, AttributeValue]:
     """Return the attributes of a request, without text of a tool or the pattern."""
-    request, trace = record.request, record.trace
+    request = record.request
+    trace = record.trace
     attributes: dict[str, AttributeValue] = {
         "url.scheme": request.scope["scheme"],
         "network.protocol.version": request.scope["http_version"],
@@ -140,7 +142,8 @@ def _attributes(record: Record) -> dict[str, AttributeValue]:
     }
     attributes |= {name: value for name, value in optional.items() if value}
     if trace.catalog:
-        attributes["toolscout.cache"], attributes["toolscout.catalog"] = trace.cache, trace.catalog
+        attributes["toolscout.cache"] = trace.cache
+        attributes["toolscout.catalog"] = trace.catalog
         attributes["toolscout.tools.offered"] = trace.offered
         attributes["toolscout.tools.unique"] = trace.unique
     if trace.decision is not None:

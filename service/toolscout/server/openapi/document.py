@@ -38,7 +38,8 @@ FIRST = ("pattern", "query", "messages", "patterns", "tools", "catalog", "top_k"
 @cache
 def document() -> Json:
     """Return the whole document; the same object at every call."""
-    frame, every = _load("frame.yaml"), operations()
+    frame = _load("frame.yaml")
+    every = operations()
     paths: Json = {}
     for one in every:
         item = paths.setdefault(one.route.path, {})
@@ -82,7 +83,8 @@ def _load(name: str) -> Json:
 def _operation(one: Operation) -> Json:
     summary, _, about = cleandoc(one.handler.__doc__ or "").partition("\n\n")
     about = " ".join(about.split())
-    route, example = one.route, _load("examples.yaml").get(one.name, {})
+    route = one.route
+    example = _load("examples.yaml").get(one.name, {})
     if not route.is_open:
         about = f"{about} Scope of the key: `{route.scope}`."
     described: Json = {"tags": [one.tag], "operationId": one.name, "summary": summary.rstrip(".")}

@@ -93,8 +93,11 @@ def typed() -> list[Router | HTTPRouteHandler]:
     ]
 
 
-LIKE, LONGEST_PATH = 0.7, 128
-"""Share of letters in common from which a path may have been meant, and letters compared."""
+MIN_SIMILARITY = 0.7
+"""Share of letters in common from which a path may have been meant."""
+
+MAX_COMPARED_CHARS = 128
+"""Letters of a path that are compared."""
 
 
 METHODS = ("GET", "PUT", "POST", "PATCH", "DELETE")
@@ -131,7 +134,8 @@ def handlers(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler]]:
 def route_of(path: str, handler: HTTPRouteHandler) -> Route:
     """Return what a handler says of its path."""
     opt = handler.opt
-    scope, is_open = opt.get("scope", "search"), opt.get("is_open", False)
+    scope = opt.get("scope", "search")
+    is_open = opt.get("is_open", False)
     return Route(shown_path(path), opt["call"], scope, is_open)
 
 
@@ -157,6 +161,9 @@ def shown_path(path: str) -> str:
 def near_paths(path: str) -> list[str]:
     """Return the path of the service that an unknown one is most like; nothing if none is near."""
     nearest = extractOne(
-        path[:LONGEST_PATH], paths(), scorer=OSA.normalized_similarity, score_cutoff=LIKE
+        path[:MAX_COMPARED_CHARS],
+        paths(),
+        scorer=OSA.normalized_similarity,
+        score_cutoff=MIN_SIMILARITY,
     )
     return [] if nearest is None else [nearest[0]]
