@@ -41,7 +41,8 @@ class BreakerPolicy:
         for name in ("consecutive", "window"):
             check_count(f"breaker.{name}", getattr(self, name), 1)
         for name in ("ratio", "first_pause_s", "longest_pause_s", "jitter"):
-            number, most = getattr(self, name), 1.0 if name == "jitter" else math.inf
+            number = getattr(self, name)
+            most = 1.0 if name == "jitter" else math.inf
             if not isinstance(number, int | float) or not 0.0 <= number <= most:
                 raise InvalidArgument(f"breaker.{name}: expected a number from 0.0 to {most}")
 
@@ -116,7 +117,8 @@ class CircuitBreaker:
         self._recent.clear()
         self._in_a_row = 0
         if not opening:
-            self._open_until, self._pause_s = None, 0.0
+            self._open_until = None
+            self._pause_s = 0.0
             return
         self._pause_s = min(self._pause_s * 2 or policy.first_pause_s, policy.longest_pause_s)
         spread = random.uniform(1 - policy.jitter, 1 + policy.jitter)  # noqa: S311 - no secret

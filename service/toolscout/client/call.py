@@ -12,7 +12,6 @@ coroutine (`Channel.send`), wherever its event loop runs.
 import asyncio
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import InitVar, dataclass, field
 from email.utils import parsedate_to_datetime
 from time import monotonic, time
 from typing import Any, get_args
@@ -40,10 +39,12 @@ RECONNECT_PAUSE_S = 0.025
 FILTERS = ("filters", "max_risk")
 """Fields of a request by which a tool may be left out, however few there are."""
 
-PATIENT_MS, BUDGET = 900, 0.6
-"""Milliseconds from which a caller waits as long as a service may take for new tools (its
-`cold_budget_ms`); with less, the service is told what part of them it has: better the words than no
-answer."""
+MIN_PATIENT_MS = 900
+"""Milliseconds from which a caller waits as long as a service may take for new tools, its
+`cold_budget_ms`."""
+
+SERVICE_SHARE = 0.6
+"""Share of a shorter wait that the service is told it has: better an answer by words than none."""
 
 MAX_DIGEST_CHARS = 256
 MAX_ID_CHARS = 128
@@ -85,19 +86,22 @@ class Call(msgspec.Struct):
         self.result = Selection([], [], True, reason, detail)
 
 
-@dataclass(eq=False, repr=False)
 class Channel:
     """State shared by calls to one endpoint: its breaker, retry budget and known digests."""
 
-    connections: Connections
-    breaker: CircuitBreaker
-    encoder: Encoder
-    api_key: InitVar[str | None]
-    use_digests: InitVar[bool]
-    retries: RetryBudget = field(default_factory=RetryBudget)
-
-    def __post_init__(self, api_key: str | None, use_digests: bool) -> None:
-        """Prepare what every call sends."""
+    def __init__(
+        self,
+        connections: Connections,
+        breaker: CircuitBreaker,
+        encoder: Encoder,
+        *,
+        api_key: str | None,
+        use_digests: bool,
+    ) -> None:
+        self.connections = connections
+        self.breaker = breaker
+        self.encoder = encoder
+        self.retries = RetryBudget()
         self.digests = Digests() if use_digests else None
         self.headers = {
             "content-type": "application/json",
@@ -182,7 +186,8 @@ class Channel:
         request_id = reply.headers.get("x-request-id", "")
         plausible = request_id.isprintable() and 0 < len(request_id) <= MAX_ID_CHARS
         header = answer.selection_header(reply.headers.get("x-tool-selection", ""))
-        degraded, outcome = header.get("degraded", "no")[:MAX_RANKER_CHARS], header.get("outcome")
+        degraded = header.get("degraded", "no")[:MAX_RANKER_CHARS]
+        outcome = header.get("outcome")
         about = {
             "request_id": request_id if plausible else call.request_id,
             "attempts": call.attempts,
@@ -278,8 +283,8 @@ def _body(call: Call, catalog: bytes) -> bytes:
     if pins:
         fields["always_keep"] = pins
     within_ms = round(1_000 * (call.deadline - call.started))
-    if within_ms < PATIENT_MS:
-        fields.setdefault("latency_budget_ms", max(1, round(BUDGET * within_ms)))
+    if within_ms < MIN_PATIENT_MS:
+        fields.setdefault("latency_budget_ms", max(1, round(SERVICE_SHARE * within_ms)))
     return msgspec.json.encode(fields)[:-1] + b"," + catalog + b"}"
 
 

@@ -138,7 +138,8 @@ class Connections:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        pool, self._pool = self._pool, None
+        pool = self._pool
+        self._pool = None
         if pool is None or self._loop is not asyncio.get_running_loop():
             return
         if left := tuple(self._tasks):
@@ -180,7 +181,9 @@ class Connections:
             *((name.encode(), value.encode()) for name, value in post.headers.items()),
             (b"content-length", b"%d" % len(post.body)),
         ]
-        scheme, host, target = url.raw_scheme, url.raw_host, url.raw_path
+        scheme = url.raw_scheme
+        host = url.raw_host
+        target = url.raw_path
         where = httpcore2.URL(scheme=scheme, host=host, port=url.port, target=target)
         timeout = {"connect": CONNECT_SHARE * (post.deadline - monotonic())}
         return httpcore2.Request(
@@ -267,7 +270,8 @@ class _Stream(httpcore2.AsyncNetworkStream):
         _POST.get().has_connection()
         self._head += buffer
         if not buffer.endswith(b"\r\n\r\n"):  # without a body, nothing follows: an empty write
-            written, self._head = self._head, b""
+            written = self._head
+            self._head = b""
             await self._stream.write(written, timeout)
 
     async def start_tls(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:

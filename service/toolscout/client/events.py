@@ -56,8 +56,14 @@ Observer = Callable[[SearchEvent], None]
 
 
 _OF_THE_SELECTION = (
-    *("request_id", "reason", "detail", "outcome"),
-    *("degraded", "attempts", "rollout", "overlap"),
+    "request_id",
+    "reason",
+    "detail",
+    "outcome",
+    "degraded",
+    "attempts",
+    "rollout",
+    "overlap",
 )
 """Fields of an event that a selection has too."""
 

@@ -89,7 +89,8 @@ class JsonLines:
     def close(self) -> None:
         """Write the queued events, for at most a second; a later event starts a new thread."""
         with self._lock:
-            stop, self._stop = self._stop, None
+            stop = self._stop
+            self._stop = None
         if stop is not None:
             stop()
 
@@ -102,7 +103,8 @@ class JsonLines:
     def _start(self) -> None:
         with self._lock:
             if self._pid != os.getpid():  # a fork has no threads; its parent writes what it queued
-                self._queue, self._stop = Queue(self._max_waiting), None
+                self._queue = Queue(self._max_waiting)
+                self._stop = None
                 self._pid = os.getpid()
             if self._stop is None:
                 arguments = (self._queue, self._handler)

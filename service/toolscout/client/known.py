@@ -12,9 +12,14 @@ import msgspec
 from toolscout.client.offer import Offer
 from toolscout.common.lru import Lru
 
-KNOWN_BYTES, LEAST_BYTES, DECODED = 64 << 20, 64 << 10, 9
-"""Bytes in memory of the known tools, about, those that a short list counts as, and how many one
-byte of JSON takes, with what is sent of it: a thousand lists at most."""
+MAX_KNOWN_BYTES = 64 << 20
+"""Approximate bytes in memory of all lists that are remembered."""
+
+MIN_LIST_BYTES = 64 << 10
+"""Bytes that a short list counts as, so that a thousand lists are remembered at most."""
+
+BYTES_PER_JSON_BYTE = 9
+"""Bytes in memory of a decoded list and what is sent of it, for each byte of its JSON."""
 
 
 class KnownTools(list[Any]):
@@ -26,7 +31,7 @@ class KnownTools(list[Any]):
         self.offer.is_known = True
 
 
-_KNOWN: Lru[bytes, KnownTools] = Lru(KNOWN_BYTES)
+_KNOWN: Lru[bytes, KnownTools] = Lru(MAX_KNOWN_BYTES)
 """By their JSON: who sends the same bytes gets the same objects."""
 
 
@@ -38,7 +43,7 @@ def find(written: bytes) -> KnownTools | None:
 def keep(written: bytes, tools: list[Any]) -> KnownTools:
     """Keep tools that were just decoded from these bytes."""
     kept = KnownTools(tools)
-    _KNOWN.put(written, kept, max(DECODED * len(written), LEAST_BYTES))
+    _KNOWN.put(written, kept, max(BYTES_PER_JSON_BYTE * len(written), MIN_LIST_BYTES))
     return kept
 
 

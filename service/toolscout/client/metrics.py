@@ -44,7 +44,8 @@ class PrometheusMetrics:
         self._searches = counter("searches", about, "status", "reason")
         about = "Searches that the service answered by a cheaper ranker, for want of time"
         self._degraded = counter("searches_degraded", about)
-        name, about = f"{PREFIX}added_latency_seconds", "Time that searches added to requests"
+        name = f"{PREFIX}added_latency_seconds"
+        about = "Time that searches added to requests"
         self._latency = prometheus_client.Histogram(name, about, buckets=BUCKETS_S, registry=to)
         self._requests = counter("requests", "Requests sent, retries among them")
         self._shown = counter("tools_reinjected", "Tools that selections brought back")

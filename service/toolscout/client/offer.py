@@ -67,7 +67,8 @@ class Offer:
             first = dict(zip(reversed(names), reversed(named), strict=True))
             names = list(dict.fromkeys(names))
             named = [first[name] for name in names]
-        self.names, self._named = tuple(names), tuple(named)
+        self.names = tuple(names)
+        self._named = tuple(named)
 
     @classmethod
     def of(cls, tools: Any) -> "Offer":
@@ -129,7 +130,8 @@ class Offer:
 
     def share(self, other: "Offer") -> None:
         """Share what is made once with an offer of tools that equal these."""
-        self._made, self.equal = other._made, other
+        self._made = other._made
+        self.equal = other
 
     @property
     def everything(self) -> tuple[Any, ...]:
@@ -167,8 +169,11 @@ class Offer:
             return self
         kept = {name: tool for name, tool in self.by_name.items() if name not in names}
         left = copy.copy(self)
-        left._by_name, left.names, left._named = kept, tuple(kept), tuple(kept.values())
-        left._made, left.equal = {}, None
+        left._by_name = kept
+        left.names = tuple(kept)
+        left._named = tuple(kept.values())
+        left._made = {}
+        left.equal = None
         left.visible = self.visible and self.visible.without(names)
         return left
 

@@ -212,7 +212,8 @@ class Background:
     def close(self, last: Coroutine[Any, Any, None]) -> None:
         """Run a last coroutine, if any ran here before, and end the thread."""
         with self._lock:
-            loop, thread = self._loop, self._thread
+            loop = self._loop
+            thread = self._thread
             self._loop = self._thread = None
             alive = loop is not None and self._pid == os.getpid()
         if not alive or loop is None or thread is None:
@@ -234,7 +235,8 @@ class Background:
                     target=_serve, args=(loop,), name=self._name, daemon=True
                 )
                 self._thread.start()
-                self._loop, self._pid = loop, os.getpid()
+                self._loop = loop
+                self._pid = os.getpid()
                 self._finalizer = weakref.finalize(self, _stop, loop)
                 self._finalizer.atexit = False  # a daemon thread ends with the process
             return self._loop

@@ -165,7 +165,9 @@ class SelectorBase:
         if url is not None:
             connections = Connections(url, max_connections, verify, trust_env)
             encoder = Encoder(definition, redact)
-            self.channel = Channel(connections, self.breaker, encoder, key, use_digests)
+            self.channel = Channel(
+                connections, self.breaker, encoder, api_key=key, use_digests=use_digests
+            )
         self._prepare()
 
     def _prepare(self) -> None:
@@ -184,7 +186,8 @@ class SelectorBase:
         """Read a call and ask the breaker; without a ticket the service is not called."""
         if isinstance(tools, str) and not isinstance(pattern, str):
             raise InvalidArgument("select(pattern, tools): the arguments are swapped")
-        started, until = perf_counter(), monotonic() + self.timeout
+        started = perf_counter()
+        until = monotonic() + self.timeout
         wrong: tuple[Reason, str] | None = None
         pattern = _text_of(pattern)
         try:
@@ -192,7 +195,10 @@ class SelectorBase:
         except Exception as error:
             is_query = isinstance(pattern, str)
             wrong = Reason.API_ERROR if is_query else Reason.EMPTY_QUERY, str(error)
-            pattern, always_keep, session, fields = "", (), None, None
+            pattern = ""
+            always_keep = ()
+            session = None
+            fields = None
         try:
             offer = Offer.of(tools)
         except Exception as error:
@@ -233,7 +239,9 @@ class SelectorBase:
 
     def _finish(self, call: Call) -> Selection[Any]:
         """Return the tools to show, and report the call."""
-        mode, offer, result = self.rollout.mode, call.offer, call.result
+        mode = self.rollout.mode
+        offer = call.offer
+        result = call.result
         names = result.names
         changes: dict[str, Any] = {}
         if not self.rollout.includes(call.session, call.request_id):
@@ -253,7 +261,8 @@ class SelectorBase:
             latency_ms=(perf_counter() - call.started) * 1_000,
             **changes,
         )
-        is_open, opening = result.reason is Reason.CIRCUIT_OPEN, self._opening
+        is_open = result.reason is Reason.CIRCUIT_OPEN
+        opening = self._opening
         if is_open:
             self._opening = self.breaker.generation
         is_repeated = is_open and opening == self._opening
