@@ -41,8 +41,12 @@ from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
 STRATEGIES = ("passthrough", "relevance", "tool-search", "api", "hybrid-first")
 SEARCH_TOOL_NAME = "gateway_search_tools"
 _KEYS_OF_THE_PROXY = (
-    *("compresr", "fallback_strategy", "token_threshold", "schema_compression"),
-    *("search_result_compression", "enable_tool_description_compression"),
+    "compresr",
+    "fallback_strategy",
+    "token_threshold",
+    "schema_compression",
+    "search_result_compression",
+    "enable_tool_description_compression",
 )
 _API_KEYS_OF_THE_PROXY = ("model", "query_agnostic")
 """Keys of some release of the proxy that have no meaning here, but for `compresr`, its `api`."""

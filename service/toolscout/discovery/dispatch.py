@@ -41,8 +41,11 @@ SCHEMA: Json = {
 REFUSED = "refused_call"
 """The argument with which a wrong call is answered as a search."""
 
-MOST_NEAR, MOST_COMPARED = 5, 1_000
-"""Names that are said to be like an unknown one, and names with which one is compared."""
+MAX_SUGGESTIONS = 5
+"""Names that are said to be like an unknown one."""
+
+MAX_COMPARED_NAMES = 1_000
+"""Names with which an unknown one is compared."""
 
 _HEADING = "Call them with {name}:"
 _DEFINITION = '{"name":'
@@ -157,9 +160,14 @@ class Dispatch:
         """Return what is wrong with a call; empty if nothing is."""
         if name == self._name:
             return f"`name` is missing. {DESCRIPTION}"
-        tool, names = self._offer.by_name.get(name), self._offer.names
+        tool = self._offer.by_name.get(name)
+        names = self._offer.names
         if tool is None:
-            near = get_close_matches(name, names, MOST_NEAR) if len(names) <= MOST_COMPARED else ()
+            near = (
+                get_close_matches(name, names, MAX_SUGGESTIONS)
+                if len(names) <= MAX_COMPARED_NAMES
+                else ()
+            )
             hint = f" Near: {', '.join(near)}." if near else ""
             return f"There is no tool {name}.{hint} Search for it."
         if not (fault := misfit(schema_of(tool), arguments)):
@@ -215,5 +223,8 @@ def _strings(value: Any) -> list[str]:
     """Return all texts in a JSON-like value."""
     if isinstance(value, str):
         return [value]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for part in inner for text in _strings(part)]
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if not isinstance(value, list):
+        return []
+    return [text for part in value for text in _strings(part)]

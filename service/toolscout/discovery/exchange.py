@@ -49,8 +49,14 @@ MAX_ANSWER_OBJECTS = 80_000
 """
 
 CALLER_HEADERS = (
-    *("authorization", "x-api-key", "api-key", "x-goog-api-key", "ocp-apim-subscription-key"),
-    *("openai-organization", "openai-project", "x-forwarded-user"),
+    "authorization",
+    "x-api-key",
+    "api-key",
+    "x-goog-api-key",
+    "ocp-apim-subscription-key",
+    "openai-organization",
+    "openai-project",
+    "x-forwarded-user",
 )
 """Headers that name the caller. Together they keep equal conversations of two callers apart.
 
@@ -63,9 +69,30 @@ CALLER_PREFIX = "x-portkey-"
 _OF_A_REQUEST = re.compile("trace|span|timeout|retry|cache|debug")
 
 _OF_CONNECTIONS = (
-    *("__cf", "_cf", "AWSALB", "AWSELB", "GCLB", "BIGipServer", "ARRAffinity", "INGRESSCOOKIE"),
-    *("_ga", "_gid", "_gat", "_gcl", "__utm", "_fbp", "_hj", "_pk_", "_clck", "_clsk", "_dd_s"),
-    *("ajs_", "mp_", "ph_", "amp_", "AMP_"),
+    "__cf",
+    "_cf",
+    "AWSALB",
+    "AWSELB",
+    "GCLB",
+    "BIGipServer",
+    "ARRAffinity",
+    "INGRESSCOOKIE",
+    "_ga",
+    "_gid",
+    "_gat",
+    "_gcl",
+    "__utm",
+    "_fbp",
+    "_hj",
+    "_pk_",
+    "_clck",
+    "_clsk",
+    "_dd_s",
+    "ajs_",
+    "mp_",
+    "ph_",
+    "amp_",
+    "AMP_",
 )
 """How cookies of load balancers and of analytics begin, which do not tell callers."""
 
@@ -190,7 +217,8 @@ class Exchange(msgspec.Struct):
         self.forwards += 1
         if self.forwards > 1 and _ONCE in headers:  # a provider would repeat its first answer
             headers[_ONCE] = f"{headers[_ONCE]}-{self.forwards}"
-        content, extensions = encode(body), request.extensions
+        content = encode(body)
+        extensions = request.extensions
         return httpx2.Request(
             request.method, request.url, headers=headers, content=content, extensions=extensions
         )
@@ -198,7 +226,8 @@ class Exchange(msgspec.Struct):
 
 def provider_of(request: httpx2.Request) -> ProviderName | None:
     """Return whose interface a request is for; None where its body is not to be read."""
-    headers, url = request.headers, request.url
+    headers = request.headers
+    url = request.url
     is_plain = "json" in headers.get("content-type", "") and "content-encoding" not in headers
     is_signed = headers.get("authorization", "").startswith(_SIGNATURE)
     if request.method != "POST" or not is_plain or is_signed:
@@ -216,7 +245,8 @@ class WrittenBody:
     """
 
     def __init__(self, content: bytes) -> None:
-        self._content, self._fields = content, dict[str, Any]()
+        self._content = content
+        self._fields = dict[str, Any]()
         with suppress(*UNREADABLE):
             self._fields = {key: bytes(raw) for key, raw in _FIELDS.decode(content).items()}
         if (tools := find(self._fields.get(_TOOLS, b""))) is not None:

@@ -203,7 +203,9 @@ class Flow:
 
     async def _find(self, turn: Turn, query: str, loop: int) -> Selection[Any]:
         """Search for tools, here or by the service."""
-        offer, session, most = turn.shown.searched, turn.session, self.config.max_search_results
+        offer = turn.shown.searched
+        session = turn.session
+        most = self.config.max_search_results
         if self.config.strategy == "tool-search":
             selection = local.select(query, offer, most)
             self.selector.telemetry.report(selection, query, session, len(offer.names), loop)

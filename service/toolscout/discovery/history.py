@@ -18,8 +18,12 @@ from toolscout.discovery.providers.fields import Json, as_dict
 from toolscout.discovery.session import Added, SessionStore, canonical
 
 PROMPT_KEYS = (
-    *("model", "system", "instructions", "prompt"),
-    *("systemInstruction", "system_instruction"),
+    "model",
+    "system",
+    "instructions",
+    "prompt",
+    "systemInstruction",
+    "system_instruction",
 )
 """Keys of a request beside its messages that the model reads."""
 

@@ -145,7 +145,9 @@ class Refused:
     """
 
     def __init__(self, left_out: LeftOut, upstream: Upstream, forced: Collection[str]) -> None:
-        self._left_out, self._upstream, self._forced = left_out, upstream, forced
+        self._left_out = left_out
+        self._upstream = upstream
+        self._forced = forced
         self._refusals = 0
         self._named: dict[bool, dict[str, Any]] = {True: {}, False: {}}
         """Evidently, and by a guess."""

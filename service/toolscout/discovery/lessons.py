@@ -197,7 +197,8 @@ def _chosen(turn: Turn) -> dict[str, frozenset[str]]:
 
     What the request forces or lists was chosen by the caller, and what ends a run fits any.
     """
-    choice, offer = turn.choice, turn.offer
+    choice = turn.choice
+    offer = turn.offer
     if choice.names or (choice.must_call and len(offer.names) == 1):
         return {}
     others = offer.by_name.keys() - offer.endings(choice.must_call)

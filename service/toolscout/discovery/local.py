@@ -90,7 +90,8 @@ def filter_tools(query: str, tools: Tools, **limits: Any) -> tuple[list[str], li
 
 def search(pattern: str, tools: Tools, max_results: int = DEFAULT_TOP_K) -> list[str]:
     """Cut the result of `regex_search` at `max_results`, by relevance."""
-    offer, words = Offer.of(tools), QueryWords(pattern)
+    offer = Offer.of(tools)
+    words = QueryWords(pattern)
     hits = [(name, offer.by_name[name]) for name in regex_search(pattern, offer, (), max_results)]
     scores = {name: relevance(Candidate(name, texts(tool)[1]), words) for name, tool in hits}
     return _best(scores, max_results)

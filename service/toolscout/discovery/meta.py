@@ -147,7 +147,9 @@ class _Tools:
         return as_mapping(self.offer.by_name[name]).get("required_keys") or ()
 
     async def _select(self, arguments: SearchTools) -> Selection[Any]:
-        query, count, filters = arguments.query, arguments.top_k, arguments.filters
+        query = arguments.query
+        count = arguments.top_k
+        filters = arguments.filters
         if self._selector is None:
             names = set(await self.names(filters))
             tools = [tool for name, tool in self.offer.by_name.items() if name in names]

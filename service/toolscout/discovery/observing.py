@@ -27,7 +27,9 @@ class TurnObservers:
     def __init__(
         self, strategy: str, observers: tuple[events.TurnObserver, ...], reporter: Reporter | None
     ) -> None:
-        self._strategy, self._observers, self._reporter = strategy, observers, reporter
+        self._strategy = strategy
+        self._observers = observers
+        self._reporter = reporter
 
     def filtered(self, provider: str, session: str, offer: Offer, shown: list[Any]) -> None:
         """Tell of a request that goes out with some of its tools."""
@@ -39,7 +41,8 @@ class TurnObservers:
         _safely(self._tell_of, stage, turn)
 
     def _tell_of(self, stage: events.Stage, turn: Turn) -> None:
-        called, is_over = [call.name for call in turn.calls], stage == "finished"
+        called = [call.name for call in turn.calls]
+        is_over = stage == "finished"
         if is_over and self._reporter is not None:
             self._reporter.observe(turn)
         if not self._is_observed:

@@ -74,9 +74,12 @@ class Opening:
         upstream: Upstream,
         visible: Sequence[str] = (),
     ) -> None:
-        self.session, self.offer = upstream.session, offer
-        self.scope, self._upstream = upstream.scope, upstream
-        self._settings, self._config = settings, (config := settings.config)
+        self.session = upstream.session
+        self.offer = offer
+        self.scope = upstream.scope
+        self._upstream = upstream
+        self._settings = settings
+        config = self._config = settings.config
         self.rounds = 0
         """Forwards after a search."""
         self.asked = request
@@ -110,7 +113,9 @@ class Opening:
 
     def _begin(self) -> None:
         """Read the history in the form of the provider, and write the first request."""
-        provider, names, store = self.provider, self.offer.names, self._settings.store
+        provider = self.provider
+        names = self.offer.names
+        store = self._settings.store
         self.search_name = provider.search_name or free_name(self._config.search_tool_name, names)
         self._dispatch.searched_as = self.search_name
         about = self.offer.once("description", lambda: description(names))
@@ -131,13 +136,16 @@ class Opening:
         needed = [name for name in self._needed if name not in loaded]
         self._loaded = loaded
         if self.is_native and not self._is_stored and provider.takes_made_up_call(request):
-            self._to_declare, self._to_load = [], [*unloaded, *needed]
+            self._to_declare = []
+            self._to_load = [*unloaded, *needed]
             if isinstance(provider, Native) and not provider.declares_hidden:
                 self.shown.keep(self.choice.names)
         else:
-            self._to_declare, self._to_load = unloaded, []
+            self._to_declare = unloaded
+            self._to_load = []
             self.shown.keep(needed)
-        self._resumed, self._request = request, None
+        self._resumed = request
+        self._request = None
 
     @property
     def request(self) -> Json:
@@ -154,7 +162,8 @@ class Opening:
 
     def _with_search(self, request: Json, tools: Sequence[Any]) -> Json:
         """Add a search that found these, as if the model had made it: what is before it stays."""
-        provider, names = self.provider, [texts(tool)[0] for tool in tools]
+        provider = self.provider
+        names = [texts(tool)[0] for tool in tools]
         id_ = provider.loading_id.format(len(provider.history(request)))
         call = Call(id_, self.search_name, {"query": " ".join(names)})
         text = result_text(Selection(names, []), names, len(names), self.offer)
@@ -210,7 +219,8 @@ class Opening:
     @property
     def _asks_again(self) -> bool:
         """Whether a later message of the user asks for something, and an answer can be shown."""
-        provider, asked = self.provider, self.asked
+        provider = self.provider
+        asked = self.asked
         if self.is_native or self._dispatch.is_active:
             can_show = self._takes("made_up") and provider.takes_made_up_call(asked)
         else:

@@ -19,9 +19,12 @@ T = TypeVar("T")
 MAX_PIECE_BYTES = 1 << 16
 """Bytes of a compressed answer that are read in one turn of the event loop."""
 
-HELD_S, HELD_BY_THREAD_S = 0.1, 0.5
+HELD_S = 0.1
 """Seconds for which a search holds its place. After that it waits for the service, so that another
-may begin. Threads take turns at the interpreter, so their own work takes longer."""
+may begin."""
+
+HELD_BY_THREAD_S = 0.5
+"""The same of a thread: threads take turns at the interpreter, so their own work takes longer."""
 
 
 class Places:
@@ -33,7 +36,8 @@ class Places:
 
     def __init__(self, count: int, *, waits: bool) -> None:
         """Allow `count` places for each event loop, or for all threads together."""
-        self._count, self._waits = count, waits
+        self._count = count
+        self._waits = waits
         self._loop: asyncio.AbstractEventLoop | None = None
         self._free: asyncio.Semaphore
         self._begun: dict[object, float] = {}
@@ -53,7 +57,8 @@ class Places:
     async def _wait(self) -> Callable[[], None]:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
-            self._loop, self._free = loop, asyncio.Semaphore(self._count)
+            self._loop = loop
+            self._free = asyncio.Semaphore(self._count)
         await self._free.acquire()
         place = ExitStack()  # its first close gives the place back, later ones do nothing
         place.callback(self._free.release)
@@ -163,7 +168,8 @@ class Body(httpx2.AsyncByteStream, httpx2.SyncByteStream):
     """The body of a response as the SDK gets it; closes the response that it is read from."""
 
     def __init__(self, pieces: Pieces, response: httpx2.Response) -> None:
-        self._pieces, self._response = pieces, response
+        self._pieces = pieces
+        self._response = response
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._pieces

@@ -40,8 +40,11 @@ class Preparation:
     """
 
     def __init__(self, settings: TurnSettings, rollout: Rollout, observers: TurnObservers) -> None:
-        self._settings, self._config, self._store = settings, settings.config, settings.store
-        self._rollout, self._observers = rollout, observers
+        self._settings = settings
+        self._config = settings.config
+        self._store = settings.store
+        self._rollout = rollout
+        self._observers = observers
         self._told_of_threads = False
 
     def begin(
@@ -66,7 +69,8 @@ class Preparation:
             return request
 
     def _turn_or_body(self, request: Json, session: str | None, upstream: Upstream) -> Turn | Json:
-        strategy, scope = self._config.strategy, upstream.scope
+        strategy = self._config.strategy
+        scope = upstream.scope
         provider = provider_named(upstream.interface)
         tools = provider.tools(request)
         if strategy == "passthrough" or provider.passes(request):
@@ -92,7 +96,9 @@ class Preparation:
             logger.warning("tools%s: no object with a name, and left out", [*offer.odd])
             offer = Offer([tool for n, tool in enumerate(tools) if n not in offer.odd])
         upstream = upstream._replace(session=session)
-        every, choice, keeps = offer, provider.choice(request), provider.keeps_tools(request)
+        every = offer
+        choice = provider.choice(request)
+        keeps = provider.keeps_tools(request)
         offer = self._settings.left_out.leave_out(every, upstream, choice.names)
         if offer is not every and offer.names:  # else the refusal tells more than no tool
             request = provider.with_tools(request, offer.everything)
@@ -110,7 +116,8 @@ class Preparation:
 
     def _is_small(self, offer: Offer, visible: Sequence[str]) -> bool:
         """Whether the tools are so few, or their definitions so short, that none is deferred."""
-        most, tokens = self._config.defer_above or 0, self._config.defer_above_tokens or 0
+        most = self._config.defer_above or 0
+        tokens = self._config.defer_above_tokens or 0
         is_short = tokens > 0 and tokens_of(offer) <= tokens
         return is_short or len({*offer.names} - {*visible}) <= most
 

@@ -145,7 +145,8 @@ def tools_named_by(error: Exception, sent: Sequence[Any]) -> tuple[set[str], boo
 
 def refusal_of(error: Exception) -> Refusal:
     """Return what an error of an SDK, of LiteLLM or of an HTTP library holds."""
-    body, text = getattr(error, "body", None), ""
+    body = getattr(error, "body", None)
+    text = ""
     if not mapping(body):
         with suppress(Exception):  # a response that was not read
             text = error.response.text[:MAX_ERROR_CHARS]  # type: ignore[attr-defined]

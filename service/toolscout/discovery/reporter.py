@@ -76,7 +76,8 @@ class Reporter:
     def observe(self, turn: Turn) -> None:
         """Queue what a turn teaches; never waits."""
         if self._pid != os.getpid():  # a fork: the parent sends what it had queued
-            self._pid, self._sender = os.getpid(), None
+            self._pid = os.getpid()
+            self._sender = None
             self._waiting.clear()
         self._waiting.extend(self._lessons.observations(turn))
         while len(self._waiting) > MAX_WAITING:

@@ -120,7 +120,8 @@ class SessionStore:
         session_bytes: int = MAX_SESSION_BYTES,
         catalog_bytes: int = MAX_CATALOG_BYTES,
     ) -> None:
-        self._ttl_s, self._clock = ttl_s, clock
+        self._ttl_s = ttl_s
+        self._clock = clock
         self._lock = threading.Lock()
         self._sessions: Lru[str, Session] = Lru(session_bytes)
         self._catalogs: Lru[bytes, bytes] = Lru(catalog_bytes)

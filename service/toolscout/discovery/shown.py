@@ -73,7 +73,8 @@ class Shown:
             names: those found; raw definitions that are no objects are left out.
             is_answer: whether they answer a search, so that they stay in the conversation.
         """
-        shown, new = [], dict[str, bool]()
+        shown = []
+        new = dict[str, bool]()
         for name in names:
             if not isinstance(self._offer.by_name.get(name), dict):
                 logger.warning("skipping a found tool without a valid definition")
@@ -131,7 +132,8 @@ class Shown:
 
     def every(self, query: str) -> list[str]:
         """Return all names, or of too many those already shown and those nearest to a query."""
-        names, room = self._offer.names, self._room
+        names = self._offer.names
+        room = self._room
         if self.has_room_for_all:
             return list(names)
         if self._nearest[0] != query or not self._nearest[1]:  # 10,000 tools take 0.2 s
@@ -142,7 +144,8 @@ class Shown:
 
     def tools(self) -> Tools:
         """Return the tools in the order in which they are to be declared."""
-        offer, shown = self._offer, self._fitting(self._near)
+        offer = self._offer
+        shown = self._fitting(self._near)
         every = offer.everything
         first = offer.pick(name for name in offer.names if name in self._visible and name in shown)
         later = shown - self._visible.keys()

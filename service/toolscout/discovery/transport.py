@@ -130,7 +130,8 @@ class _Exchanges:
         raw = self._pieces(response, is_raw=True)
         if not can_decode(response):
             raise UnreadError(response, raw)
-        held, size = [], 0
+        held = []
+        size = 0
         async for piece in raw:
             held.append(piece)
             size += len(piece)
@@ -177,7 +178,8 @@ class _Exchanges:
 
         async def forward(body: Json) -> Json:
             nonlocal answer, first
-            sent, first = first, None
+            sent = first
+            first = None
             exchange.last = sent or await self._forward(exchange, body)
             answer = json_of(exchange.last)
             return answer

@@ -67,8 +67,10 @@ class Turn(Opening):
 
     def was_sent_with(self, fields: Json) -> None:
         """Note that the request was forwarded with other fields than it was prepared with."""
-        provider, sent = self._emulated, self._emulated.history(fields)
-        tools, own = provider.tools(self.asked), provider.history(self.asked)
+        provider = self._emulated
+        sent = self._emulated.history(fields)
+        tools = provider.tools(self.asked)
+        own = provider.history(self.asked)
         if sent != provider.history(self.request):  # somebody has masked a word of it
             self._history.forget()
             own = sent
@@ -93,7 +95,8 @@ class Turn(Opening):
         # After a search the history of a native request may refer to such a tool.
         if self.rounds and self.is_native:
             return False
-        sent, offered = self.provider.tools(self.request), self.offer.by_name
+        sent = self.provider.tools(self.request)
+        offered = self.offer.by_name
         if not (named := self.refused.named_by(error, sent, offered)):
             return False
         self.offer = self.offer.without(named)

@@ -23,9 +23,14 @@ from toolscout.discovery.providers.native import MARK, MAX_REFERENCE_CHARS, REFE
 from toolscout.discovery.providers.provider import QUERY_SCHEMA
 from toolscout.discovery.shown import DESCRIPTION, description, result_text
 
-MAX_MESSAGES, MAX_CALLS, MAX_LISTS = 10_000, 1_000, 16
-"""Messages whose tools are remembered, searches that wait for their answer, and lists that are not
-read anew: of three hundred tools that takes 130 ms."""
+MAX_MESSAGES = 10_000
+"""Messages whose tools are remembered."""
+
+MAX_CALLS = 1_000
+"""Searches that wait for their answer."""
+
+MAX_LISTS = 16
+"""Lists of tools that are not read anew: of three hundred tools that takes 130 ms."""
 
 _OPEN_CHOICES = (None, True, "auto", "any", "none", "required")
 """Choices that name no tool; one that is named has to stay."""
@@ -48,7 +53,8 @@ class ToolSearchMiddleware(AgentMiddleware):
         self, selector: Selector, *, top_k: int = 5, always_keep: Collection[str] = ()
     ) -> None:
         super().__init__()
-        self._selector, self._top_k = selector, top_k
+        self._selector = selector
+        self._top_k = top_k
         self._always_keep = frozenset(always_keep)
         self._fitting: Lru[tuple[str, bytes], Sequence[str]] = Lru(MAX_MESSAGES)
         self._searched: Lru[str, Offer] = Lru(MAX_CALLS)

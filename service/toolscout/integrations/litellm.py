@@ -40,13 +40,21 @@ METHODS = {"completion": "acompletion", "anthropic_messages": "aanthropic_messag
 """The router's methods that have other names."""
 
 OWN_CONNECTION = {
-    *("api_base", "api_key", "base_url", "deployment", "litellm_credential_name"),
-    *("litellm_params", "user_config"),
+    "api_base",
+    "api_key",
+    "base_url",
+    "deployment",
+    "litellm_credential_name",
+    "litellm_params",
+    "user_config",
 }
 """Arguments of a request that is served by other credentials than those of the proxy's models."""
 
 OF_ONE_FORWARD = {
-    *("litellm_call_id", "litellm_logging_obj", "proxy_server_request", "secret_fields"),
+    "litellm_call_id",
+    "litellm_logging_obj",
+    "proxy_server_request",
+    "secret_fields",
     "shared_session",
 }
 """Arguments that the proxy makes for one forward, secrets and live objects among them."""

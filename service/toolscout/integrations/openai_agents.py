@@ -22,8 +22,11 @@ class SelectingModel(Model):
     """Shows a model the functions that fit the conversation; all if nobody can say."""
 
     def __init__(self, model: Model, selector: AsyncSelector, **options: Any) -> None:
-        self._model, self._selector, self._options = model, selector, {"top_k": 10, **options}
-        self.close, self.get_retry_advice = model.close, model.get_retry_advice
+        self._model = model
+        self._selector = selector
+        self._options = {"top_k": 10, **options}
+        self.close = model.close
+        self.get_retry_advice = model.get_retry_advice
 
     async def get_response(self, **call: Any) -> Any:
         """Call the model with fewer tools; the SDK names its arguments here."""
@@ -57,7 +60,9 @@ class SelectingProvider(ModelProvider):
     """Makes such models, by default of those that the SDK knows by name."""
 
     def __init__(self, selector: AsyncSelector, inner: Any = None, **options: Any) -> None:
-        self._inner, self._selector, self._options = inner or MultiProvider(), selector, options
+        self._inner = inner or MultiProvider()
+        self._selector = selector
+        self._options = options
         self.aclose = self._inner.aclose
 
     def get_model(self, model_name: str | None) -> Model:

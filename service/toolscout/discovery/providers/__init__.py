@@ -19,8 +19,12 @@ def _by_name(*providers: Provider) -> dict[ProviderName, Provider]:
 
 
 PROVIDERS = _by_name(
-    *(OpenAIChat(), OpenAIResponses(), Anthropic(), BedrockConverse()),
-    *(AnthropicOnBedrock(), Gemini()),
+    OpenAIChat(),
+    OpenAIResponses(),
+    Anthropic(),
+    BedrockConverse(),
+    AnthropicOnBedrock(),
+    Gemini(),
 )
 NATIVE = _by_name(NativeResponses(), NativeAnthropic())
 """The same interfaces with the provider's own deferred loading, where there is one."""

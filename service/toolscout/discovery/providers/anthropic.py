@@ -77,7 +77,8 @@ class BlockStream(PartStream):
             return self._pass(index, event, is_end=event.kind == "content_block_stop")
         if event.kind == "message_start":
             self._count_usage(mapping(data.get("message")))
-            started, self._started = self._started, True
+            started = self._started
+            self._started = True
             return b"" if started else event.raw
         if event.kind in ("message_delta", "message_stop"):
             self._count_usage(data)
@@ -85,13 +86,18 @@ class BlockStream(PartStream):
             return b""
         if event.kind == "error":
             # After an error no block ends properly, not even a search that has begun.
-            self._waiting, self._held, self._calls = [], [], 0
-            self._parts, self._inputs, self._places = {}, {}, {}
+            self._waiting = []
+            self._held = []
+            self._calls = 0
+            self._parts = {}
+            self._inputs = {}
+            self._places = {}
         return event.raw
 
     def _show(self, event: Event) -> bytes:
         """Renumber an event of a block for the client."""
-        data, key = event.data or {}, self.index_key
+        data = event.data or {}
+        key = self.index_key
         index = data.get(key)
         if event.kind == "content_block_start" and self._name(self._parts[index]):
             self._calls += 1
@@ -199,7 +205,8 @@ class AnthropicStream(BlockStream):
         return {**block, "input": arguments}
 
     def _events_of(self, call: Json, opened: list[Event]) -> list[Event]:
-        kind, data = opened[0].kind, opened[0].data or {}
+        kind = opened[0].kind
+        data = opened[0].data or {}
         piece = {"type": "input_json_delta", "partial_json": call["input"]}
         delta = {"type": "content_block_delta", "index": data.get("index"), "delta": piece}
         block = {**call, "input": {}}
@@ -244,7 +251,8 @@ class Anthropic(Blocks):
 
     def with_results(self, request: Json, results: list[Json]) -> Json:
         """Return the request with blocks before those of its first message."""
-        (ours,), (first, *others) = results, self.history(request)
+        (ours,) = results
+        (first, *others) = self.history(request)
         content = first["content"]
         own = [{"type": "text", "text": content}] if isinstance(content, str) else content
         return self.with_history(request, [{**first, "content": [*ours["content"], *own]}, *others])
@@ -258,7 +266,8 @@ class Anthropic(Blocks):
 
         With thinking, a turn that calls tools has to begin with the block that led to them.
         """
-        last, kind = self.turns(request)[-1:], mapping(request.get("thinking")).get("type")
+        last = self.turns(request)[-1:]
+        kind = mapping(request.get("thinking")).get("type")
         return kind in (None, "disabled") and any(turn.get("role") == "user" for turn in last)
 
     def searching(self, call: Call) -> Json:

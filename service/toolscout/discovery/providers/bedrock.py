@@ -77,10 +77,12 @@ class FrameSplitter(Splitter):
         with suppress(struct.error, KeyError, *UNREADABLE):
             total, size = _PRELUDE.unpack_from(raw)
             (check,) = _CRC.unpack_from(raw, len(raw) - _CRC.size)
-            checked, end = raw[: -_CRC.size], _HEAD_BYTES + size
+            checked = raw[: -_CRC.size]
+            end = _HEAD_BYTES + size
             if total == len(raw) and check == crc32(checked) and end <= len(checked):
                 headers = checked[_HEAD_BYTES:end]
-                kind, data = _texts(headers).get(":event-type", "error"), decode(checked[end:])
+                kind = _texts(headers).get(":event-type", "error")
+                data = decode(checked[end:])
                 data = data if isinstance(data, dict) else None
                 return Event(raw, data, _KINDS.get(kind, kind), headers)
         return Event(raw, kind="error", headers=headers)
@@ -106,7 +108,8 @@ def _texts(headers: bytes) -> dict[str, str]:
     place = 0
     while place < len(headers):
         start = place + 1 + headers[place]
-        name, kind = headers[place + 1 : start].decode(), headers[start : start + 1]
+        name = headers[place + 1 : start].decode()
+        kind = headers[start : start + 1]
         start += 1
         size = _SIZES.get(kind[0]) if kind else 0
         if size is None:
@@ -153,7 +156,8 @@ class BedrockStream(BlockStream):
             piece = mapping(delta.get("toolUse")).get("input")
             self._inputs.setdefault(index, []).append(piece if isinstance(piece, str) else "")
         if "reasoningContent" in delta:
-            reasoning, piece = block.setdefault("reasoningContent", {}), delta["reasoningContent"]
+            reasoning = block.setdefault("reasoningContent", {})
+            piece = delta["reasoningContent"]
             _append(reasoning, "redactedContent", mapping(piece))
             for key in ("text", "signature"):  # a request has these one level deeper
                 if isinstance(mapping(piece).get(key), str):

@@ -32,8 +32,13 @@ _NESTED = {
 """The same by the key that holds a call: chat completions (its id is outside), Bedrock, Gemini."""
 
 _OTHERS = (
-    *("custom", "custom_tool_call", "computer_call", "mcp_approval_request"),
-    *("shell_call", "local_shell_call", "apply_patch_call"),
+    "custom",
+    "custom_tool_call",
+    "computer_call",
+    "mcp_approval_request",
+    "shell_call",
+    "local_shell_call",
+    "apply_patch_call",
 )
 """Values of `type` of calls that are no function's, and that the client answers all the same."""
 
@@ -104,7 +109,8 @@ def call_in(part: Json) -> Call | None:
         return Call(str(own_id), "", None) if is_other(part) else None
     _, call, id_key, arguments_key = place
     id_ = call.get(id_key) if id_key else part.get("id")
-    name, space = text_at(call, "name"), text_at(part, "namespace")  # which Responses alone have
+    name = text_at(call, "name")
+    space = text_at(part, "namespace")  # which Responses alone have
     if name and space:
         name = f"{space}.{name}"
     return Call(str(id_ or ""), name, call.get(arguments_key))
@@ -157,7 +163,8 @@ class Remover:
 
     def signed(self, part: Json) -> Json:
         """Return a call that is left, with the signature of one that was removed before it."""
-        moved, self._signature = self._signature, {}
+        moved = self._signature
+        self._signature = {}
         return {**moved, **part}
 
 

@@ -24,7 +24,8 @@ class GeminiStream(Stream):
     After a search the end of the turn and its usage are held back, because more may follow.
     """
 
-    id_key, usage_key = "responseId", _USAGE
+    id_key = "responseId"
+    usage_key = _USAGE
 
     def next_turn(self) -> None:
         """Reset, except for the id and the usage."""
@@ -51,7 +52,9 @@ class GeminiStream(Stream):
             return event.raw
         if "error" in data:
             # Nothing is searched for a turn that broke off.
-            self._parts, self._held, self._remover = [], [], Remover(self._search_name, _SIGNATURE)
+            self._parts = []
+            self._held = []
+            self._remover = Remover(self._search_name, _SIGNATURE)
         self._usage = mapping(data.get(_USAGE)) or self._usage
         candidates = mappings(data.get("candidates"))
         kept = list(map(self._without_searches, candidates))

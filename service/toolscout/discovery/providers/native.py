@@ -234,8 +234,11 @@ class NativeAnthropic(Native, Anthropic):
 
 REFERENCE = "tool_reference"
 
-_OWN_SEARCH, _OWN_RESULT = "tool_search_tool", "tool_search_tool_result"
-"""In the name of Anthropic's own search, and the `type` of what it found."""
+_OWN_SEARCH = "tool_search_tool"
+"""What the name of Anthropic's own search begins with."""
+
+_OWN_RESULT = "tool_search_tool_result"
+"""The `type` of what Anthropic's own search found."""
 
 _PARTS = ("tool_search_call", "tool_search_output")
 """Values of `type` of the items that a search leaves in OpenAI's conversations."""
@@ -255,7 +258,8 @@ def written_out(provider: Provider, request: Json, tools: list[Any]) -> WrittenO
     """Write the references of a conversation out, if there are any and they cannot stay."""
     if loads_tools(provider.name, request.get("model")):
         return WrittenOut(request, tools)
-    history, names = provider.history(request), list[str]()
+    history = provider.history(request)
+    names = list[str]()
     left = [_without_searches(message, names, provider) for message in history]
     kept = [message for message in left if message is not None]
     if kept == history:

@@ -77,7 +77,9 @@ class ResponsesStream(PartStream):
             return b""
         if event.kind == "error":
             # After an error no item ends properly, not even a search that has begun.
-            self._waiting, self._done, self._held = [], {}, []
+            self._waiting = []
+            self._done = {}
+            self._held = []
             return self._open() + self._show(event)
         key = _key(data)
         if key is not None:
@@ -99,7 +101,8 @@ class ResponsesStream(PartStream):
         at: Json = {k: data[k] for k in ("output_index", "sequence_number") if k in data}
         piece: Json = {"item_id": call.get("id"), **at}
         added = {**call, "arguments": "", "status": "in_progress"}
-        arguments, kind = call.get("arguments"), "response.function_call_arguments"
+        arguments = call.get("arguments")
+        kind = "response.function_call_arguments"
         made: list[Json] = [
             {"type": "response.output_item.added", "item": added, **at},
             {"type": f"{kind}.delta", "delta": arguments, **piece},
@@ -122,7 +125,8 @@ class ResponsesStream(PartStream):
     def _open(self) -> bytes:
         """Return the events that came before the first item, once."""
         self._opened = True
-        before, self._opening = self._opening, []
+        before = self._opening
+        self._opening = []
         return b"".join(map(self._show, before))
 
     def _release(self) -> bytes:
@@ -291,7 +295,8 @@ def grouped(tools: Iterable[Any]) -> list[Any]:
             entries.append(tool)
             continue
         plain = dict(fields)
-        name, about = plain.pop("namespace"), plain.pop(_SPACE)
+        name = plain.pop("namespace")
+        about = plain.pop(_SPACE)
         if name not in spaces:
             described = {} if about is None else {"description": about}
             spaces[name] = {"type": "namespace", "name": name, **described, "tools": []}

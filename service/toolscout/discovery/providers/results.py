@@ -90,7 +90,8 @@ def _is_error(content: Any) -> bool:
         return bool(content) and len(parts) == len(content) and all(map(_is_error, parts))
     if not isinstance(content, Mapping):
         return False
-    errors, status = content.get("errors"), content.get("status")
+    errors = content.get("errors")
+    status = content.get("status")
     return (
         any(_is_set(content.get(key)) for key in _ERRORS)
         or any(key in content and _is_denied(content[key]) for key in _WORKED)

@@ -98,8 +98,10 @@ class Stream:
     _id: Any = None
     """The id that the client got, which stays the same for all turns of the model."""
 
-    id_key, usage_key = "id", "usage"
-    """Where an event has the id and the usage of the response."""
+    id_key = "id"
+    """Where an event has the id of the response."""
+    usage_key = "usage"
+    """Where an event has the usage of the response."""
 
     splitter: type[Splitter] = Splitter
     """Cuts the bytes of the provider into events."""
@@ -118,7 +120,8 @@ class Stream:
 
     def next_turn(self) -> None:
         """Begin another turn of the model, after a search; keep what the client has got."""
-        self._spent, self._usage = add(self._spent, self._usage or None), {}
+        self._spent = add(self._spent, self._usage or None)
+        self._usage = {}
         self._splitter = self.splitter()
         self._places: dict[Any, int] = {}
         """Positions in the client's turn, by those in the model's."""
@@ -157,7 +160,8 @@ class Stream:
         """Record the texts of the events that were passed on."""
         if not self._texts:
             return
-        passed, self._texts = self._texts, []
+        passed = self._texts
+        self._texts = []
         written = [raw.partition(b"data:")[2] for raw in passed]
         try:
             read = msgspec.json.decode(b"[%b]" % b",".join(written), type=list[dict[str, Any]])
@@ -276,7 +280,8 @@ class PartStream(Stream):
 
     def _release(self) -> bytes:
         """Return what was held back, but for parts that the client may never see."""
-        held, self._waiting = self._waiting, []
+        held = self._waiting
+        self._waiting = []
         out = b""
         for key, event in held:
             name = self._name(self._parts.get(key, {}))
