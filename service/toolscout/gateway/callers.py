@@ -39,7 +39,8 @@ class CallerCheck:
             Refused: it comes from a foreign page, or without the key.
         """
         sent = dict(headers)
-        host, origin = sent.get(b"host", b""), sent.get(b"origin", b"")
+        host = sent.get(b"host", b"")
+        origin = sent.get(b"origin", b"")
         if foreign := self._guard.refusal(host, origin, is_keyless=not self._key):
             code, detail = foreign
             raise Refused(FOREIGN_STATUS[code], code, detail)

@@ -35,9 +35,11 @@ MAX_HELD_BYTES = 48 * 1024 * 1024
 
 FAILED = 1
 
-START_S, ANEW_S = 10.0, 1.0
-"""Seconds in which a worker that fails is one that cannot start, and those before another is
-started in place of one that has ended by itself."""
+START_S = 10.0
+"""Seconds in which a worker that fails is one that cannot start."""
+
+RESTART_PAUSE_S = 1.0
+"""Seconds before another worker is started in place of one that has ended by itself."""
 
 SELECTOR = "http://127.0.0.1:8080"
 
@@ -128,7 +130,8 @@ def _run_workers(count: int, serve: Callable[[], int]) -> int:
 
     One that ends by itself is replaced; one that cannot start, at the beginning, ends the others.
     """
-    logger, began = logging.getLogger("toolscout.proxy"), monotonic()
+    logger = logging.getLogger("toolscout.proxy")
+    began = monotonic()
     started: set[int] = set()
     signals = (signal.SIGTERM, signal.SIGINT)
     status: list[int] = []
@@ -168,7 +171,7 @@ def _run_workers(count: int, serve: Callable[[], int]) -> int:
             status.append(FAILED)
             end()
         else:
-            sleep(ANEW_S)
+            sleep(RESTART_PAUSE_S)
     return status[0]
 
 
@@ -189,7 +192,8 @@ def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
     timeout = httpx2.Timeout(None, connect=wait, pool=wait, read=parsed.read_timeout or None)
     limits = httpx2.Limits(max_connections=parsed.max_connections, max_keepalive_connections=100)
     config = _config(parsed)
-    registry, is_one = CollectorRegistry(), parsed.workers == 1
+    registry = CollectorRegistry()
+    is_one = parsed.workers == 1
     shown = registry if is_one else CollectorRegistry()  # of several, each shows the sums of all
     collect: Any = ProcessCollector if is_one else MultiProcessCollector
     collect(registry=shown)

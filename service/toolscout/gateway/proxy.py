@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import cast
@@ -49,7 +48,8 @@ STATUSES = range(200, 600)
 BODILESS = (204, 304)
 """Statuses of answers without a body."""
 
-HEALTH, METRICS = "/healthz", "/metrics"
+HEALTH = "/healthz"
+METRICS = "/metrics"
 
 AT_ONCE_S = 0.001
 """How long the pieces of one answer may be sent without a pause: what never has to wait for them
@@ -63,7 +63,6 @@ START_TIMEOUT_S = 1.0
 logger = logging.getLogger("toolscout.proxy")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Proxy:
     """An ASGI application.
 
@@ -71,28 +70,38 @@ class Proxy:
         ConfigurationError: the address is no http(s) URL, or holds a password.
     """
 
-    upstream: str
-    """Address of the provider, with its path."""
-    transport: AsyncTransport
-    """Forwards requests, and searches where models ask for it."""
-    callers: CallerCheck
-    """Knows the names and the key of this proxy."""
-    timeout: httpx2.Timeout
-    """How long to wait for the provider."""
-    body_timeout_s: float
-    """Seconds to wait for a request, and for more of one."""
-    max_held_bytes: int
-    """Bytes of requests that are held to be searched, while they are answered; what is beyond is
-    passed on unsearched."""
-    metrics_port: int
-    """Connections to this port of the server get figures and health alone; 0 for no such port."""
-    registry: CollectorRegistry
-    """Holds the figures."""
-    count_refusal: Callable[[str], object] = lambda _: None
-    """Gets the code of each request that is refused by its head, to be logged with others."""
-
-    def __post_init__(self) -> None:
-        """Check the address of the provider."""
+    def __init__(  # noqa: PLR0913  # the parts that it joins
+        self,
+        *,
+        upstream: str,
+        transport: AsyncTransport,
+        callers: CallerCheck,
+        timeout: httpx2.Timeout,
+        body_timeout_s: float,
+        max_held_bytes: int,
+        metrics_port: int,
+        registry: CollectorRegistry,
+        count_refusal: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        self.upstream = upstream
+        """Address of the provider, with its path."""
+        self.transport = transport
+        """Forwards requests, and searches where models ask for it."""
+        self.callers = callers
+        """Knows the names and the key of this proxy."""
+        self.timeout = timeout
+        """How long to wait for the provider."""
+        self.body_timeout_s = body_timeout_s
+        """Seconds to wait for a request, and for more of one."""
+        self.max_held_bytes = max_held_bytes
+        """Bytes of requests that are held to be searched, while they are answered; what is beyond
+        is passed on unsearched."""
+        self.metrics_port = metrics_port
+        """Connections to this port of the server get figures and health alone; 0 for none."""
+        self.registry = registry
+        """Holds the figures."""
+        self.count_refusal = count_refusal
+        """Gets the code of each request that is refused by its head, to be logged with others."""
         if not is_web_address(self.upstream):
             shown = without_secrets(self.upstream)
             raise ConfigurationError(f"upstream: expected an http(s) URL, got {shown!r}")

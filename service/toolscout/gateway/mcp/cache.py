@@ -46,7 +46,7 @@ class Kind(NamedTuple):
 
 RESOURCES = Kind("resources", "uri", "resources", mcp_types.ListResourcesResult)
 TEMPLATES = Kind(
-    *("resource_templates", "uri_template", "resources"), mcp_types.ListResourceTemplatesResult
+    "resource_templates", "uri_template", "resources", mcp_types.ListResourceTemplatesResult
 )
 PROMPTS = Kind("prompts", "name", "prompts", mcp_types.ListPromptsResult)
 KINDS = (RESOURCES, TEMPLATES, PROMPTS)

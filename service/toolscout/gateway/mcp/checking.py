@@ -54,7 +54,8 @@ def _table(tried: Sequence[Tried], listing: Listing) -> Iterator[str]:
     counts = Counter(one.connection.name for one in listing.tools.values())
     rows = [COLUMNS]
     for one in tried:
-        name, why = one.connection.name, one.why
+        name = one.connection.name
+        why = one.why
         state = ("ok", f"{counts[name]:,}") if why is None else ("failed", "-")
         rows.append((name, *state, f"{one.seconds:.1f}", why or ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -68,7 +69,8 @@ def _table(tried: Sequence[Tried], listing: Listing) -> Iterator[str]:
 
 def _notes(config: Config, listing: Listing) -> list[str]:
     """Return what is to be known of the tools that are offered, a line for each kind."""
-    tools, pinned = listing.tools, config.options.pinned
+    tools = listing.tools
+    pinned = config.options.pinned
     loaded = [name for name in always_loaded(tools) if name not in matching(pinned, tools)]
     listed = {*matching(pinned, tools), *loaded}
     refused = [name for name, one in tools.items() if name not in listed and one.refusals()]

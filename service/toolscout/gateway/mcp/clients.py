@@ -32,7 +32,8 @@ class _Dispatcher(JSONRPCDispatcher[Any]):
     async def send_raw_request(self, method: str, *request: Any, **more: Any) -> dict[str, Any]:
         answer = await super().send_raw_request(method, *request, **more)
         if method == "tools/list":
-            self.ttl_ms, tools = answer.get("ttlMs"), answer.get("tools")
+            self.ttl_ms = answer.get("ttlMs")
+            tools = answer.get("tools")
             if isinstance(tools, list):
                 del tools[MAX_TOOLS + 1 :]
                 tools[:] = tools if self.readable is None else self.readable(tools)

@@ -190,7 +190,8 @@ def import_servers(parsed: argparse.Namespace) -> int:
     if not CATALOG_NAME.fullmatch(parsed.catalog):
         raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     if parsed.tools is not None:
-        tools, place = tools_in(parsed.tools), (parsed.catalog, parsed.url)
+        tools = tools_in(parsed.tools)
+        place = (parsed.catalog, parsed.url)
         is_whole = isinstance(tools, list) and not keeps_each(*place)
         report = register(list(tools), *place) if is_whole else write_each(tools, *place)
         return _print(report)
@@ -218,7 +219,8 @@ class _Followed:
         """
         from toolscout.gateway.mcp.config import read_config
 
-        self.seen, flags = self._state(), vars(self.flags)
+        self.seen = self._state()
+        flags = vars(self.flags)
         config = read_config(self.flags.config, os.environ)
         if not (self.flags.check or self.flags.list):
             _check_that_one_starts(self.flags.config, config)

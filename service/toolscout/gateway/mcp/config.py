@@ -109,7 +109,8 @@ class _File:
 
     def _options(self) -> Options:
         """Return the options, of which every key has to be known."""
-        written, keys = self._content.get(dialects.OPTIONS, {}), Options.__struct_fields__
+        written = self._content.get(dialects.OPTIONS, {})
+        keys = Options.__struct_fields__
         for key, hint in json_file.unknown_keys(written, keys):
             hint = hint or f"; known are {', '.join(keys)}"
             raise ConfigurationError(f"{dialects.OPTIONS}.{key}: unknown key{hint}")
@@ -188,7 +189,8 @@ class _File:
         Raises:
             ConfigurationError: one may say which tools are not to be offered, or that none is.
         """
-        unknown, dot = dict(json_file.unknown_keys(value, keys)), "." if place else ""
+        unknown = dict(json_file.unknown_keys(value, keys))
+        dot = "." if place else ""
         for key, hint in unknown.items():
             where = f"{place}{dot}{key}"
             permissions = list(

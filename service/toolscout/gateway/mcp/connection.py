@@ -13,7 +13,6 @@ Nothing here raises to the outside but cancellation; what is wrong is in `reason
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -62,22 +61,26 @@ LINGER_S = 60.0
 """Seconds for which a server runs on demand that was only started to read its list."""
 
 
-@dataclass(eq=False, repr=False)
 class Connection:
     """The connection to one server, alive while `run` is running."""
 
-    name: str
-    """The prefix of its tools."""
-    server: Server
-    changed: Changed
-    """Called when the list or the availability has changed."""
-    cache: ListCache = NO_CACHE
-    """Where lists are kept between processes."""
-    pass_on: LoggingFnT | None = None
-    """Called with what the server logs."""
-
-    def __post_init__(self) -> None:
-        """Begin with the last list of the server, if there is one."""
+    def __init__(
+        self,
+        name: str,
+        server: Server,
+        changed: Changed,
+        cache: ListCache = NO_CACHE,
+        pass_on: LoggingFnT | None = None,
+    ) -> None:
+        self.name = name
+        """The prefix of its tools."""
+        self.server = server
+        self.changed = changed
+        """Called when the list or the availability has changed."""
+        self.cache = cache
+        """Where lists are kept between processes."""
+        self.pass_on = pass_on
+        """Called with what the server logs."""
         self.listed = ToolPages()
         """The latest list that could be read."""
         self.is_asleep = False
@@ -107,7 +110,8 @@ class Connection:
         kept = self.cache.load(self.server)
         if kept is not None:
             self.listed, self._age_s = kept
-            self.is_asleep, self.reason = True, None
+            self.is_asleep = True
+            self.reason = None
             self.tried.set()
             if self.server.start == "eager":
                 self._wanted.set()
@@ -143,7 +147,8 @@ class Connection:
 
     async def _pause_after(self, error: Exception) -> None:
         """Tell that the server is unavailable, and wait before the next attempt."""
-        self.reason, self.is_asleep = explained(error, self.server), False
+        self.reason = explained(error, self.server)
+        self.is_asleep = False
         self.last_words = notes_of(error) if self.reason == PROCESS_ENDED else ""
         logger.warning("%s: unavailable: %s", self.name, self.reason)
         await self.changed()
@@ -197,9 +202,11 @@ class Connection:
                 self._wake.set()  # it may have lost the session, and say so in its own words
                 refusal = error.error
                 secrets = self.server.secrets
-                text, data = redacted(refusal.message, secrets), redacted(refusal.data, secrets)
+                text = redacted(refusal.message, secrets)
+                data = redacted(refusal.data, secrets)
                 raise MCPError(refusal.code, text, data) from None
-            self._client, self.reason = None, explained(error, self.server)
+            self._client = None
+            self.reason = explained(error, self.server)
             self._wake.set()
             raise CallError(f"{self.name} was lost during the call: {self.reason}") from None
         finally:
@@ -220,7 +227,9 @@ class Connection:
                 logger.warning("%s: its list cannot be read; the last one is kept", self.name)
                 listed = self.listed
         is_new = listed != self.listed or self.reason is not None
-        self.listed, self.reason, self._client = listed, None, client
+        self.listed = listed
+        self.reason = None
+        self._client = client
         self.is_asleep = False
         await asyncio.to_thread(self.cache.save, self.server, listed)
         if is_new:
@@ -245,7 +254,8 @@ class Connection:
                 async with asyncio.timeout(min(CHECK_S, idle_s)):
                     await self._wake.wait()
             if not self._calls and clock() >= max(started, self._used_at) + idle_s:
-                self.is_asleep, self._age_s = True, 0.0
+                self.is_asleep = True
+                self._age_s = 0.0
                 self._wanted.clear()
                 return
             self._wake.clear()

@@ -41,11 +41,14 @@ OWN_PROMPTS = {
     for name, title, about, *arguments in (
         ("discover", "How to find tools", "How to find and call tools step by step"),
         (
-            *("find_tool", "Find a tool"),
-            *("Search a tool for a task, and show how to call the best one", _TASK),
+            "find_tool",
+            "Find a tool",
+            "Search a tool for a task, and show how to call the best one",
+            _TASK,
         ),
         (
-            *("backend_status", "Status of the servers"),
+            "backend_status",
+            "Status of the servers",
             "Which servers answer, and how many tools of each are offered",
         ),
     )
@@ -107,7 +110,8 @@ def pinned_tools(view: View, *, is_modern: bool) -> Iterator[mcp_types.Tool]:
 
 def _of_servers(description: str, names: Iterable[str]) -> str:
     """Add the names of servers to a description, as many as fit."""
-    listed, end = "", " The only way to tools of: "
+    listed = ""
+    end = " The only way to tools of: "
     for name in names:
         longer = f"{listed}, {name}" if listed else name
         if len(description) + len(end) + len(longer) + len(", ….") > MAX_SEARCH_CHARS:

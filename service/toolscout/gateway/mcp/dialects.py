@@ -23,7 +23,8 @@ MCP = "mcp"
 SECTIONS = ("mcpServers", "servers", "context_servers", MCP, AMP)
 """The keys under which hosts have their servers: most, VS Code, Zed, opencode and Crush, Amp."""
 
-OPTIONS, INPUTS = "toolscout", "inputs"
+OPTIONS = "toolscout"
+INPUTS = "inputs"
 
 ALLOWED = (f"{MCP}.allowed", "allowMCPServers", "enabledMcpjsonServers")
 """Lists of the only servers, the last one in Claude Code, others in Gemini CLI."""
@@ -49,9 +50,21 @@ _STARTING = ("command", "url", "serverUrl", "httpUrl")
 """Keys of which every server has one."""
 
 FOR_HOSTS_ALONE = (
-    *("alwaysAllow", "autoApprove", "trust", "sandboxEnabled"),
-    *("name", "displayName", "title", "description", "icon", "gallery", "version", "source"),
-    *("$schema", "dev", "watchPaths"),
+    "alwaysAllow",
+    "autoApprove",
+    "trust",
+    "sandboxEnabled",
+    "name",
+    "displayName",
+    "title",
+    "description",
+    "icon",
+    "gallery",
+    "version",
+    "source",
+    "$schema",
+    "dev",
+    "watchPaths",
 )
 """Keys that say which calls a host asks a person about, and how it shows a server."""
 
@@ -202,7 +215,8 @@ def entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str, dict[st
     if is_unwrapped(content):
         yield from (("", name, name, one) for name, one in content.items() if name not in BESIDE)
     for section in filter(content.__contains__, SECTIONS):
-        place, servers = section, content[section]
+        place = section
+        servers = content[section]
         if section == MCP:
             place, servers, _ = _split(servers)
         yield from ((section, *entry) for entry in _named(place, servers))
@@ -299,7 +313,8 @@ def in_our_words(section: str, value: dict[str, Any], place: str) -> dict[str, A
         if one is None:
             continue
         if before is None:
-            fields[field], spelled[field] = one, key
+            fields[field] = one
+            spelled[field] = key
         elif isinstance(before, dict):
             fields[field] = one | before
         elif field == "deny":

@@ -13,8 +13,10 @@ from toolscout.client.endpoint import without_secrets
 from toolscout.gateway.mcp.servers import Server, StdioServer
 
 LOST = (
-    *("Connection closed", "SSE stream ended without a response"),
-    *("Session not found", "Session terminated"),
+    "Connection closed",
+    "SSE stream ended without a response",
+    "Session not found",
+    "Session terminated",
 )
 """The words of SDKs for a lost connection or session. Their codes are those of servers, too."""
 
@@ -45,8 +47,12 @@ MAX_SHOWN_CHARS = 200
 """Characters of a command or folder that a reason shows."""
 
 _GONE = (
-    *(ConnectionError, EOFError, httpx2.TransportError),
-    *(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream),
+    ConnectionError,
+    EOFError,
+    httpx2.TransportError,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    anyio.EndOfStream,
 )
 """What is raised where nobody is at the other end."""
 

@@ -65,7 +65,8 @@ class Finder:
         self._engine.remove([name for name in self.catalog.names if name not in names])
         self._engine.add(tools)
         catalog = self._engine.catalog
-        self.catalog, self.resolver = catalog, Resolver(catalog)
+        self.catalog = catalog
+        self.resolver = Resolver(catalog)
 
     async def search(
         self, query: str, count: int, filters: Filters | None

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import InitVar, dataclass
 from threading import Lock
 
 from toolscout.errors import ConfigurationError
@@ -24,7 +23,6 @@ MAX_LOGGED = 20
 """Changed tools that are logged each."""
 
 
-@dataclass(eq=False, repr=False)
 class Gateway:
     """All servers of a configuration; `running` must be entered first.
 
@@ -32,19 +30,20 @@ class Gateway:
         ConfigurationError: there is no such store.
     """
 
-    config: InitVar[Config]
-    """The servers, and which of their tools to offer."""
-    store: InitVar[str] = "memory"
-    """Where what was learned is kept: `memory`, or `sqlite:PATH`."""
-    pins: Pins | None = None
-    """The definitions that are accepted; None accepts all."""
-    cache: ListCache = NO_CACHE
-    """The lists of servers that do not run."""
-    changed: Callable[[], Config | None] = lambda: None
-    """Returns the configuration if its file has changed since the last time."""
-
-    def __post_init__(self, config: Config, store: str) -> None:
-        """Connect to no server yet."""
+    def __init__(
+        self,
+        config: Config,
+        store: str = "memory",
+        pins: Pins | None = None,
+        cache: ListCache = NO_CACHE,
+        changed: Callable[[], Config | None] = lambda: None,
+    ) -> None:
+        self.pins = pins
+        """The definitions that are accepted; None accepts all."""
+        self.cache = cache
+        """The lists of servers that do not run."""
+        self.changed = changed
+        """Returns the configuration if its file has changed since the last time."""
         self.view = View(config, store)
         """What hosts see."""
         self.hosts = Requests(self.view)
@@ -77,7 +76,8 @@ class Gateway:
         self.view.begun.set()
         await self.view.settle()
         self.view.ready.set()
-        pinned, listing = self.view.config.options.pinned, self.view.listing
+        pinned = self.view.config.options.pinned
+        listing = self.view.listing
         for line in [*missing_pins(pinned, listing), *refused_pins(pinned, listing.tools)]:
             logger.warning("%s", line)
 

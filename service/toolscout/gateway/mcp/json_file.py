@@ -95,7 +95,8 @@ def expand(value: Any, environ: Mapping[str, str], place: str) -> Any:
     if isinstance(value, str):
 
         def replacement(match: re.Match[str]) -> str:
-            asked, name = match["input"], match["name"]
+            asked = match["input"]
+            name = match["name"]
             variable = name or re.sub(r"\W", "_", asked, flags=re.ASCII).upper()
             text = environ.get(variable, environ.get(name or asked, match["default"]))
             if text is None:

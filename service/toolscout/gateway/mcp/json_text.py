@@ -65,7 +65,8 @@ def replace_members(
 ) -> str:
     """Return a text whose object at a place has other members; those that are kept come first."""
     there = list(members(plain, place))
-    inner, outer = _indent_of(text, there[0].start), _indent_of(text, place)
+    inner = _indent_of(text, there[0].start)
+    outer = _indent_of(text, place)
     kept = [text[one.start : one.end] for one in there if one.key not in removed]
     lines = f",\n{inner}".join([*kept, *_written(added, inner)])
     _, end = _DECODER.raw_decode(plain, place)

@@ -30,7 +30,8 @@ MAX_ALWAYS_LOADED = 20
 
 CANNOT_BE_READ = "that cannot be read"
 
-ABOVE, NOT_ACCEPTED = "above max_risk", "not accepted as they are now"
+ABOVE = "above max_risk"
+NOT_ACCEPTED = "not accepted as they are now"
 NOT_PERMITTED = "that the entry of their server does not permit"
 NOT_THERE = "allowed, but there is no such tool"
 DENIED_IN_VAIN = "denied, but there is nothing of this name"

@@ -233,7 +233,8 @@ def backup_of(real: Path, content: Mapping[str, Any]) -> Path:
 
 def put_back(now: bytes, before: bytes) -> bytes:
     """Return the content of a file with its servers as they were before; all else stays."""
-    text, older = now.decode(), before.decode()
+    text = now.decode()
+    older = before.decode()
     plain = json_file.strip_comments(older)
     for one in json_text.members(plain, json_text.find_object(plain, [])):
         if one.key in SECTIONS:

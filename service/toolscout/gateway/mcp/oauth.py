@@ -102,7 +102,8 @@ class TokenFile:
 
     def save(self) -> None:
         """Replace what is there."""
-        content, self._unsaved = self._read(), None
+        content = self._read()
+        self._unsaved = None
         self._write(content)
 
     def _write(self, content: Content) -> None:

@@ -86,7 +86,8 @@ class Pins:
         Raises:
             ConfigurationError: they cannot be written.
         """
-        news, self._news = self._news, {}
+        news = self._news
+        self._news = {}
         self._listed.update(map(_server, self._digests))
         if news:
             self._write({name: self._digests[name] for name in news})
@@ -161,7 +162,8 @@ class SeenTools:
         if self.pins is not None:
             is_accepted = self.pins.accept(name, DIGEST + _digest(content).hex())
             if is_accepted:
-                entry.first, entry.risk = now, risk
+                entry.first = now
+                entry.risk = risk
         entry.risk = max(entry.risk, risk, key=LEVELS.index)
         return Verdict(entry.risk, now != entry.first, is_accepted, news)
 

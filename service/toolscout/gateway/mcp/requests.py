@@ -110,7 +110,8 @@ class Requests:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """Read a resource of the gateway or of a server."""
-        uri, session = params.uri, self._session(context)
+        uri = params.uri
+        session = self._session(context)
         result: Awaitable[types.ReadResourceResult | None]
         if uri.startswith(texts.TOOL) and not self._view.connections_of("tool"):
             result = ServerTools(self._view, session).read(uri)
@@ -122,7 +123,8 @@ class Requests:
         self, _: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         """Get a prompt of the gateway or of a server."""
-        name, arguments = params.name, params.arguments
+        name = params.name
+        arguments = params.arguments
         if SEPARATOR in name:
             result = texts.get_prompt(self._view.connections, name, arguments)
         else:
@@ -140,7 +142,8 @@ class Requests:
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """Call one of the gateway's own tools, or a server's by its whole name."""
-        name, arguments = params.name, params.arguments or {}
+        name = params.name
+        arguments = params.arguments or {}
         try:
             session = self._session(context)
             tools = ServerTools(self._view, session)
@@ -149,10 +152,14 @@ class Requests:
                     await self._view.ready.wait()
                 answer = await META_TOOLS[name].call(tools, arguments)
                 return _text(msgspec.json.encode(answer).decode())
-            token, caller = None, None
+            token = None
+            caller = None
             if name in CALLS:
-                call, caller = read_arguments(CallTool, arguments), name
-                name, arguments, token = call.name, call.inner(), call.token
+                call = read_arguments(CallTool, arguments)
+                caller = name
+                name = call.name
+                arguments = call.inner()
+                token = call.token
             name = await tools.called(name)
             tools.check(name, token, caller)
             await self._view.tools[name].connection.wake()
@@ -205,7 +212,8 @@ class Requests:
         """Pass on what a server logs, where there is one host: a message names no call."""
         if self._stdio is None:
             return
-        peer, least = self._stdio.peer, self._stdio.level
+        peer = self._stdio.peer
+        least = self._stdio.level
         if LEVELS.index(params.level) >= LEVELS.index(least):
             await peer.send_log_message(params.level, params.data, params.logger)
 

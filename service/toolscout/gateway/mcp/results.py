@@ -18,12 +18,18 @@ from toolscout.gateway.mcp.texts import SCHEME, text_result
 _URI = re.compile(rf"{SCHEME}result-[0-9a-f]{{32}}")
 """The URI of a result; those of servers have a `/` after the server's name."""
 
-MAX_BYTES, MAX_RESULTS = 64 * 1024 * 1024, 1_024
-"""Bytes of all texts that are kept, and how many results; the ones used longest ago go first."""
+MAX_BYTES = 64 * 1024 * 1024
+"""Bytes of all texts that are kept; the ones used longest ago go first."""
 
-REPEATING, WRAPPING = 2, 100
-"""Structured content of at most this many times the characters of the texts, plus a few more, is
-taken to repeat them: escaped, and under a key."""
+MAX_RESULTS = 1_024
+"""Results that are kept."""
+
+MAX_REPEATED_FACTOR = 2
+"""Structured content of at most this many times the characters of the texts is taken to repeat
+them, escaped."""
+
+WRAPPING_CHARS = 100
+"""Further characters of such content, for the key that the texts are under."""
 
 
 class Results:
@@ -48,8 +54,9 @@ class Results:
         if not limit:
             return result
         texts = [text for part in result.content if (text := _text_of(part)) is not None]
-        length, structure = sum(map(len, texts)), _json_of(result.structured_content)
-        if len(structure) > REPEATING * length + WRAPPING:
+        length = sum(map(len, texts))
+        structure = _json_of(result.structured_content)
+        if len(structure) > MAX_REPEATED_FACTOR * length + WRAPPING_CHARS:
             length += len(structure)
             texts.append(structure)
         excess = length - limit

@@ -13,8 +13,11 @@ from contextlib import asynccontextmanager
 from toolscout.gateway.mcp.failures import MAX_SHOWN_CHARS, printable, redacted
 from toolscout.gateway.mcp.log import logger
 
-MAX_LINE_BYTES, MAX_LINE_CHARS = 16_384, 2_000
-"""How much of a line of a server's standard error is read, and how much of it is logged."""
+MAX_LINE_BYTES = 16_384
+"""Bytes of a line of a server's standard error that are read."""
+
+MAX_LINE_CHARS = 2_000
+"""Characters of such a line that are logged."""
 
 MAX_LINES_PER_S = 200
 """Lines of a server that are logged in a second; more are counted."""
@@ -63,7 +66,8 @@ def _relay(name: str, source: int, secrets: tuple[str, ...], last: deque[str]) -
     """
     longest = max((len(line) for secret in secrets for line in secret.splitlines()), default=0)
     with os.fdopen(source, "rb") as lines:
-        count, second = 0, time.monotonic()
+        count = 0
+        second = time.monotonic()
         is_told = False
         while piece := lines.readline(MAX_LINE_BYTES):
             is_cut = len(piece) == MAX_LINE_BYTES and not piece.endswith(b"\n")
@@ -74,7 +78,8 @@ def _relay(name: str, source: int, secrets: tuple[str, ...], last: deque[str]) -
             if time.monotonic() > second + 1:
                 if count > MAX_LINES_PER_S:
                     logger.info("%s: (%d more lines)", name, count - MAX_LINES_PER_S)
-                count, second = 0, time.monotonic()
+                count = 0
+                second = time.monotonic()
             count += 1
             if count > MAX_LINES_PER_S:
                 if count % MAX_LINES_PER_S == 0:

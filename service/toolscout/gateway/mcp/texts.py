@@ -19,7 +19,8 @@ from toolscout.gateway.mcp.servers import SEPARATOR, permits
 
 SCHEME = "toolscout://"
 
-OVERVIEW, INDEX = f"{SCHEME}overview", f"{SCHEME}index"
+OVERVIEW = f"{SCHEME}overview"
+INDEX = f"{SCHEME}index"
 
 _DOTS = re.compile(r"(?<![^/\\])\.{1,2}(?![^/\\])")
 """Segments of a path that lead elsewhere."""

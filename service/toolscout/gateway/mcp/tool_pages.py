@@ -82,7 +82,8 @@ async def read_pages(client: Client) -> ToolPages:
             client.lists.readable = readable
             return await client.list_tools(params=params)
 
-    is_cut, client.lists.readable = False, None
+    is_cut = False
+    client.lists.readable = None
     async for page in _pages(ask):
         tools += page.tools
         ttl_ms = client.lists.ttl_ms
@@ -137,7 +138,8 @@ async def _texts(ask: Any, kind: Kind) -> tuple[Any, ...]:
 async def _pages(ask: Callable[..., Awaitable[Any]]) -> AsyncIterator[Any]:
     """Yield the pages of a list, until they are too large, too many or begin again."""
     cursors: set[str | None] = set()
-    cursor, size = None, 0
+    cursor = None
+    size = 0
     while cursor not in cursors and len(cursors) < MAX_PAGES and size <= MAX_LIST_BYTES:
         cursors.add(cursor)
         page = await ask(params=mcp_types.PaginatedRequestParams(cursor=cursor))

@@ -29,7 +29,8 @@ from toolscout.tools.misfits import misfit
 from toolscout.tools.risk import needs_schema
 from toolscout.tools.shapes import schema_of
 
-CALL, CALL_WRITE = "call_tool", "call_tool_write"
+CALL = "call_tool"
+CALL_WRITE = "call_tool_write"
 
 CALLS = {
     CALL: "Call a tool that only reads, as search_tools shows it.",
@@ -78,8 +79,10 @@ class ServerTools:
 
         Tools that hosts list as themselves come in addition to as many others as are asked for.
         """
-        view, count = self._view, arguments.top_k
-        space, servers = arguments.namespace or "", list(view.config.servers)
+        view = self._view
+        count = arguments.top_k
+        space = arguments.namespace or ""
+        servers = list(view.config.servers)
         if space and space.casefold() not in map(str.casefold, servers):
             raise CallError(f"namespace: there is no such server; there are {', '.join(servers)}")
         await view.settle(space)
@@ -189,7 +192,8 @@ class ServerTools:
             CallError: the definition was not read, or the call came through the wrong tool.
         """
         offered = self._view.tools[name]
-        right, expected = self.caller(name), self._token(offered)
+        right = self.caller(name)
+        expected = self._token(offered)
         was_shown = self._session.is_remembered and expected in self._session.read
         if expected is not None and not was_shown and self._view.gate.refuses(offered.shown, token):
             changed = "has changed and " if offered.is_changed else ""
@@ -239,7 +243,8 @@ class ServerTools:
             right = key(offered.shown["name"]), key(offered.tool.name)
             if spelled in right or without_host(spelled) in right:
                 return guess
-        ambiguous, suggestions = self._seen(guess.ambiguous), self._seen(guess.suggestions)
+        ambiguous = self._seen(guess.ambiguous)
+        suggestions = self._seen(guess.suggestions)
         return Resolution(written, ambiguous=ambiguous, suggestions=suggestions)
 
     def _seen(self, names: Sequence[str] | None) -> list[str] | None:

@@ -37,9 +37,11 @@ MAX_MENDED_BYTES = 2 * 1024 * 1024
 GRACE_S = 2.0
 """Seconds for a server to end after its standard input was closed, and again after SIGTERM."""
 
-CONNECT_S, STREAM_S = 30.0, 300.0
-"""Seconds for a server to be reached over HTTP, and for the next bytes of a stream that it holds
-open."""
+CONNECT_S = 30.0
+"""Seconds for a server to be reached over HTTP."""
+
+STREAM_S = 300.0
+"""Seconds for the next bytes of a stream that a server holds open."""
 
 _LONE = re.compile("[\ud800-\udfff]")
 """Half of a pair of surrogates, which JavaScript writes for a text that was cut within one."""

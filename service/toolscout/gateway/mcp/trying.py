@@ -26,7 +26,8 @@ class Tried(NamedTuple):
     @property
     def why(self) -> str | None:
         """Return why it has failed, with the last words of its process; None if it has not."""
-        reason, words = self.connection.reason, self.connection.last_words
+        reason = self.connection.reason
+        words = self.connection.last_words
         return f"{reason} ({words})" if words else reason
 
 

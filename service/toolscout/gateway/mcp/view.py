@@ -5,7 +5,6 @@ import os
 from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import mcp_types
@@ -49,19 +48,19 @@ class Search(NamedTuple):
     names: tuple[str, ...]
 
 
-@dataclass(eq=False, repr=False)
 class Session:
     """What is remembered of one host's session; a gateway over stdio has one."""
 
-    is_remembered: bool = True
-    """Whether all requests of this state are of one host."""
-    peer: Any = None
-    """The SDK's session, for notifications; None before its first list."""
-    level: mcp_types.LoggingLevel = "debug"
-    """The lowest level of log messages that it is sent."""
-    read: set[str] = field(default_factory=set)
-    """The tokens of the definitions that were shown to it."""
-    searches: deque[Search] = field(default_factory=lambda: deque(maxlen=MAX_SEARCHES))
+    def __init__(self, *, is_remembered: bool = True) -> None:
+        self.is_remembered = is_remembered
+        """Whether all requests of this state are of one host."""
+        self.peer: Any = None
+        """The SDK's session, for notifications; None before its first list."""
+        self.level: mcp_types.LoggingLevel = "debug"
+        """The lowest level of log messages that it is sent."""
+        self.read = set[str]()
+        """The tokens of the definitions that were shown to it."""
+        self.searches = deque[Search](maxlen=MAX_SEARCHES)
 
     def note_search(self, query: str, names: list[str]) -> None:
         """Remember what a search found."""
@@ -94,7 +93,9 @@ class View:
 
     def use(self, config: Config, listing: Listing) -> None:
         """See what a configuration permits of a listing from now on."""
-        self.config, self.listing, self.tools = config, listing, listing.tools
+        self.config = config
+        self.listing = listing
+        self.tools = listing.tools
         names = [*matching(config.options.pinned, self.tools), *always_loaded(self.tools)]
         pinned = [self.tools[name] for name in dict.fromkeys(names)]
         self.pinned = [one for one in pinned if not is_refused_by_all(one.refusals())]
@@ -184,7 +185,8 @@ class View:
         if uri not in (OVERVIEW, INDEX):
             return await texts.read(self.connections, uri)
         await self.ready.wait()
-        catalog, tools = self.finder.catalog, self.tools
+        catalog = self.finder.catalog
+        tools = self.tools
         rows = [catalog.rows[name] for name in sorted(tools) if name in catalog.rows]
         if uri == OVERVIEW:
             return text_result(uri, pages.overview(catalog, rows))
@@ -193,12 +195,14 @@ class View:
 
     def changes(self) -> list[bool]:
         """Return whether tools have changed for hosts since the last time, and whether texts."""
-        previous, self._told = self._told, self._listed()
+        previous = self._told
+        self._told = self._listed()
         return [old != new for old, new in zip(previous, self._told, strict=True)]
 
     def _listed(self) -> tuple[object, object]:
         """Return what hosts list, of tools, and of resources and prompts."""
-        servers, options = list(self.config.servers), self.config.options
+        servers = list(self.config.servers)
+        options = self.config.options
         pinned = [(one.shown, self.max_chars(one.connection) > 0) for one in self.pinned]
         tools = servers, options.max_risk, options.all_meta_tools, pinned
         return tools, [texts.entries(self.connections, kind) for kind in KINDS]

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -23,8 +22,11 @@ PATH = "/mcp"
 
 WHOSE_KEY = "gateway, as Authorization: Bearer or X-API-Key"
 
-GRACE_S, WATCH_S = 5, 0.1
-"""Seconds that open calls may take to finish after a signal, and between two looks at them."""
+GRACE_S = 5
+"""Seconds that open calls may take to finish after a signal."""
+
+WATCH_S = 0.1
+"""Seconds between two looks at the open calls."""
 
 SESSION_IDLE_S = 600
 MAX_SESSIONS = 1_000
@@ -33,22 +35,29 @@ MAX_SESSIONS = 1_000
 SESSION = MCP_SESSION_ID_HEADER.encode()
 
 
-@dataclass(eq=False, repr=False)
 class Callers:
     """An ASGI application that lets in who may call."""
 
-    application: Application
-    """What is behind it."""
-    callers: CallerCheck
-    """Knows the names and the key of this server."""
-    bodies: Bodies
-    """Reads what callers send."""
-    open: int = 0
-    """Requests that are being answered, but for streams of notifications, which never end."""
+    def __init__(
+        self,
+        application: Application,
+        callers: CallerCheck,
+        bodies: Bodies,
+    ) -> None:
+        self.application = application
+        """What is behind it."""
+        self.callers = callers
+        """Knows the names and the key of this server."""
+        self.bodies = bodies
+        """Reads what callers send."""
+        self.open = 0
+        """Requests that are being answered, but for streams of notifications, which never end."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle one request of ASGI; a body is read within its limits first."""
-        body, headers, is_call = b"", {"Connection": "close"}, scope["method"] == "POST"
+        body = b""
+        headers = {"Connection": "close"}
+        is_call = scope["method"] == "POST"
         try:
             self.callers.check(scope["headers"], _key(scope["headers"]))
             if is_call:
