@@ -90,7 +90,8 @@ def init(parsed: Any) -> int:
         ToolscoutError: the tools that are there cannot be read.
     """
     tools = parsed.folder / TOOLS
-    settings, questions = parsed.folder / "toolscout.toml", parsed.folder / "questions.csv"
+    settings = parsed.folder / "toolscout.toml"
+    questions = parsed.folder / "questions.csv"
     if there := [str(path) for path in (settings, questions) if path.exists()]:
         raise ConfigurationError(f"already there, and left as before: {', '.join(there)}")
     texts = {settings: SETTINGS, questions: QUESTIONS}

@@ -20,7 +20,8 @@ from toolscout.terminal import USAGE, YELLOW, Parser, ShowVersion, as_json, comp
 
 Run = Callable[[argparse.Namespace], int]
 
-OK, NOTHING = 0, 1
+OK = 0
+NOTHING = 1
 
 EXITS = {
     OK: "done",
@@ -187,7 +188,8 @@ def parser(*, only_search: bool = False) -> argparse.ArgumentParser:
 
     def command(name: str, run: Run, about: str, extra: str = "server") -> Any:
         shown = f"{about[0].upper()}{about[1:]}."
-        form, example = argparse.RawDescriptionHelpFormatter, f"example:\n  {EXAMPLES[name]}"
+        form = argparse.RawDescriptionHelpFormatter
+        example = f"example:\n  {EXAMPLES[name]}"
         added = commands.add_parser(
             name, help=about, description=shown, epilog=example, formatter_class=form
         )

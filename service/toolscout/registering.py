@@ -50,7 +50,9 @@ def write_each(tools: Iterable[Any], catalog: str, url: str) -> str:
         ConfigurationError: they cannot be read, or the service refuses or is not there; says how
             many were written before.
     """
-    sent, total, left = 0, 0, iter(tools)
+    sent = 0
+    total = 0
+    left = iter(tools)
     try:
         with service_at(url) as client:
             while some := list(islice(left, AT_A_TIME)):
@@ -107,7 +109,8 @@ def _registered(client: httpx2.Client, catalog: str) -> Tools | None:
 
 
 def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable[str]:
-    old, new = before or {}, after or {}
+    old = before or {}
+    new = after or {}
     yield f"{catalog}: {counted(len(new), 'tool')}"
     changes = {
         "added": [name for name in new if name not in old],

@@ -173,7 +173,8 @@ def service_at(address: str, missing: str | None = None) -> Iterator["httpx2.Cli
         with httpx2.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as service:
             yield service
     except httpx2.HTTPStatusError as error:
-        status, detail = error.response.status_code, _detail(error.response.content)
+        status = error.response.status_code
+        detail = _detail(error.response.content)
         if status == httpx2.codes.UNAUTHORIZED:
             detail = "give one of its keys in TOOLSCOUT_API_KEY"
         elif status == httpx2.codes.NOT_FOUND and (path := httpx2.URL(address).path.strip("/")):

@@ -14,7 +14,11 @@ from toolscout.errors import did_you_mean
 USAGE = 2
 """The exit status of wrong usage."""
 
-BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
+BOLD = "1"
+DIM = "2"
+RED = "31"
+GREEN = "32"
+YELLOW = "33"
 
 
 def coloured(stream: TextIO) -> bool:

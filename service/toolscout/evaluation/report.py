@@ -66,7 +66,8 @@ def headline(verdict: Verdict) -> list[tuple[str, str]]:
 
 def savings(verdict: Verdict, price: float | None) -> str:
     """Return in a sentence what a request costs with all tools, and with those shown."""
-    before, after = verdict.tokens_all, verdict.tokens_shown
+    before = verdict.tokens_all
+    after = verdict.tokens_shown
     share = 1 - after / before if before else 0.0
     text = f"{before:,} tokens for all tools, {after:,.0f} for those shown ({share:.0%} less)"
     if price is None:
@@ -120,7 +121,8 @@ def as_page(verdict: Verdict, price: float | None, title: str) -> str:
     ]
     whys = sum(verdict.why.values()) or 1
     reasons = [(REASONS[why], count / whys, f"{count:,}") for why, count in verdict.why.items()]
-    asked, offered = counted(verdict.questions, "question"), counted(verdict.tools, "tool")
+    asked = counted(verdict.questions, "question")
+    offered = counted(verdict.tools, "tool")
     misses = [
         (miss.query, miss.wanted, ", ".join(miss.shown) or "nothing", REASONS[miss.why],
          str(miss.rank or "–"))

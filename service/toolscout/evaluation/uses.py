@@ -74,7 +74,8 @@ class Uses:
 
 def uses_of(lines: Iterable[bytes]) -> Uses:
     """Read the uses of JSON lines; a report that names its turn belongs to an earlier search."""
-    uses, turns = Uses(), dict[Turn, str]()
+    uses = Uses()
+    turns = dict[Turn, str]()
     counted: set[tuple[object, ...]] = set()
     for number, line in enumerate(lines):
         text = line if number else line.removeprefix(codecs.BOM_UTF8)
@@ -110,7 +111,8 @@ def _reports(
     entry: Mapping[str, Any], tenant: str, turns: dict[Turn, str], counted: set[tuple[object, ...]]
 ) -> Iterator[Use | str]:
     """Yield the uses of a line, or what it lacks."""
-    turn, query = _text(entry, "turn"), _text(entry, "query", "pattern")
+    turn = _text(entry, "turn")
+    query = _text(entry, "query", "pattern")
     if turn:
         query = turns.setdefault((tenant, turn), query) if query else turns.get((tenant, turn), "")
     if isinstance(reports := entry.get("reports"), list):  # of one request of feedback
@@ -118,7 +120,8 @@ def _reports(
             if isinstance(report, dict):
                 yield from _reports(report, tenant, turns, counted)
         return
-    tool, success = _text(entry, "tool"), entry.get("success", True)
+    tool = _text(entry, "tool")
+    success = entry.get("success", True)
     report = (tenant, turn, tool, success)
     if not query and "pattern_hash" in entry:
         yield HASHED

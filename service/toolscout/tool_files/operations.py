@@ -86,7 +86,8 @@ def _find_lost(document: Mapping[str, Any]) -> set[str]:
 def _note_shortened(names: list[str]) -> None:
     if names:
         limits = f"{MAX_DEPTH} levels and {MAX_NODES:,} values"
-        count, some = counted(len(names), "tool"), first_names(names, MAX_NAMED)
+        count = counted(len(names), "tool")
+        some = first_names(names, MAX_NAMED)
         _log.warning("the schemas of %s are shortened to %s: %s", count, limits, some)
 
 
@@ -138,7 +139,8 @@ class _Schemas:
         required: dict[str, None] = {}
         for entry in (*shared, *(own if isinstance(own, list) else [])):
             parameter = _resolved(self._document, entry)
-            name, place = parameter.get("name"), parameter.get("in")
+            name = parameter.get("name")
+            place = parameter.get("in")
             if not isinstance(name, str) or (place == "header" and name.lower() in LEFT_OUT):
                 continue
             schema = _resolved(self._document, parameter.get("schema"))
@@ -159,7 +161,8 @@ class _Schemas:
         if kind is None:
             return
         schema = _resolved(self._document, _resolved(self._document, kinds[kind]).get("schema"))
-        is_needed, fields = body.get("required") is True, schema.get("properties")
+        is_needed = body.get("required") is True
+        fields = schema.get("properties")
         if isinstance(fields, Mapping) and not properties.keys() & fields.keys():
             properties |= {name: self._written(field) for name, field in fields.items()}
             needed = schema.get("required")
@@ -193,7 +196,8 @@ class _Schemas:
 
 def _without_lost_names(schema: Mapping[str, Any], written: dict[str, Any]) -> dict[str, Any]:
     """Return a schema that requires no property which was left out here."""
-    before, required = schema.get("properties"), schema.get("required")
+    before = schema.get("properties")
+    required = schema.get("required")
     if not isinstance(before, Mapping) or not isinstance(required, list):
         return written
     lost = before.keys() - written["properties"].keys()

@@ -113,7 +113,8 @@ def _shown(path: Path) -> str:
 
 def _listed(data: bytes, path: Path) -> list[Any]:
     """Return the tools of a file as they are written, or as an OpenAPI document means them."""
-    data, shown = data.removeprefix(codecs.BOM_UTF8), _shown(path)
+    data = data.removeprefix(codecs.BOM_UTF8)
+    shown = _shown(path)
     try:
         text = data.decode("utf-8")
         is_yaml = path.suffix.lower() in YAML
