@@ -33,7 +33,7 @@ serve: $(STAMP) ## run the service on http://127.0.0.1:8080
 
 # Suites whose tests start no program.
 QUICK ?= $(addprefix tests/,contract learning metatools ranking text tools)
-quick: lint ## the fast way while a line is changed: style, and the tests of contract and ranking
+quick: check ## the fast way while a line is changed: style, types, and the tests of contract and ranking
 	$(BIN)/pytest -q -m 'not integration' $(QUICK)
 
 # The tests of one product of docs/architecture.md.

@@ -145,8 +145,8 @@ def test_reports_of_long_ago_are_forgotten():
     reports = [Observation("", "", True, report=str(number)) for number in range(REPORTS + 1)]
     for report in reports:
         turns.count(report)
-    assert turns.joins(reports[0], Counter())
-    assert not turns.joins(reports[1], Counter())
+    assert turns.count_in_batch(reports[0], Counter())
+    assert not turns.count_in_batch(reports[1], Counter())
 
 
 async def test_reports_of_one_key_count_thrice_for_a_pattern_and_a_tool():

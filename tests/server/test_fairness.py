@@ -132,11 +132,11 @@ def order_of(sizes: Sequence[int], hurried: int | None = None) -> list[int]:
     assert begun.wait(30)
     waiting = {size: pool.submit("acme", order.append, size) for size in sizes}
     if hurried is not None:
-        pool.hurry(waiting[hurried])
+        pool.prioritize(waiting[hurried])
     go.set()
     for each in waiting.values():
         each.result(30)
-        pool.hurry(each)  # which waits no more
+        pool.prioritize(each)  # which waits no more
     return order
 
 
@@ -276,7 +276,7 @@ def test_a_list_that_is_asked_for_again_is_compiled_before_those_asked_for_once(
     for number, raw in enumerate(lists, 2):
         sent = Sent("acme", sha256(raw).digest(), raw)
         ours.send((number, "compile", "acme", compile_list, (sent,)))
-    ours.send((6, "call", "acme", Worker.hurry, ("acme", sha256(lists[3]).digest())))
+    ours.send((6, "call", "acme", Worker.prioritize, ("acme", sha256(lists[3]).digest())))
     while ours.recv()[0] != 6:
         pass
     GO.set()

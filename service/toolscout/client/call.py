@@ -168,7 +168,7 @@ class Channel:
         except Exception as error:
             return Reply(detail=unexpected(error), blame=False)
 
-    def settle(self, call: Call, reply: Reply | None) -> None:
+    def finish_call(self, call: Call, reply: Reply | None) -> None:
         """Read the answer and tell the breaker how the call ended; None if it was cancelled."""
         assert call.ticket is not None
         failed = False if reply is None else self._read(call, reply)

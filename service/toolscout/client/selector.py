@@ -70,7 +70,7 @@ class AsyncSelector(SelectorBase):
                 try:
                     reply = await self.channel.send(sent)
                 finally:
-                    self.channel.settle(sent, reply)
+                    self.channel.finish_call(sent, reply)
         return self._finish(call)
 
     async def _begin_in_thread(self, begin: Callable[[], Call]) -> Call:
@@ -144,7 +144,7 @@ class Selector(SelectorBase):
                 except CancelledError:
                     reply = CLOSED
                 finally:
-                    self.channel.settle(sent, reply)
+                    self.channel.finish_call(sent, reply)
         return self._finish(call)
 
     def _prepare(self) -> None:

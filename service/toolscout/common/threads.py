@@ -80,7 +80,7 @@ class FairPool:
             self._ready.notify()
         return future
 
-    def hurry(self, future: "Future[Any]") -> None:
+    def prioritize(self, future: "Future[Any]") -> None:
         """Count a waiting call as smaller than any other of its tenant."""
         with self._ready:
             if future in self._sizes:

@@ -43,8 +43,8 @@ ASKING = ("api", "hybrid-first")
 """Strategies that ask the service."""
 
 SEARCHED_AT_ONCE = 8
-"""Requests of one event loop, or of all threads, that are prepared, or begin a search, at a time.
-The time of a search begins with it: of 200 at once most had no connection before it was over."""
+"""Concurrent preparations per event loop, or of all threads. The timeout of a search starts when it
+runs: of 200 at once, most timed out before they had a connection."""
 
 NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
 """The result of a search that says not for what."""

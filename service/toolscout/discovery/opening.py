@@ -151,7 +151,7 @@ class Opening:
     def request(self) -> Json:
         """The next request to forward; the first is made when it is asked for."""
         if self._request is None:
-            self.shown.know(self._to_declare)
+            self.shown.set_known(self._to_declare)
             there = {*self._loaded, *self._to_declare}
             fitting = [name for name in self._fitting if name not in there]
             tools = self.shown.load([*self._to_load, *fitting])
@@ -195,7 +195,7 @@ class Opening:
         """The request without a search tool, where the model cannot search."""
         if self.can_search:
             return None
-        self.shown.know(self._known)
+        self.shown.set_known(self._known)
         _, visible, declared, _ = self.shown.tools()
         tools = [*visible, *declared]
         return self._emulated.with_tools(self.asked, tools) if tools else self.original

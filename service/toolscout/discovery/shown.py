@@ -57,7 +57,7 @@ class Shown:
         for name in names:
             self._found.pop(name, None)
 
-    def know(self, names: Iterable[str]) -> None:
+    def set_known(self, names: Iterable[str]) -> None:
         """Take tools as found before the turn, instead of those taken so before."""
         hidden = self._offer.by_name.keys() - self._visible.keys()
         self._known = dict.fromkeys(name for name in names if name in hidden)

@@ -50,10 +50,10 @@ KINDS: dict[Kind, str] = {
 }
 """What is looked for."""
 
-NEAR = 0.9
+MIN_COSINE = 0.9
 """Cosine of two embedded descriptions from which their words are compared."""
 
-ALIKE = 0.75
+MIN_SAME_WORDS = 0.75
 """Share of the words of two descriptions that are the same, in order, from which they are alike."""
 
 LONG_WORDS = 60
@@ -144,10 +144,10 @@ def _near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
     )
     group = list(range(len(texts)))  # the first tool of those that are alike
     for start in range(0, len(texts), BLOCK):
-        near = np.argwhere(vectors[start : start + BLOCK] @ vectors.T >= NEAR)
+        near = np.argwhere(vectors[start : start + BLOCK] @ vectors.T >= MIN_COSINE)
         for row, other in ((start + int(a), int(b)) for a, b in near):
             is_new = row < other and group[row] != group[other]
-            if is_new and _likeness(texts[row][1], texts[other][1]) >= ALIKE:
+            if is_new and _likeness(texts[row][1], texts[other][1]) >= MIN_SAME_WORDS:
                 merged, old = sorted((group[row], group[other]))
                 group = [merged if first == old else first for first in group]
     alike: defaultdict[int, list[int]] = defaultdict(list)

@@ -112,7 +112,7 @@ class ExternalCatalogs:
     run_in_worker: Callable[..., Awaitable[Any]]
     """Has the worker call a function: takes tenant, function, arguments, `pool` and `seconds`."""
 
-    async def near(
+    async def load_candidates(
         self, external: ExternalCatalog, asks: Iterable[Ask], names: Sequence[str], within_s: float
     ) -> tuple[Catalog, int]:
         """Return a catalog of the candidates for some questions, and of the tools of some names.
@@ -124,12 +124,12 @@ class ExternalCatalogs:
         """
         try:
             async with asyncio.timeout(within_s):
-                return await self._near(external, asks, names)
+                return await self._load_candidates(external, asks, names)
         except (StoreUnavailable, TimeoutError):
             detail = "the database of this catalog did not answer in time"
             raise DatabaseUnavailable(detail) from None
 
-    async def _near(
+    async def _load_candidates(
         self, external: ExternalCatalog, asks: Iterable[Ask], names: Sequence[str]
     ) -> tuple[Catalog, int]:
         space, name, record = external
@@ -142,7 +142,7 @@ class ExternalCatalogs:
             forms = list(map(key, names))
             queries.append(CandidateQuery(forms=forms, names=names, filters=[filters_of(space)]))
         for query in queries:
-            candidates, counted = await self.tables.near(place, query)
+            candidates, counted = await self.tables.find_candidates(place, query)
             digests |= candidates
             frequencies |= counted
         tools = {each: tool for each, digest in digests.items() if (tool := cached.get(digest))}
@@ -169,7 +169,7 @@ class ExternalCatalogs:
         new = _unpacked(built, self.engine.embedder)
         stale = [decode_tool(row.wire) for row in rows if row.name not in new]
         if stale:  # damaged, or written by another release, until they are written again
-            new |= compiled(self.engine.compiler, ToolList.of(stale))
+            new |= embed_tools(self.engine.compiler, ToolList.of(stale))
         return self.engine.compiler.of_corpus({**tools, **new}, corpus), new
 
     def _query(self, space: str, ask: Ask) -> CandidateQuery:
@@ -240,7 +240,7 @@ def _unpacked(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool
     return dict(zip((row.name for row in rows), tools, strict=True))
 
 
-def compiled(compiler: Compiler, tools: ToolList) -> dict[str, CompiledTool]:
+def embed_tools(compiler: Compiler, tools: ToolList) -> dict[str, CompiledTool]:
     """Return tools embedded, by their names; one whose text cannot be compiled is left out."""
     words, embedded = compiler.lexical(tools, Lru(0))
     compiler.embed(words, embedded)
@@ -262,7 +262,7 @@ def rows_of(
     compiler = worker.engine.compiler
     digests = {tool.name: digest for tool, digest in zip(tools.tools, tools.digests, strict=True)}
     rows = []
-    for name, tool in compiled(compiler, tools).items():
+    for name, tool in embed_tools(compiler, tools).items():
         traits = infer(by_name[name], unpack_clues(tool.clues), compiler.taxonomy)
         in_name = [IN_NAME + term for term in dict.fromkeys(tool.name_terms)]
         row = Row(

@@ -222,7 +222,7 @@ class Tables:
         except TimeoutError:
             raise StoreRefused("postgres: other changes took too long") from None
 
-    async def near(
+    async def find_candidates(
         self, place: Place, query: CandidateQuery
     ) -> tuple[dict[str, bytes], dict[str, int]]:
         """Return the candidates for a question, by name their digests, and frequencies of terms.
@@ -242,7 +242,7 @@ class Tables:
             "named": MAX_NAMED + MAX_NAMED_PER_FORM * len(query.names),
         }
 
-        async def near(connection: Any) -> tuple[dict[str, bytes], dict[str, int]]:
+        async def find(connection: Any) -> tuple[dict[str, bytes], dict[str, int]]:
             async with connection.transaction():
                 counted = await connection.execute(_QUERY["frequencies"], counting, binary=True)
                 frequencies: dict[str, int] = dict(await counted.fetchall())
@@ -260,7 +260,7 @@ class Tables:
                 return dict(await asked.fetchall()), frequencies
 
         async with self._searches:  # those that are given up while they wait have asked nothing
-            return await self._store.run(near)
+            return await self._store.run(find)
 
     async def read(self, place: Place, names: Sequence[str]) -> list[Row]:
         """Return some tools, without what they are found by."""

@@ -52,8 +52,7 @@ HEALTH = "/healthz"
 METRICS = "/metrics"
 
 AT_ONCE_S = 0.001
-"""How long the pieces of one answer may be sent without a pause: what never has to wait for them
-would let nobody else run."""
+"""Seconds of sending a buffered answer after which the event loop gets a turn."""
 
 MAX_PATH_LOGGED = 200
 

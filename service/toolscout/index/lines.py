@@ -125,7 +125,7 @@ def line(text: str) -> bytes:
     return text.strip().encode("utf-8", "replace") + b"\n"
 
 
-def compiled(pattern: str) -> "re2._Regexp | Scan":
+def compile_or_explain(pattern: str) -> "re2._Regexp | Scan":
     """Return a compiled pattern, or what its scan comes to if it cannot be one."""
     try:
         expression = compile_pattern(pattern)
@@ -148,7 +148,7 @@ def scan(
     began = perf_counter()
     until = began + LIBRARY_SCAN_S if deadline is None else deadline
     if expression is None:
-        made = compiled(pattern)
+        made = compile_or_explain(pattern)
         if isinstance(made, Scan):
             return made
         expression = made

@@ -15,12 +15,12 @@ from toolscout.learning.experience import Experience, Observation
 from toolscout.learning.prior import LearnedIndex
 from toolscout.ranking.calibration import proof
 from toolscout.ranking.choose import Chain
-from toolscout.ranking.experience import UNLIKE
+from toolscout.ranking.experience import MIN_RELATED_COSINE
 
 MAX_CHAINS = 1_000
 """Maximum number of chains of one tenant; the least recently used is dropped first."""
 
-SURE = 0.4
+MIN_INTENT_COSINE = 0.4
 """Cosine of the nearest intent from which its chain is certain."""
 
 ENOUGH_REPORTS = 3
@@ -70,12 +70,12 @@ class Chains:
         learned = self._current(now).prior(pattern) if len(self._experience) else None
         if learned is None:
             return None
-        past = {row: one for row, one in learned.past.items() if one.cosine >= UNLIKE}
+        past = {row: one for row, one in learned.past.items() if one.cosine >= MIN_RELATED_COSINE}
         for row in sorted(past, key=lambda row: (-past[row].cosine * past[row].weight, row)):
             names = _part(self._keys[row][0])
             tool = self._experience.of(self._keys[row])
             if tool is not None and all(map(fits, names)):
-                near = min(1.0, past[row].cosine / SURE) * past[row].weight
+                near = min(1.0, past[row].cosine / MIN_INTENT_COSINE) * past[row].weight
                 known = min(1.0, past[row].successes / ENOUGH_REPORTS)
                 confidence = round(near * known * tool.successes / (tool.uses + 1), 4)
                 chain = Chain(names, confidence, proof(learned.likeness, familiarity))

@@ -25,7 +25,7 @@ DAY_S = 86_400.0
 SLOTS = 8
 """Typical patterns that one tool keeps."""
 
-ALIKE = 0.95
+MERGE_COSINE = 0.95
 """Cosine from which two patterns of a tool are merged."""
 
 MAX_TOOLS = 10_000
@@ -123,7 +123,7 @@ class ToolExperience(Use):
             spent = observation.duration_ms
             self.duration_ms = spent if usual is None else 0.8 * usual + 0.2 * spent
         nearest, cosine = self._nearest(vector)
-        if nearest is None or (cosine < ALIKE and len(self.slots) < SLOTS):
+        if nearest is None or (cosine < MERGE_COSINE and len(self.slots) < SLOTS):
             time = observation.time
             success = float(worked)
             slot = Slot(keep(vector), success, 1 - success, time, time, time if worked else -inf)

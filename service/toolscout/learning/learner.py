@@ -164,7 +164,7 @@ class Learner:
         for seen in observations:
             completed = await self._completed(space or tenant, learned, seen, key)
             # What does not count is not stored either, where it would push out what does.
-            if completed is not None and learned.turns.joins(completed[0], batch):
+            if completed is not None and learned.turns.count_in_batch(completed[0], batch):
                 complete.append(completed)
             await slices.pause()
         if self._log is not None and complete:

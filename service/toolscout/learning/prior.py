@@ -41,10 +41,10 @@ queries make three of one, since a tool keeps only a few.
 BLAME = 1.0
 """Failures with a query that count half of many."""
 
-ALIKE = 0.5
+MIN_BLAMED_COSINE = 0.5
 """Cosine from which a tool that failed for a past query is lowered for this one."""
 
-LEAST = 0.05
+MIN_BLAME = 0.05
 """Blame below this is noise."""
 
 MOST_USES = 8.0
@@ -151,7 +151,7 @@ class LearnedIndex:
         for row, queries in of_tools.items():
             cosine, place = queries[0]
             blame = self._blame(cosine, -self._points.results[place].successes)
-            if blame >= LEAST:
+            if blame >= MIN_BLAME:
                 failed[row] = blame
             worked = [one for one in queries if self._points.results[one[1]].successes > 0]
             if not worked:
@@ -172,7 +172,7 @@ class LearnedIndex:
         """Return how much a tool has failed, 0 to 1: where everything fails, it says nothing."""
         if failures <= 0:
             return 0.0
-        alike = max(0.0, (cosine - ALIKE) / (1 - ALIKE))
+        alike = max(0.0, (cosine - MIN_BLAMED_COSINE) / (1 - MIN_BLAMED_COSINE))
         own = 1 - self._failures / (self._reports + USUAL_USES)
         return alike * own * failures / (failures + BLAME)
 

@@ -91,7 +91,7 @@ class Turns:
         is_known = batch[seen.report] or self.is_counted(seen.report)
         return not (is_known or (seen.source and of_source >= REPORTS_PER_SOURCE))
 
-    def joins(self, seen: Observation, batch: Counter[str]) -> bool:
+    def count_in_batch(self, seen: Observation, batch: Counter[str]) -> bool:
         """Whether a report counts after those of a batch, whose reports and sources are counted."""
         if not self._counts(seen, batch):
             return False

@@ -29,7 +29,7 @@ ALIASES = {
 They are read and not advertised.
 """
 
-NEAR = 0.7
+MIN_SIMILARITY = 0.7
 """Likeness of two names, of 0 to 1, from which one is taken for a slip of the other."""
 
 _MAX_SHOWN = 100
@@ -156,7 +156,7 @@ def _nearest(written: str, fields: Collection[str]) -> str | None:
     """Return the argument with a name, here or in other systems, that is like a written one."""
     arguments = {name: name for name in fields}
     arguments |= {alias: name for alias in ALIASES if (name := _meant(alias, fields))}
-    near = get_close_matches(written[:_MAX_SHOWN], arguments, 1, NEAR)
+    near = get_close_matches(written[:_MAX_SHOWN], arguments, 1, MIN_SIMILARITY)
     return arguments[near[0]] if near else None
 
 

@@ -18,7 +18,7 @@ from toolscout.text.tokens import terms
 
 Floats = NDArray[np.float32]
 
-MOST = 0.5
+MAX_BOOST = 0.5
 """Largest share by which a score is raised or lowered."""
 
 HALF_LIFE = 3.0
@@ -108,7 +108,7 @@ def _of_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boo
         if row is None or successes + failures == 0:
             continue
         # One success is weaker evidence than ten: it counts half.
-        weight = MOST * _worn(use.turns_ago or 0.0) / (successes + failures + 1.0)
+        weight = MAX_BOOST * _worn(use.turns_ago or 0.0) / (successes + failures + 1.0)
         parts = boosts.setdefault(row, [])
         if successes:
             parts.append(Boost("session", "successes", successes * weight))
@@ -128,7 +128,7 @@ def _worn(turns: float) -> float:
 def _bounded(parts: list[Boost]) -> list[Boost]:
     """Scale the parts down together if their sum exceeds the bound."""
     total = abs(sum(part.change for part in parts))
-    if total <= MOST:
+    if total <= MAX_BOOST:
         return parts
-    share = MOST / total
+    share = MAX_BOOST / total
     return [Boost(part.field, part.term, part.change * share) for part in parts]

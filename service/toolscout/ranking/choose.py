@@ -18,13 +18,13 @@ MAX_PLACES_LOST = 2
 NEARLY = 0.98
 """Share of a failed tool's score from which another one may pass it."""
 
-FEW = 16
+MAX_ROWS_FOR_SELECTION = 16
 """Number of rows up to which repeated selection of the best is faster than sorting."""
 
 
 def best(scores: NDArray[np.float32], count: int) -> list[int]:
     """Return the `count` best rows with a score above zero, best first, equals in row order."""
-    return _taken(scores, count) if count <= FEW else _sorted(scores, count)
+    return _taken(scores, count) if count <= MAX_ROWS_FOR_SELECTION else _sorted(scores, count)
 
 
 def among_best(scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
@@ -165,7 +165,7 @@ def lower_failed(
     return [chosen[number] for number in sorted(range(len(chosen)), key=place)]
 
 
-SURE = 0.3
+MIN_CHAIN_CONFIDENCE = 0.3
 """Confidence of a chain from which it is followed."""
 
 
@@ -181,7 +181,7 @@ class Chain(msgspec.Struct, frozen=True):
     @property
     def is_sure(self) -> bool:
         """Whether the chain is followed."""
-        return self.confidence >= SURE
+        return self.confidence >= MIN_CHAIN_CONFIDENCE
 
 
 def follow(

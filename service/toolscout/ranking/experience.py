@@ -17,11 +17,11 @@ from toolscout.ranking.scorers import meaning_share
 NEARLY_SAME = 0.85
 """Cosine of two queries from which they are nearly the same."""
 
-UNLIKE = 0.3
+MIN_RELATED_COSINE = 0.3
 """Cosine of two queries below which the one says nothing of the other. With .2
 tools that nobody reports lose .001 nDCG@5 more, and chains follow unlike intents."""
 
-COUNTED = 0.3
+MIN_FULL_SHARE = 0.3
 """Share of the best score from which past requests that are only similar count in full before a
 match, and in proportion below: false reports of a tool without other evidence bring it nowhere.
 """
@@ -67,9 +67,9 @@ def _raised(
     """Return by how much past requests raise the cosines of tools, by row; only what is raised."""
     cosine = ranking.cosine
     raised = dict[int, float]()
-    counted_in_full = COUNTED * float(fuse.highest(scores)) or 1.0
+    counted_in_full = MIN_FULL_SHARE * float(fuse.highest(scores)) or 1.0
     for row, past in learned.past.items():
-        if past.cosine < UNLIKE:
+        if past.cosine < MIN_RELATED_COSINE:
             continue
         own = 0.0 if cosine is None else max(0.0, cosine.item(row) * ranking.familiarity)
         more = past.weight * (past.cosine - own)

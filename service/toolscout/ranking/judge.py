@@ -12,8 +12,8 @@ from toolscout.text.query import Query, QueryTerm
 JUDGED = 3
 """Number of best tools whose relevance decides the outcome."""
 
-NEAR = 0.5
-"""Weight of a stand-in from which it is one edit from what is written, or completes it."""
+MIN_CORRECTION_WEIGHT = 0.5
+"""Minimum weight of a correction that is one edit away, or a completion."""
 
 DIGITS = 4
 """Decimals of a score in answers."""
@@ -119,7 +119,7 @@ def _is_near_name(ranking: Ranking) -> bool:
 
     Among all words of a thousand tools, one is near to any string of letters.
     """
-    near = [term.term for term in _guesses(ranking.query) if term.weight >= NEAR]
+    near = [term.term for term in _guesses(ranking.query) if term.weight >= MIN_CORRECTION_WEIGHT]
     return any(ranking.source.knows(term, in_name=True) for term in near)
 
 

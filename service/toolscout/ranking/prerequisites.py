@@ -9,10 +9,10 @@ from toolscout.text.tokens import word_terms
 DEPTH = 3
 """Number of best tools whose requirements count."""
 
-NEAR = 0.7
+MIN_SCORE_SHARE = 0.7
 """Share of the best score that such a tool needs."""
 
-EVERY = 3
+PLACES_PER_ADDED = 3
 """At most one place in this many is given to an added tool."""
 
 _IDENTIFIER = re.compile(r"(?=[\w-]*\d)[\w-]{3,}")
@@ -33,7 +33,7 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
     brought: dict[int, int] = {}
     for row, finders in _finders(ranking):
         best = max(finders, key=ranking.scores.__getitem__)
-        if best not in ranked[: EVERY - 1]:
+        if best not in ranked[: PLACES_PER_ADDED - 1]:
             brought.setdefault(best, row)
     if not brought:
         return ranked, brought
@@ -41,7 +41,7 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
     waiting = list(brought)
     placed: list[int] = []
     while rest or waiting:
-        is_turn = waiting and len(placed) % EVERY == EVERY - 1
+        is_turn = waiting and len(placed) % PLACES_PER_ADDED == PLACES_PER_ADDED - 1
         placed.append(waiting.pop(0) if is_turn or not rest else rest.pop(0))
     return placed, brought
 
@@ -53,7 +53,7 @@ def _finders(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
     allowed = ranking.allowed
     identified: set[str] | None = None
     for row in ranked[:DEPTH]:
-        if scores[row] < NEAR * scores[ranked[0]]:
+        if scores[row] < MIN_SCORE_SHARE * scores[ranked[0]]:
             return
         for noun, rows in ranking.source.providers(row):
             identified = _identified_nouns(ranking.query.text) if identified is None else identified

@@ -1,4 +1,4 @@
-"""Build the ASGI application from the settings, and do what it does beside its requests."""
+"""Build the ASGI application from the settings, and run its background tasks."""
 
 import asyncio
 import gc

@@ -115,7 +115,7 @@ class LimitedServer(uvicorn.Server):
         self._watching = [asyncio.create_task(each) for each in watching]
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept who waits and then nobody, and end as uvicorn does, which closes what is idle."""
+        """Drain the accept queue, stop accepting, then shut down as uvicorn does."""
         for listening in self._listening:
             self._accept(listening)  # closing resets the connections that wait to be accepted
             self._loop.remove_reader(listening)

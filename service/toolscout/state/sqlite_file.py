@@ -75,7 +75,7 @@ class Reserve:
         *,
         is_overwritten: bool,
     ) -> T:
-        """Run a transaction that adds next to nothing, and has this room on a full disk.
+        """Run a deletion; on a full disk, use the reserved space.
 
         Args:
             db: the store.

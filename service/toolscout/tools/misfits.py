@@ -15,7 +15,7 @@ import msgspec
 
 from toolscout.tools.schemas import follow
 
-MOST = 3
+MAX_REPORTED_FAULTS = 3
 """Faults that are named; a model mends more after it has read the schema."""
 
 MAX_STEPS = 2_000
@@ -30,7 +30,7 @@ MAX_OPTIONS = 20
 MAX_SHOWN = 60
 """Characters of a value that are repeated."""
 
-NEAR = 0.7
+MIN_SIMILARITY = 0.7
 """Likeness of two names, of 0 to 1, from which one may be meant by the other."""
 
 KINDS: Mapping[str, type | tuple[type, ...]] = {
@@ -47,7 +47,7 @@ KINDS: Mapping[str, type | tuple[type, ...]] = {
 def misfit(schema: Mapping[str, Any], arguments: Any) -> str:
     """Return what is wrong with arguments; empty where nothing certainly is."""
     try:
-        return "; ".join(islice(_Reading(schema).faults(schema, arguments), MOST))
+        return "; ".join(islice(_Reading(schema).faults(schema, arguments), MAX_REPORTED_FAULTS))
     except Exception:  # a schema that nobody can read refuses nothing
         return ""
 
@@ -105,8 +105,8 @@ class _Reading:
         # Where more fields are allowed, one is a slip only if it stands for another.
         unknown = (name for name in value if name not in declared) if is_closed or missing else ()
         left = [name for name in declared if name not in value]
-        for name in islice(unknown, MOST):
-            near = get_close_matches(name, left, 1, NEAR) or missing[: len(missing) == 1]
+        for name in islice(unknown, MAX_REPORTED_FAULTS):
+            near = get_close_matches(name, left, 1, MIN_SIMILARITY) or missing[: len(missing) == 1]
             if is_closed or near:
                 meant = f": did you mean `{near[0]}`?" if near else ""
                 yield f"`{inner}{name}` is unknown{meant}"

@@ -207,7 +207,7 @@ _OF_AMP = KEYS | {"includeTools": Key("allow", _Names)}
 
 
 def entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Yield of each server in a file its section, its place, its name, and what is said of it.
+    """Yield (section, path, name, entry) for every server in a file.
 
     Raises:
         ConfigurationError: something there is no server; says where.
@@ -284,7 +284,7 @@ def not_there(names: Collection[str], lists: Mapping[str, Collection[str]]) -> I
 
 
 def _named(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield of each server its place, its name, and what is said of it."""
+    """Yield (path, name, entry) for every server."""
     is_list = isinstance(servers, list)  # Continue
     if not is_list and not isinstance(servers, dict):
         raise ConfigurationError(f"{place}: expected an object with at least one server")

@@ -12,7 +12,7 @@ from hashlib import sha256
 from time import perf_counter
 
 from toolscout.index.catalog import Catalog
-from toolscout.index.lines import INLINE_WORK, INVALID, TOO_COSTLY, Scan, compiled
+from toolscout.index.lines import INLINE_WORK, INVALID, TOO_COSTLY, Scan, compile_or_explain
 from toolscout.index.lines import scan as scan_lines
 from toolscout.server.compiling.work_threads import SCANS
 from toolscout.server.service import Service
@@ -65,7 +65,7 @@ async def _scan(
     if remembered is not None and remembered * lines.size > left_ms:
         service.slow_patterns.put(key, remembered * FORGIVENESS, 1)
         return Scan(None, TOO_COSTLY)
-    expression = compiled(pattern)
+    expression = compile_or_explain(pattern)
     if isinstance(expression, Scan):
         return expression
     name = f"pattern:{tenant}"

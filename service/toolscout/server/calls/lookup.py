@@ -58,7 +58,7 @@ def check_name(name: str) -> None:
         raise invalid("id", "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit")
 
 
-async def near(
+async def load_candidates(
     service: Service,
     trace: Trace,
     external: ExternalCatalog,
@@ -73,14 +73,16 @@ async def near(
     """
     if within_s is None:
         within_s = service.settings.latency_budget_ms / 1_000
-    catalog, trace.unique = await service.external.near(external, asks, names, max(0.0, within_s))
+    catalog, trace.unique = await service.external.load_candidates(
+        external, asks, names, max(0.0, within_s)
+    )
     trace.cache = EXTERNAL
     trace.catalog = catalog.digest
     trace.offered = trace.unique
     return catalog
 
 
-async def recognised(
+async def find_known(
     service: Service,
     read: Read[R],
     trace: Trace,
@@ -98,7 +100,7 @@ async def recognised(
         DatabaseUnavailable: there is no answer within `within_s` seconds.
     """
     if read.external is not None:
-        return await near(service, trace, read.external, asks, names, within_s)
+        return await load_candidates(service, trace, read.external, asks, names, within_s)
     if read.is_cold:
         return None
     trace.cache = "hit"
@@ -205,9 +207,9 @@ async def find(
         except NeedsAllTools as external:
             if names is None:
                 raise
-            return await near(service, trace, external.catalog, names=names)
+            return await load_candidates(service, trace, external.catalog, names=names)
         if raw is not None:
-            return await compiled(service, trace, raw, complete_by=complete_by)
+            return await get_or_compile(service, trace, raw, complete_by=complete_by)
         catalog = service.cache.by_digest(trace.space, digest or "")
     if catalog is None:
         raise CatalogUnknown("no catalog of this name or digest is known here")
@@ -216,7 +218,7 @@ async def find(
     return catalog
 
 
-async def compiled(
+async def get_or_compile(
     service: Service,
     trace: Trace,
     raw: bytes,
@@ -238,10 +240,10 @@ async def compiled(
     else:
         trace.cache = "miss"
         job = service.compiles.start(trace.space, raw_hash, raw)
-        listing = await service.compiles.soon(job.listing)
+        listing = await service.compiles.wait_for_stage(job.listing)
         trace.offered = listing.offered
         trace.skipped = listing.skipped
-        catalog = await service.compiles.soon(job.lexical, COMPILED_WITHIN_S)
+        catalog = await service.compiles.wait_for_stage(job.lexical, COMPILED_WITHIN_S)
         if complete_by is not None:
             stage = stage_for(job, service.settings.ranker)
             catalog = await best_by(job, stage, complete_by) or catalog
@@ -255,7 +257,7 @@ async def completed(service: Service, trace: Trace, raw: bytes) -> Catalog:
 
     So a list that was registered is searched by all it has, and the one before it until then.
     """
-    return await compiled(service, trace, raw, complete_by=perf_counter() + COMPILED_WITHIN_S)
+    return await get_or_compile(service, trace, raw, complete_by=perf_counter() + COMPILED_WITHIN_S)
 
 
 async def _look_up(service: Service, space: str, name: str) -> tuple[str | None, bytes | None]:

@@ -28,8 +28,8 @@ from toolscout.server.calls.envelope import R, Read
 from toolscout.server.calls.expressions import scan
 from toolscout.server.calls.lookup import (
     EXTERNAL,
-    compiled,
-    recognised,
+    find_known,
+    get_or_compile,
     with_shared,
 )
 from toolscout.server.calls.unknown_fields import UNUSED, check_spelling, shown
@@ -145,7 +145,7 @@ async def find(
     """
     asks = [part.ask for part in parts]
     left_s = deadline - perf_counter()
-    catalog = await recognised(service, read, trace, asks, within_s=left_s)
+    catalog = await find_known(service, read, trace, asks, within_s=left_s)
     if catalog is not None:
         return catalog
     trace.cache = "miss"
@@ -172,10 +172,10 @@ async def find_compiled(
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
     """
-    catalog = await recognised(service, read, trace, asks, names)
+    catalog = await find_known(service, read, trace, asks, names)
     began = perf_counter()
     if catalog is None:
-        catalog = await compiled(service, trace, bytes(read.request.tools), read.raw_hash)
+        catalog = await get_or_compile(service, trace, bytes(read.request.tools), read.raw_hash)
         trace.phases["compile"] = perf_counter() - began
     return catalog
 
@@ -310,7 +310,7 @@ async def _compile(
     with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, wait_ms):
         job = service.compiles.start(trace.space, read.raw_hash, raw)
         patience = max(left_ms / 1_000, READ_S * (1 + len(raw) / MIB))
-        listing = await service.compiles.soon(job.listing, min(patience, DEADLINE_S))
+        listing = await service.compiles.wait_for_stage(job.listing, min(patience, DEADLINE_S))
         trace.offered = listing.offered
         trace.skipped = listing.skipped
         count = listing.unique

@@ -155,7 +155,7 @@ class CompileQueue:
             job.task.add_done_callback(lambda _: self._jobs.pop(key, None))
         elif job.listing.done() and not job.is_hurried:
             job.is_hurried = True
-            self._link.tell("call", tenant_of(tenant), worker.Worker.hurry, tenant, raw_hash)
+            self._link.tell("call", tenant_of(tenant), worker.Worker.prioritize, tenant, raw_hash)
         return job
 
     async def run(
@@ -188,12 +188,14 @@ class CompileQueue:
         finally:
             self._calls -= 1
 
-    async def soon(self, stage: "asyncio.Future[T]", seconds: float = work_threads.DEADLINE_S) -> T:
-        """Wait for what takes long only where the worker is away or overloaded.
+    async def wait_for_stage(
+        self, stage: "asyncio.Future[T]", seconds: float = work_threads.DEADLINE_S
+    ) -> T:
+        """Wait for a stage of a compile, without cancelling it.
 
         Raises:
-            TooMuchWork: it is overloaded.
-            WorkerUnavailable: it is away.
+            TooMuchWork: the worker is overloaded.
+            WorkerUnavailable: the worker is away.
         """
         late = "reading the tools took too long; try again"
         return await self._in_time(asyncio.shield(stage), seconds, late)

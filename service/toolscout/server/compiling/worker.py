@@ -135,11 +135,11 @@ class Worker:
             self._lists.put(key, tools, len(sent.raw))
         return tools
 
-    def hurry(self, space: str, raw_hash: bytes) -> None:
+    def prioritize(self, space: str, raw_hash: bytes) -> None:
         """Put the compile of a list, if it waits, before those that were asked for once."""
         call = self._compiles.get((space, raw_hash))
         if call is not None:
-            self._pools["compile"].hurry(call)
+            self._pools["compile"].prioritize(call)
 
     def forget(self, sent: Sent) -> None:
         """Drop the decoded tools of a list."""

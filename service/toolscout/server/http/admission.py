@@ -33,7 +33,7 @@ PROBES = 4
 and be in time again, which is no overload.
 """
 
-FEW = 8
+ALWAYS_ADMITTED = 8
 """Number of requests with unknown tools, shared by the active tenants, that are read at any cost,
 because a late answer is better than none.
 """
@@ -148,7 +148,7 @@ class Admission:
         mine.append(kib)
         waiting = ahead({name: sum(lists) for name, lists in self._reading.items()}, tenant)
         needed_ms = costs.expected("read", waiting) + self.lag * 1_000
-        few = max(1, FEW // self._slots.active(tenant))
+        few = max(1, ALWAYS_ADMITTED // self._slots.active(tenant))
         try:
             if len(mine) > few and needed_ms > left_ms:
                 raise Overloaded("too many unknown tools at once; try again shortly")
