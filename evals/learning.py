@@ -23,9 +23,9 @@ from evals.calibrate import FOREIGN, gibberish
 from evals.rankers import Ours
 from evals.sets import DEV, Question, ToolSet, load_set
 from toolscout.contract.tools import Tool
+from toolscout.experience.examples import ExamplePriors
+from toolscout.experience.reported import Observation
 from toolscout.index.catalog import Catalog
-from toolscout.learning.examples import ExamplePriors
-from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ask import Ask, Decision, Prior
 from toolscout.ranking.pipeline import decide

@@ -18,9 +18,8 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("terminal",),
     ("discovery", "server"),
     ("client", "external", "playground"),
-    ("engine",),
-    ("learning",),
-    ("state",),
+    ("engine", "learning"),
+    ("experience", "state"),
     ("ranking",),
     ("index", "metatools"),
     ("tools",),
@@ -89,10 +88,10 @@ PRODUCTS = {
     "core": Product(
         "tools and questions; no network, no clock",
         (
-            *("contract", "common", "text", "tools", "index", "ranking", "metatools", "data"),
-            *("engine", "errors"),
+            *("contract", "common", "text", "tools", "index", "ranking", "experience"),
+            *("metatools", "data", "engine", "errors"),
         ),
-        ("service",),  # `learning`, for the examples of tools
+        (),
     ),
     "service": Product(
         "tenants, limits, processes",

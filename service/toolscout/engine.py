@@ -21,6 +21,7 @@ from toolscout.contract.fields import DEFAULT_TOP_K, Outcome, RankerName
 from toolscout.contract.requests import Context, Filters, Messages, SearchOptions, Session
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest, did_you_mean
+from toolscout.experience.examples import ExamplePriors
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
@@ -32,7 +33,6 @@ from toolscout.index.lexicon import load_lexicon
 from toolscout.index.source import Source
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import MAX_TOOLS, ToolList
-from toolscout.learning.examples import ExamplePriors
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, Question
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch

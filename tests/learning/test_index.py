@@ -3,9 +3,9 @@
 import pytest
 
 from tests.learning.test_prior import KEYS, NAMES, asked, learn
-from toolscout.learning.experience import Experience
-from toolscout.learning.points import NEIGHBOURS
-from toolscout.learning.prior import STALE_S, LearnedIndex
+from toolscout.experience.points import NEIGHBOURS
+from toolscout.experience.prior import STALE_S, LearnedIndex
+from toolscout.experience.reported import Experience
 
 
 def test_an_index_follows_what_is_learned_later():

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from tests.support import TOOLS
 from toolscout import Engine
+from toolscout.experience.reported import Observation
 from toolscout.learning import learner as learning
 from toolscout.learning import log as log_module
-from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ask import Ask
 from toolscout.state.guarded import Guard

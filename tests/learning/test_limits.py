@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import Server
 from toolscout import Engine
-from toolscout.learning.experience import Observation
+from toolscout.experience.reported import Observation
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.ranking.explain import explain

@@ -5,10 +5,10 @@ import pytest
 
 from tests.support import TOOLS, crowd
 from toolscout import Engine
+from toolscout.experience.prior import HALF_LIFE_S, LearnedIndex, prior_of
+from toolscout.experience.reported import Experience, Observation
 from toolscout.index.embedder import QueryVectors
 from toolscout.index.pattern_vectors import Pattern, pack, pack_text, read_pattern, unpack
-from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.prior import HALF_LIFE_S, LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Prior
 from toolscout.ranking.pipeline import rank
 from toolscout.text.query import Query, analyse

@@ -8,8 +8,8 @@ import pytest
 
 from tests.learning.test_learner import CATALOG, ENGINE, PATTERN, first, follow, learner, worked
 from tests.learning.test_prior import point
+from toolscout.experience.reported import Observation
 from toolscout.index.pattern_vectors import WORDS_KEPT, pack, read_pattern, unpack
-from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore

@@ -10,7 +10,7 @@ import pytest
 
 from tests.learning.test_learner import CATALOG, ENGINE, worked
 from tests.learning.test_privacy import LOG, observed
-from toolscout.learning.experience import DAY_S
+from toolscout.experience.reported import DAY_S
 from toolscout.learning.learner import Learner
 from toolscout.learning.retention import TIDY_S
 from toolscout.state.guarded import Guard

@@ -7,9 +7,9 @@ import pytest
 
 from tests.learning.test_learner import CATALOG, ENGINE, PATTERN, first, follow, learner, worked
 from tests.learning.test_privacy import of_model
-from toolscout.learning.experience import Observation
+from toolscout.experience.reported import Observation
+from toolscout.experience.turns import REPORTS, TURN_S, TURNS, Turn, Turns
 from toolscout.learning.learner import Learner
-from toolscout.learning.turns import REPORTS, TURN_S, TURNS, Turn, Turns
 from toolscout.ranking.ask import Ask
 from toolscout.state.memory import MemoryStore
 

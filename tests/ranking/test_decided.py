@@ -9,11 +9,11 @@ from tests.support import ENGINE, compiled
 from toolscout import Engine
 from toolscout.contract.fields import RankerName
 from toolscout.contract.requests import Filters
+from toolscout.experience.prior import LearnedIndex, prior_of
+from toolscout.experience.reported import Experience, Observation
 from toolscout.index.cache import CatalogCache
 from toolscout.index.pattern_vectors import pack_text, unpack
 from toolscout.index.tool_list import ToolList
-from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.prior import LearnedIndex, prior_of
 from toolscout.ranking.ask import Ask, Learned, Prior
 from toolscout.ranking.explain import explain, notes
 from toolscout.text.conversation import Earlier

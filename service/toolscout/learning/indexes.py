@@ -12,9 +12,9 @@ import msgspec
 
 from toolscout.common.lru import Lru
 from toolscout.errors import NOT_JSON
+from toolscout.experience.prior import LearnedIndex
+from toolscout.experience.reported import Experience
 from toolscout.index.catalog import Catalog
-from toolscout.learning.experience import Experience
-from toolscout.learning.prior import LearnedIndex
 
 INDEXES = 8
 """Maximum number of catalogs of a tenant with a cached index."""

@@ -14,18 +14,18 @@ from time import monotonic, time
 
 from msgspec.structs import replace
 
+from toolscout.experience.chains import Insight
+from toolscout.experience.examples import ExamplePriors
+from toolscout.experience.prior import HALF_LIFE_S, prior_of
+from toolscout.experience.reported import DAY_S, Experience, Observation, Use
+from toolscout.experience.turns import Turn, digest, report_of, source_of
 from toolscout.index.catalog import Catalog
 from toolscout.index.embedder import Embedder
 from toolscout.index.pattern_vectors import LAYOUT, pack, pack_text, read_pattern, unpack
-from toolscout.learning.chains import Insight
-from toolscout.learning.examples import ExamplePriors
-from toolscout.learning.experience import DAY_S, Experience, Observation, Use
 from toolscout.learning.indexes import content_digest
 from toolscout.learning.log import KEPT_S, Erasure, Report, Seen, Slices, unfinished
-from toolscout.learning.prior import HALF_LIFE_S, prior_of
 from toolscout.learning.retention import AgingLog
 from toolscout.learning.tenants import Tenant, Tenants
-from toolscout.learning.turns import Turn, digest, report_of, source_of
 from toolscout.ranking import scoring
 from toolscout.ranking.ask import Ask, Decision, Prior, Ranking
 from toolscout.ranking.choose import Chain

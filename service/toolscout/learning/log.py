@@ -11,10 +11,10 @@ from time import perf_counter
 
 import msgspec
 
+from toolscout.experience.reported import DAY_S, Observation
+from toolscout.experience.turns import TURNS as TURNS_KEPT
+from toolscout.experience.turns import Turn
 from toolscout.index.pattern_vectors import Floats, unpack
-from toolscout.learning.experience import DAY_S, Observation
-from toolscout.learning.turns import TURNS as TURNS_KEPT
-from toolscout.learning.turns import Turn
 from toolscout.settings import LEARNING_DAYS
 from toolscout.state.guarded import Guard
 from toolscout.state.store import EPOCH, START, Entry, key, last_name

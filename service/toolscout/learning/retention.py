@@ -9,9 +9,9 @@ a clock that only counts seconds, and then loses a part of it a day.
 from collections.abc import Callable, Collection
 from math import inf
 
-from toolscout.learning.experience import DAY_S
+from toolscout.experience.reported import DAY_S
+from toolscout.experience.turns import TURN_S
 from toolscout.learning.log import Erasure, Log, Report, unfinished
-from toolscout.learning.turns import TURN_S
 from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreUnavailable
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from secrets import token_hex
 
 from toolscout.common.lru import Lru
-from toolscout.learning import chains, experience, indexes, turns
-from toolscout.learning.experience import Observation
+from toolscout.experience import chains, reported, turns
+from toolscout.experience.reported import Observation
+from toolscout.learning import indexes
 from toolscout.learning.log import Seen, Slices
 from toolscout.state.store import Entry
 
@@ -21,7 +22,7 @@ MAX_TENANTS = 4_096
 and read again from the store, if one is set, when it comes back.
 """
 
-ALL_TOOLS = 4 * experience.MAX_TOOLS
+ALL_TOOLS = 4 * reported.MAX_TOOLS
 """Maximum number of tools of all tenants together (about 200 MB), in equal shares."""
 
 
@@ -29,7 +30,7 @@ class Tenant:
     """The experience of one tenant, and where in its logs it is."""
 
     def __init__(self) -> None:
-        self.experience = experience.Experience()
+        self.experience = reported.Experience()
         self.indexes = indexes.Indexes(self.experience)
         self.chains = chains.Chains()
         self.turns = turns.Turns()
@@ -109,7 +110,7 @@ class Tenants(Lru[str, Tenant]):
         """Return a tenant anew, without experience."""
         tenant = Tenant()
         self.put(name, tenant)
-        share = min(experience.MAX_TOOLS, ALL_TOOLS // len(self))
+        share = min(reported.MAX_TOOLS, ALL_TOOLS // len(self))
         # Of many tenants one more changes the share of the others seldom.
         for each in self.values() if share != self._share else [tenant]:
             each.experience.bound(share)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from toolscout.common.lru import Lru
 from toolscout.common.optional import needed
 from toolscout.common.threads import use_one_arena
+from toolscout.experience.reported import DAY_S
 from toolscout.external.catalogs import ExternalCatalogs
 from toolscout.external.packed_tools import build
 from toolscout.external.tables import Tables
 from toolscout.index.cache import CatalogCache
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.learning.experience import DAY_S
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.queue import CompileJob, CompileQueue

@@ -8,9 +8,9 @@ from toolscout import __version__
 from toolscout.contract.fields import Outcome
 from toolscout.contract.requests import Filters
 from toolscout.engine import Engine
+from toolscout.experience.reported import Observation
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
-from toolscout.learning.experience import Observation
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.resolve import Resolver

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from toolscout.contract import learning as contract
 from toolscout.contract.tools import ToolDetail
 from toolscout.errors import FieldError, InvalidRequest
+from toolscout.experience.reported import Key, Observation, ToolExperience
 from toolscout.index.catalog import Catalog
-from toolscout.learning.experience import Key, Observation, ToolExperience
 from toolscout.server.calls.envelope import decode, decode_checked, decoder_of
 from toolscout.server.calls.typed import NOT_BLANK, Body, Call
 from toolscout.server.http.problems import Refused, blank, invalid

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from toolscout.experience.prior import LearnedIndex
+from toolscout.experience.reported import Experience, Observation
 from toolscout.index.pattern_vectors import Floats, Pattern
-from toolscout.learning.experience import Experience, Observation
-from toolscout.learning.prior import LearnedIndex
 from toolscout.ranking.calibration import proof
 from toolscout.ranking.choose import Chain
 from toolscout.ranking.experience import MIN_RELATED_COSINE

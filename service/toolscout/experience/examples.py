@@ -1,9 +1,9 @@
 """What tools say by `examples`, where nothing is learned from use."""
 
 from toolscout.common.lru import Lru
+from toolscout.experience.prior import LearnedIndex, prior_of
+from toolscout.experience.reported import Experience
 from toolscout.index.catalog import Catalog
-from toolscout.learning.experience import Experience
-from toolscout.learning.prior import LearnedIndex, prior_of
 from toolscout.ranking.ask import Prior
 
 INDEXES = 64

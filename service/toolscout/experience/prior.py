@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from itertools import count
 from math import inf
 
+from toolscout.experience.points import Points, Results
+from toolscout.experience.reported import DAY_S, SLOTS, Experience, Key
+from toolscout.experience.turns import REPORTS_PER_SOURCE
 from toolscout.index.catalog import Catalog
 from toolscout.index.pattern_vectors import Pattern, keep, read_pattern, unpack
-from toolscout.learning.experience import DAY_S, SLOTS, Experience, Key
-from toolscout.learning.points import Points, Results
-from toolscout.learning.turns import REPORTS_PER_SOURCE
 from toolscout.ranking.ask import Learned, Past, Prior
 from toolscout.ranking.experience import NEARLY_SAME
 

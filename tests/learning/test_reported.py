@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from toolscout.experience.reported import MAX_TOOLS, SLOTS, Experience, Observation, Use
 from toolscout.index.pattern_vectors import DIMENSIONS
 from toolscout.learning import tenants as bounds
-from toolscout.learning.experience import MAX_TOOLS, SLOTS, Experience, Observation, Use
 from toolscout.learning.tenants import Tenants
 
 

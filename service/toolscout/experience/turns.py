@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from toolscout.common.lru import Lru
+from toolscout.experience.reported import Observation
 from toolscout.index.pattern_vectors import WORDS_KEPT, Pattern, pack
-from toolscout.learning.experience import Observation
 
 TURN_S = 3_600.0
 """Seconds for which a turn is known."""
