@@ -26,14 +26,14 @@ import httpx2
 from evals.board.data import OWN_QUESTIONS, OWN_TOOLS
 from evals.prompt_cost.models import INTERFACES, Json
 from evals.speed.servers import toolscout
+from toolscout.commands.evaluation.commands import progress_of
+from toolscout.commands.evaluation.questions import Question, read_questions
+from toolscout.commands.terminal import positive
+from toolscout.commands.tool_files.reading import read_file
 from toolscout.contract.tools import Tool
 from toolscout.discovery import ToolDiscovery
 from toolscout.discovery.refusals import refusal_of, status_of
 from toolscout.errors import ToolscoutError
-from toolscout.evaluation.commands import progress_of
-from toolscout.evaluation.questions import Question, read_questions
-from toolscout.terminal import positive
-from toolscout.tool_files.reading import read_file
 from toolscout.tools.refused import sent_schema
 from toolscout.tools.summary import text_tokens
 

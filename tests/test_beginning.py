@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.support import TOOLS
-from toolscout.beginning import EXAMPLES, FIRST
 from toolscout.cli import main, parser
+from toolscout.commands.beginning import EXAMPLES, FIRST
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:

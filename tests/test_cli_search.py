@@ -151,7 +151,13 @@ def test_a_limit_names_its_setting_which_holds_here_too(
 def test_a_search_imports_nothing_that_only_others_need(offered: str):
     script = "import sys; from toolscout.cli import main; main(); print(*sys.modules)"
     done = ran([sys.executable, "-c", script, "search", "forecast", "--tools", offered])
-    unneeded = {"asyncio", "rapidfuzz", "toolscout.evaluation", "toolscout.gateway", "uvicorn"}
+    unneeded = {
+        "asyncio",
+        "rapidfuzz",
+        "toolscout.commands.evaluation",
+        "toolscout.gateway",
+        "uvicorn",
+    }
     assert done.stdout.startswith("get_weather\n")
     assert unneeded.isdisjoint(done.stdout.split())
 

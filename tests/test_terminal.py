@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from toolscout.terminal import RED, painted
+from toolscout.commands.terminal import RED, painted
 
 
 class Terminal(io.StringIO):

@@ -11,11 +11,8 @@ TEMPLATE = Path(__file__).with_name("architecture.template")
 
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
-    ("gateway", "integrations", "evaluation"),
-    ("registering",),
-    ("beginning", "searching"),
-    ("tool_files",),
-    ("terminal",),
+    ("gateway", "integrations"),
+    ("commands",),
     ("discovery", "server"),
     ("client", "external", "playground"),
     ("engine", "learning"),
@@ -58,6 +55,12 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("pieces", "refusals"),
         ("providers",),
         ("config", "local", "outgoing", "session", "tracker"),
+    ),
+    "commands": (
+        ("evaluation", "registering"),
+        ("beginning", "searching"),
+        ("tool_files",),
+        ("terminal",),
     ),
     "external": (("catalogs",), ("packed_tools", "tables")),
     "server": (
@@ -115,8 +118,8 @@ PRODUCTS = {
     "commands": Product(
         "questions, logs, flags",
         (
-            *("evaluation", "cli", "beginning", "searching", "registering", "tool_files"),
-            "terminal",
+            "cli",
+            "commands",
         ),
         ("core", "service", "client", "turns", "gateways"),
     ),

@@ -104,8 +104,8 @@ def _searching(make: Made, asked: Asked, questions: Sequence[Question]) -> Searc
 def _judged(
     search: Search, asked: Asked, questions: list[Question], hopeless: list[str]
 ) -> dict[str, Any]:
-    from toolscout.evaluation import judging
-    from toolscout.evaluation.questions import Question as Judged
+    from toolscout.commands.evaluation import judging
+    from toolscout.commands.evaluation.questions import Question as Judged
 
     spent: list[float] = []
     shown: dict[str, int] = {}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evals.board import tables
 from evals.board.tables import Board, Row
-from toolscout.evaluation.report import STYLE
+from toolscout.commands.evaluation.report import STYLE
 
 COMMAND = "make board"
 SHOWN_BY_SIZE = ("toolscout", "MiniLM", "bm25s + stemming", "ratel",

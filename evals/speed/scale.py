@@ -17,7 +17,7 @@ from evals.speed import client, servers, traffic
 from evals.speed.plan import Plan, beside, in_turn, learn, row, settle
 from evals.speed.questions import Questions
 from evals.speed.report import Row
-from toolscout.registering import write_each
+from toolscout.commands.registering import write_each
 
 CACHE = ("--cache-bytes", str(1 << 30))
 ROOM = ("--max-tools", "200000", "--max-body-bytes", str(128 << 20), *CACHE)

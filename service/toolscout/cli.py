@@ -10,13 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from toolscout import __version__
-from toolscout.beginning import EXAMPLES, FIRST, add_init_arguments, init
+from toolscout.commands.beginning import EXAMPLES, FIRST, add_init_arguments, init
+from toolscout.commands.searching import add_search_arguments, search
+from toolscout.commands.terminal import (
+    USAGE,
+    YELLOW,
+    Parser,
+    ShowVersion,
+    as_json,
+    complain,
+    flush_output,
+)
 from toolscout.common.optional import how_to_install
 from toolscout.errors import ConfigurationError, ToolscoutError
-from toolscout.searching import add_search_arguments, search
 from toolscout.settings import BY_NAME, SETTINGS, Settings
 from toolscout.settings_sources import load, redacted
-from toolscout.terminal import USAGE, YELLOW, Parser, ShowVersion, as_json, complain, flush_output
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -215,7 +223,7 @@ def _add_service(command: Callable[..., Any]) -> None:
 
 
 def _add_others(command: Callable[..., Any]) -> None:
-    from toolscout.evaluation import commands as evaluation
+    from toolscout.commands.evaluation import commands as evaluation
     from toolscout.gateway import commands as proxy
     from toolscout.gateway.mcp import commands as mcp
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import running
 from toolscout.cli import main
-from toolscout.evaluation.uses import (
+from toolscout.commands.evaluation.uses import (
     HASHED,
     NO_JSON,
     NO_QUERY,

@@ -12,8 +12,8 @@ from tests.catalogs import SHAPES, in_shape
 from tests.conftest import ZENITH
 from tests.integration.visits import Visit, visited
 from tests.support import TOOLS, Process, crowd, running
+from toolscout.commands.tool_files.reading import read_file
 from toolscout.settings import MIB
-from toolscout.tool_files.reading import read_file
 
 pytestmark = pytest.mark.integration
 

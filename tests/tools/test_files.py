@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.catalogs import in_shape
+from toolscout.commands.tool_files.reading import read_file
 from toolscout.errors import InvalidJson, InvalidRequest
-from toolscout.tool_files.reading import read_file
 from toolscout.tools.conversion import read_tools
 
 SCHEMA = {"properties": {"city": {"type": "string"}}}

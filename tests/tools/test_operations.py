@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.cli import main
+from toolscout.commands.tool_files.operations import is_openapi, tools_of
+from toolscout.commands.tool_files.reading import read_file
 from toolscout.errors import InvalidJson, InvalidRequest
-from toolscout.tool_files.operations import is_openapi, tools_of
-from toolscout.tool_files.reading import read_file
 
 ROOT = Path(__file__).parents[2]
 REF = "#/components/schemas/{}".format

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
+from toolscout.commands.terminal import positive, whole_number
 from toolscout.common.addresses import listen
 from toolscout.common.threads import end_with_parent
 from toolscout.errors import ConfigurationError, InvalidArgument
 from toolscout.settings import Settings
 from toolscout.settings_sources import load_serving
-from toolscout.terminal import positive, whole_number
 
 if TYPE_CHECKING:
     from toolscout.discovery.config import DiscoveryConfig

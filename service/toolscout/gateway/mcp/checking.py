@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from toolscout.commands.terminal import as_json
 from toolscout.common.spelling import matching
 from toolscout.gateway.mcp.listing import Listing, always_loaded, missing_pins, named, refused_pins
 from toolscout.gateway.mcp.servers import SEPARATOR, Config
 from toolscout.gateway.mcp.trying import Tried, failures, try_servers
-from toolscout.terminal import as_json
 from toolscout.tools.risk import describe_inferred
 
 ABOUT_POISON = "with texts that order the model about, or hide something"

@@ -10,13 +10,13 @@ from typing import get_args
 
 import msgspec
 
+from toolscout.commands.terminal import DIM, USAGE, YELLOW, complain, whole_number
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.servers import Config, HttpServer, Options, prefix_of
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
-from toolscout.terminal import DIM, USAGE, YELLOW, complain, whole_number
 
 OK = 0
 
@@ -181,9 +181,9 @@ def import_servers(parsed: argparse.Namespace) -> int:
     Raises:
         ConfigurationError: the file, a server, the service or the installation is at fault.
     """
+    from toolscout.commands.registering import keeps_each, register, write_each
+    from toolscout.commands.tool_files.reading import tools_in
     from toolscout.gateway.mcp.config import read_config
-    from toolscout.registering import keeps_each, register, write_each
-    from toolscout.tool_files.reading import tools_in
 
     if (parsed.tools is None) == (parsed.mcp is None):
         raise ConfigurationError("import: expected either --mcp FILE or --tools FILE")

@@ -21,6 +21,7 @@ from mcp import MCPError
 from mcp.client.session import LoggingFnT
 from pydantic import ValidationError
 
+from toolscout.commands.terminal import counted
 from toolscout.gateway.mcp.cache import MAX_AGE_S, NO_CACHE, ListCache, ToolPages
 from toolscout.gateway.mcp.clients import Changed, Client, connected
 from toolscout.gateway.mcp.failures import (
@@ -35,7 +36,6 @@ from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import Server
 from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
 from toolscout.metatools.arguments import CallError
-from toolscout.terminal import counted
 
 LIST_S = 60.0
 """Seconds to read all pages of a list of tools."""

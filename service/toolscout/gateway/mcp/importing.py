@@ -1,5 +1,6 @@
 """Register the tools of MCP servers as a catalog of a running service, or accept them."""
 
+from toolscout.commands.registering import register
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.checking import left_out
@@ -7,7 +8,6 @@ from toolscout.gateway.mcp.listing import Listing
 from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.trying import all_connections
-from toolscout.registering import register
 
 
 def run(config: Config, catalog: str, url: str) -> str:

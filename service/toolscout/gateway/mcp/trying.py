@@ -5,13 +5,13 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from toolscout.commands.terminal import DIM, complain
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.log import silence
 from toolscout.gateway.mcp.servers import Config
 from toolscout.serving.connections import cancel_until_done
-from toolscout.terminal import DIM, complain
 
 TELL_AFTER_S = 5.0
 """Seconds after which a person at a terminal is told which servers have not answered."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import mcp_types
 from mcp.shared.dispatcher import ProgressFnT
 
+from toolscout.commands.terminal import counted
 from toolscout.common.spelling import key, matching, prefix
 from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.cache import KINDS
@@ -21,7 +22,6 @@ from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, renamed, text_result
 from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
-from toolscout.terminal import counted
 from toolscout.tools.refused import is_refused_by_all
 
 START_S = 5.0

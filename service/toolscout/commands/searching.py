@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from toolscout.contract.tools import Tool
-from toolscout.errors import ConfigurationError
-from toolscout.settings import RANKERS
-from toolscout.settings_sources import load
-from toolscout.terminal import (
+from toolscout.commands.terminal import (
     BOLD,
     DIM,
     GREEN,
@@ -27,6 +23,10 @@ from toolscout.terminal import (
     painted,
     positive,
 )
+from toolscout.contract.tools import Tool
+from toolscout.errors import ConfigurationError
+from toolscout.settings import RANKERS
+from toolscout.settings_sources import load
 
 if TYPE_CHECKING:
     import httpx2
@@ -65,7 +65,7 @@ def search(parsed: argparse.Namespace) -> int:
         ConfigurationError: flags do not fit together, or the service refuses or is not there.
         ToolscoutError: the file has no tools.
     """
-    from toolscout.tool_files.reading import SAMPLE, read_file
+    from toolscout.commands.tool_files.reading import SAMPLE, read_file
 
     if not parsed.pattern.strip():
         raise ConfigurationError("the pattern is blank")

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from toolscout.evaluation.judging import REASONS, Verdict
-from toolscout.terminal import counted
+from toolscout.commands.evaluation.judging import REASONS, Verdict
+from toolscout.commands.terminal import counted
 
 MAX_MISSES = 10
 """Misses and tools that the text shows; the page and the JSON have all of them."""

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from toolscout.commands.evaluation.questions import Question
+from toolscout.commands.evaluation.uses import Use, is_log, uses_of
+from toolscout.commands.searching import ask_service, max_tools, post, service_at
+from toolscout.commands.terminal import as_json, positive
+from toolscout.commands.tool_files.reading import STDIN
 from toolscout.contract.bounds import MAX_EVENTS
 from toolscout.contract.fields import MAX_LATENCY_BUDGET_MS
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
-from toolscout.evaluation.questions import Question
-from toolscout.evaluation.uses import Use, is_log, uses_of
-from toolscout.searching import ask_service, max_tools, post, service_at
 from toolscout.settings import RANKERS
-from toolscout.terminal import as_json, positive
-from toolscout.tool_files.reading import STDIN
 
 if TYPE_CHECKING:
-    from toolscout.evaluation.lint import Finding
+    from toolscout.commands.evaluation.lint import Finding
 
 FEEDBACK = "/v1/tool-discovery/feedback"
 
@@ -66,9 +66,9 @@ def evaluate(parsed: argparse.Namespace) -> int:
         ToolscoutError: a file has no tools or no questions, or a log has several tenants.
         OSError: a file cannot be read or written.
     """
-    from toolscout.evaluation import report
-    from toolscout.evaluation.judging import judge
-    from toolscout.tool_files.reading import read_file
+    from toolscout.commands.evaluation import report
+    from toolscout.commands.evaluation.judging import judge
+    from toolscout.commands.tool_files.reading import read_file
 
     if not 0 <= parsed.min_recall <= 1:
         raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
@@ -103,7 +103,7 @@ def _questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[Questi
         ToolscoutError: there are none, or a log has several tenants.
         OSError: the file cannot be read.
     """
-    from toolscout.evaluation.questions import merged_questions, read_questions
+    from toolscout.commands.evaluation.questions import merged_questions, read_questions
 
     names = {tool.name for tool in tools}
     data, shown = _read(parsed.questions)
@@ -181,7 +181,7 @@ def lint(parsed: argparse.Namespace) -> int:
         ToolscoutError: a file has no tools or no questions.
         OSError: a file cannot be read.
     """
-    from toolscout.evaluation.lint import KINDS
+    from toolscout.commands.evaluation.lint import KINDS
 
     if unknown := set(parsed.ignore) - set(KINDS):
         kinds = ", ".join(KINDS)
@@ -199,8 +199,8 @@ def lint(parsed: argparse.Namespace) -> int:
 
 def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":
     """Return what is wrong with a file, and print it unless all of it is to be JSON."""
-    from toolscout.evaluation.lint import as_annotations, as_text, findings
-    from toolscout.tool_files.reading import read_file
+    from toolscout.commands.evaluation.lint import as_annotations, as_text, findings
+    from toolscout.commands.tool_files.reading import read_file
 
     tools = read_file(path)
     questions = _questions(parsed, tools) if parsed.questions else []

@@ -8,8 +8,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from toolscout.commands.terminal import DIM, complain
 from toolscout.errors import ConfigurationError
-from toolscout.terminal import DIM, complain
 
 FIRST = """\
 Toolscout answers which few of many tools a model should see. Begin with one of these:
@@ -109,7 +109,7 @@ def init(parsed: Any) -> int:
 
 
 def _sample_tools() -> str:
-    from toolscout.tool_files.reading import SAMPLE
+    from toolscout.commands.tool_files.reading import SAMPLE
 
     tools = json.loads(SAMPLE.read_text("utf-8"))["tools"]
     return json.dumps(tools, indent=2, ensure_ascii=False) + "\n"
@@ -117,7 +117,7 @@ def _sample_tools() -> str:
 
 def _questions_about(tools: Path) -> str:
     """Return questions in the words of the first tools of a file, to be replaced by users'."""
-    from toolscout.tool_files.reading import read_file
+    from toolscout.commands.tool_files.reading import read_file
     from toolscout.tools.summary import first_sentence
 
     written = io.StringIO()

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from toolscout.commands.terminal import counted
 from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PATTERN_CHARS
 from toolscout.errors import NOT_JSON, ConfigurationError
-from toolscout.terminal import counted
 
 HASHED = "hashed requests (`log = full` keeps them)"
 NO_TOOL = "no tool that was called"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolscout.terminal import counted, first_names
+from toolscout.commands.terminal import counted, first_names
 from toolscout.tools.schemas import follow
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")

@@ -12,17 +12,17 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from toolscout.commands.tool_files.operations import is_openapi, tools_of
 from toolscout.common.json_errors import find_end, locate
 from toolscout.common.optional import how_to_install
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, ConfigurationError, InvalidJson, InvalidRequest
-from toolscout.tool_files.operations import is_openapi, tools_of
 from toolscout.tools.conversion import list_in, read_usable
 
 STDIN = Path("-")
 YAML = (".yaml", ".yml")
 
-SAMPLE = Path(__file__).parents[1] / "playground" / "static" / "platform.json"
+SAMPLE = Path(__file__).parents[2] / "playground" / "static" / "platform.json"
 """The first tools of the playground, which are searched where no file is given."""
 
 OF_SERVERS = {"mcpServers", "servers", "context_servers", "amp.mcpServers"}

@@ -10,17 +10,17 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from toolscout.commands.evaluation.judging import Ask, judge, telling
+from toolscout.commands.evaluation.questions import Question
+from toolscout.commands.terminal import counted, first_names
+from toolscout.commands.tool_files.reading import STDIN
 from toolscout.contract.fields import Risk
 from toolscout.contract.tools import Tool
 from toolscout.engine import Engine, load_embedder
-from toolscout.evaluation.judging import Ask, judge, telling
-from toolscout.evaluation.questions import Question
 from toolscout.index.prerequisites import needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.terminal import counted, first_names
 from toolscout.text.domains import bundled
 from toolscout.text.tokens import spoken_name, words
-from toolscout.tool_files.reading import STDIN
 from toolscout.tools.documents import description_of, quoted_requests, read_tool
 from toolscout.tools.poisoned import poison_in
 from toolscout.tools.refused import as_line, refused_by, sent_schema

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from toolscout.commands.evaluation.questions import Question
 from toolscout.contract.tools import Tool
-from toolscout.evaluation.questions import Question
 from toolscout.text.query import word_weights
 from toolscout.text.tokens import fold, terms
 from toolscout.tools.documents import description_of

@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx2
 
+from toolscout.commands.searching import service_at
+from toolscout.commands.terminal import counted, first_names
 from toolscout.errors import ConfigurationError
-from toolscout.searching import service_at
-from toolscout.terminal import counted, first_names
 
 AT_A_TIME = 1_000
 """Tools of one request, and of one page of the catalog that is there already."""

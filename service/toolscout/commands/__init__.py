@@ -1,0 +1,1 @@
+"""What people do at a terminal: search, register, begin, evaluate and lint."""
