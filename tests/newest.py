@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-EXTRAS = ("server", "mcp", "otel", "redis", "postgres", "test")
+EXTRAS = ("server", "mcp", "otel", "encoder", "redis", "postgres", "test")
 
 EXACT = "=="
 """A requirement of exactly one release is a decision, as that of the site's theme."""
