@@ -54,7 +54,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("left_out",),
         ("pieces", "refusals"),
         ("providers",),
-        ("config", "local", "outgoing", "session", "tracker"),
+        ("callers", "config", "local", "outgoing", "session", "tracker"),
     ),
     "commands": (
         ("evaluation", "registering"),

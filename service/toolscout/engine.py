@@ -6,9 +6,8 @@ engine = Engine(tools)                       # in the shape of OpenAI, MCP, …
 engine.search("create an issue", top_k=5)    # -> Result(names=['create_issue', …], …)
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn, Unpack, get_args
 
@@ -20,14 +19,14 @@ from toolscout.contract.answers import Counts, Match, Resolution
 from toolscout.contract.fields import DEFAULT_TOP_K, Outcome, RankerName
 from toolscout.contract.requests import Context, Filters, Messages, SearchOptions, Session
 from toolscout.contract.tools import Tool, ToolDetail
-from toolscout.errors import ConfigurationError, EmptyPattern, InvalidRequest, did_you_mean
+from toolscout.errors import EmptyPattern, InvalidRequest, did_you_mean
 from toolscout.experience.examples import ExamplePriors
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import Compiler
 from toolscout.index.details import details
-from toolscout.index.embedder import Embedder
+from toolscout.index.embedder import load_embedder
 from toolscout.index.encoder.encoder import Unread
 from toolscout.index.lexicon import load_lexicon
 from toolscout.index.source import Source
@@ -55,8 +54,6 @@ _TYPES = {
     "prerequisites": (bool, "True or False"),
 }
 """Options of one type, and its name in an error."""
-
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}")
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -340,25 +337,3 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
             expected = f"expected one of {', '.join(choices)}"
             raise InvalidRequest(f"{name}: {expected}, got {value!r}{hint}")
     return options
-
-
-@lru_cache(maxsize=4)
-def load_embedder(source: str, has_encoder: bool) -> Embedder:
-    """Load a model once per process, and once more with the transformer beside it.
-
-    Raises:
-        ConfigurationError: there is no model2vec model of that name, or a package of the extra
-            `encoder` is missing.
-    """
-    if not Path(source).exists() and not _HUB_ID.fullmatch(source):
-        raise ConfigurationError(
-            f"model: there is no folder {source}, and a model of the hub is"
-            " named OWNER/NAME@COMMIT, with all 40 digits of the commit"
-        )
-    try:
-        return Embedder(source, has_encoder=has_encoder)
-    except ConfigurationError:
-        raise
-    except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ConfigurationError(f"model: cannot load {source}: {reason}") from error

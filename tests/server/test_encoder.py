@@ -8,7 +8,7 @@ import pytest
 from tests.in_process import serving
 from tests.index.test_encoder import TIRED, TOOLS
 from tests.support import Server, toolscout, until
-from toolscout.engine import load_embedder
+from toolscout.index.embedder import load_embedder
 from toolscout.index.encoder import network
 from toolscout.index.encoder.encoder import QUERY_UNREAD, TOOLS_UNREAD
 from toolscout.index.encoder.network import Floats, Network

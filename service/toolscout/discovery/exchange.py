@@ -1,6 +1,5 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from contextlib import suppress
 from http import HTTPStatus
@@ -11,6 +10,7 @@ import msgspec
 
 from toolscout.client.known import find, keep
 from toolscout.contract.bounds import count_values
+from toolscout.discovery.callers import scope_of
 from toolscout.discovery.pieces import Pieces
 from toolscout.discovery.providers import Json, ProviderName
 from toolscout.discovery.providers.fields import UNREADABLE, decode, encode, mapping, object_of
@@ -47,57 +47,6 @@ MAX_ANSWER_OBJECTS = 80_000
 """Maximum opening braces of an answer that is looked into: walking through so many calls takes
 200 ms, and 4,000 tokens with 15 log probabilities each have fewer.
 """
-
-CALLER_HEADERS = (
-    "authorization",
-    "x-api-key",
-    "api-key",
-    "x-goog-api-key",
-    "ocp-apim-subscription-key",
-    "openai-organization",
-    "openai-project",
-    "x-forwarded-user",
-)
-"""Headers that name the caller. Together they keep equal conversations of two callers apart.
-
-Headers that differ from request to request are none: they would take a conversation apart.
-"""
-
-CALLER_PREFIX = "x-portkey-"
-"""How the headers begin by which Portkey tells callers, but for those about single requests."""
-
-_OF_A_REQUEST = re.compile("trace|span|timeout|retry|cache|debug")
-
-_OF_CONNECTIONS = (
-    "__cf",
-    "_cf",
-    "AWSALB",
-    "AWSELB",
-    "GCLB",
-    "BIGipServer",
-    "ARRAffinity",
-    "INGRESSCOOKIE",
-    "_ga",
-    "_gid",
-    "_gat",
-    "_gcl",
-    "__utm",
-    "_fbp",
-    "_hj",
-    "_pk_",
-    "_clck",
-    "_clsk",
-    "_dd_s",
-    "ajs_",
-    "mp_",
-    "ph_",
-    "amp_",
-    "AMP_",
-)
-"""How cookies of load balancers and of analytics begin, which do not tell callers."""
-
-CALLER_QUERY = "key"
-"""Parameter of the URL in which Gemini takes a key."""
 
 _FRAMING = ("content-length", "content-encoding", "transfer-encoding")
 """Headers about bytes that are written anew."""
@@ -196,17 +145,7 @@ class Exchange(msgspec.Struct):
     @property
     def scope(self) -> str:
         """What tells the caller from others who begin with the same words."""
-        headers = sorted(self.request.headers.multi_items())
-        telling = {*CALLER_HEADERS, *self.scope_headers}
-        values = [
-            f"{name}={value}"
-            for name, value in headers
-            if name in telling
-            or (name.startswith(CALLER_PREFIX) and not _OF_A_REQUEST.search(name))
-        ]
-        cookies = map(str.strip, self.request.headers.get("cookie", "").split(";"))
-        values += sorted(one for one in cookies if one and not one.startswith(_OF_CONNECTIONS))
-        return "\n".join([*values, *self.request.url.params.get_list(CALLER_QUERY)])
+        return scope_of(self.request, self.scope_headers)
 
     def forward(self, body: Json) -> httpx2.Request:
         """Return the request with another body, whose response can be decoded here."""

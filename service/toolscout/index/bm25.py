@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.counts import FIELDS, Corpus, TermCounts, weighted_frequency
+from toolscout.index.counts import FIELDS, Corpus, TermCounts, rare_limit, weighted_frequency
 from toolscout.index.facets import Allowed
 from toolscout.index.inverted import InvertedIndex, packed
 from toolscout.index.one_text import sum_up, weigh_one_text
@@ -67,11 +67,6 @@ class LexicalScores(msgspec.Struct, frozen=True, eq=False):
         bm25 = self.bm25 * factors
         plain = self.plain * factors
         return msgspec.structs.replace(self, bm25=bm25, plain=plain)
-
-
-def rare_limit(size: int) -> int:
-    """How many of `size` tools a rare word may be in: one in a hundred, or two."""
-    return max(2, size // 100)
 
 
 Posting = tuple[float, int, NDArray[np.int32], Floats, Floats]

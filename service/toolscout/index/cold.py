@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index import facets
-from toolscout.index.bm25 import Hit, LexicalScores, rare_limit
+from toolscout.index.bm25 import Hit, LexicalScores
+from toolscout.index.counts import rare_limit
 from toolscout.index.facets import Allowed
 from toolscout.index.names import Mention, mentions_in_many, with_whole_name
 from toolscout.index.tool_list import ToolList

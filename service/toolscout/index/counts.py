@@ -82,3 +82,8 @@ def weighted_frequency(
         discount = weight / np.maximum(1.0 - b + b * length / average, 1e-9)
         total += counts[:, field] * discount[tools]
     return total
+
+
+def rare_limit(size: int) -> int:
+    """How many of `size` tools a rare word may be in: one in a hundred, or two."""
+    return max(2, size // 100)

@@ -4,7 +4,9 @@ A text's vector is the mean of its tokens' rows in one matrix, normalised. A tex
 known token has the zero vector: no opinion, similarity 0 to everything.
 """
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain
 from math import sqrt
 from pathlib import Path
@@ -14,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.errors import ConfigurationError
 from toolscout.index.encoder.encoder import Encoder, Unread
 from toolscout.index.languages import BUNDLED_LANGUAGES, SHARES
 from toolscout.index.static_model import BUNDLED_MODEL, load
@@ -22,6 +25,8 @@ from toolscout.index.words import Words, WordTables
 faiss.omp_set_num_threads(1)
 
 Floats = NDArray[np.float32]
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}")
 
 PART_SHARES = (1.0, 0.35, 0.1)
 """Weights of the vectors of a tool's text, its properties and its name. The name is in the text,
@@ -158,6 +163,28 @@ class Embedder(WordTables):
             out[:] = self._weights[ids].astype(np.float32) @ rows.astype(np.float32)
         if table is not self._words:
             out /= np.float32(SHARES)  # as long as an English text, beside which it may stand
+
+
+@lru_cache(maxsize=4)
+def load_embedder(source: str, has_encoder: bool) -> Embedder:
+    """Load a model once per process, and once more with the transformer beside it.
+
+    Raises:
+        ConfigurationError: there is no model2vec model of that name, or a package of the extra
+            `encoder` is missing.
+    """
+    if not Path(source).exists() and not _HUB_ID.fullmatch(source):
+        raise ConfigurationError(
+            f"model: there is no folder {source}, and a model of the hub is"
+            " named OWNER/NAME@COMMIT, with all 40 digits of the commit"
+        )
+    try:
+        return Embedder(source, has_encoder=has_encoder)
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConfigurationError(f"model: cannot load {source}: {reason}") from error
 
 
 def _units(vectors: Floats) -> Floats:

@@ -16,7 +16,8 @@ from toolscout.commands.terminal import counted, first_names
 from toolscout.commands.tool_files.reading import STDIN
 from toolscout.contract.fields import Risk
 from toolscout.contract.tools import Tool
-from toolscout.engine import Engine, load_embedder
+from toolscout.engine import Engine
+from toolscout.index.embedder import load_embedder
 from toolscout.index.prerequisites import needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.text.domains import bundled

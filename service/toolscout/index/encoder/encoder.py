@@ -127,7 +127,7 @@ class Encoder:
         self._tools: Lru[tuple[str, bytes], bytes] = Lru(TOOLS_BYTES)
         """The vectors of tools, by space and digest of the text."""
         self._queries: Lru[tuple[str, str], Future[Floats | None]] = Lru(QUERIES_KEPT)
-        """The vectors of queries, by space and text: nobody learns what others ask."""
+        """The vectors of queries, by space and text: no tenant sees what another asked."""
         self._waiting = Counter[str]()
         """Lists that wait to be read, by tenant."""
         self._lock = threading.Lock()
@@ -162,10 +162,9 @@ class Encoder:
         opened = self._lists.get(source)
         if opened is None or query.count(" ") >= MAX_QUERY_WORDS or self._is_foreign(query):
             return cosine, None
-        if opened.has_failed:
-            return cosine, Unread(FAILED)
-        if opened.vectors is None and not opened.in_background:
-            opened.vectors = self._read_all(source, opened)
+        if opened.vectors is None and not (opened.in_background or opened.has_failed):
+            vectors = self._read_tools(source, opened, range(len(source)))
+            opened.vectors = None if opened.has_failed else _stacked(vectors)
         if opened.vectors is None:
             return cosine, Unread(FAILED if opened.has_failed else TOOLS_UNREAD)
         query_vector = self._find_query(opened, query)
@@ -214,31 +213,26 @@ class Encoder:
         _stand_back()
         tools = source()
         if tools is not None:  # nobody has dropped it meanwhile
-            try:
-                rows = range(len(vectors), min(len(vectors) + TOOLS_AT_ONCE, len(tools)))
-                vectors += [self._encode_tool(tools, row, opened.space) for row in rows]
-            except Exception:
-                opened.has_failed = True
-                _log.exception("the encoder could not read the tools of a list")
-            else:
-                if len(vectors) < len(tools):
-                    self._tool_thread.submit(tenant, self._read_some, source, opened, vectors)
-                    return
+            rows = range(len(vectors), min(len(vectors) + TOOLS_AT_ONCE, len(tools)))
+            vectors += self._read_tools(tools, opened, rows)
+            if len(vectors) < len(tools) and not opened.has_failed:
+                self._tool_thread.submit(tenant, self._read_some, source, opened, vectors)
+                return
+            if not opened.has_failed:
                 opened.vectors = _stacked(vectors)
         with self._lock:
             self._waiting[tenant] -= 1
             if not self._waiting[tenant]:
                 del self._waiting[tenant]
 
-    def _read_all(self, source: Source, opened: _OpenList) -> Floats | None:
-        """Read a list at once; None if that fails."""
+    def _read_tools(self, source: Source, opened: _OpenList, rows: range) -> list[bytes]:
+        """Return the vectors of some tools; none where one fails, which is noted."""
         try:
-            rows = range(len(source))
-            return _stacked([self._encode_tool(source, row, opened.space) for row in rows])
+            return [self._encode_tool(source, row, opened.space) for row in rows]
         except Exception:
             opened.has_failed = True
             _log.exception("the encoder could not read the tools of a list")
-            return None
+            return []
 
     def _encode_tool(self, source: Source, row: int, space: str) -> bytes:
         """Return the vector of a tool, as bytes; zeros if it is in another language."""
