@@ -89,7 +89,7 @@ def test_the_answer_stands_right_under_the_question(
 def test_a_link_brings_question_and_settings_back(visit: Visit):
     visit.first("ci_get_log")
     visit.settings()
-    visit.page.get_by_label("Assistant").check()
+    visit.choose_sample("Assistant")
     visit.page.get_by_role("radio", name="BM25").check()
     visit.page.locator("#top-k").fill("3")
     visit.page.locator("#keep").fill("send_mail")

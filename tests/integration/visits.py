@@ -35,6 +35,11 @@ class Visit:
         self.page.get_by_label("Your own").check()
         self.page.locator("#paste").fill(text)
 
+    def choose_sample(self, label: str) -> None:
+        """Choose a sample and wait for its answer: until it is there, what stands below moves."""
+        self.page.get_by_label(label).check()
+        expect(self.page.locator("#summary")).to_be_visible()
+
     def settings(self) -> None:
         self.page.get_by_text("Settings", exact=True).click()
 
