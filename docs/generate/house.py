@@ -66,10 +66,11 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
     "server": (
         ("serve",),
         ("app",),
-        ("endpoint",),
+        ("background", "endpoint"),
         ("mcp", "openapi"),
         ("routes",),
         ("calls",),
+        ("context",),
         ("service",),
         ("deciding", "observe"),
         ("compiling", "http"),

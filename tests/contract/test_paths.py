@@ -4,7 +4,8 @@ import pytest
 
 from tests.support import TOOLS, Server, problem_of
 
-CATALOG = {"tools": [*TOOLS, {"name": "y"}, {"name": "tools.y"}]}
+SLASHED = ["a/b", "a//b", "a/b/", "/a/b", "a/b.c"]
+CATALOG = {"tools": [*TOOLS, *({"name": name} for name in ("y", "tools.y", *SLASHED))]}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -22,6 +23,10 @@ def _catalog(server: Server):
         "/v1/catalogs/tools/tools/",
         "/v1/catalogs/tools/index/",
         "//v1/tool-discovery/search",
+        "/v1/tool-discovery//search",
+        "//healthz",
+        "/v1/catalogs/tools/tools//",
+        "/v1/catalogs//tools/tools/y",
         "/docs//errors",
     ],
 )
@@ -38,6 +43,16 @@ def test_a_fixed_path_may_end_in_a_slash(server: Server, path: str):
 
 def test_a_tool_of_a_catalog_called_tools_is_found_by_its_own_name(server: Server):
     assert server.client.get("/v1/catalogs/tools/tools/y").json()["name"] == "y"
+
+
+@pytest.mark.parametrize("slash", ["/", "%2F"])
+@pytest.mark.parametrize("name", SLASHED)
+def test_tools_whose_names_differ_by_slashes_are_different_tools(
+    server: Server, name: str, slash: str
+):
+    path = f"/v1/catalogs/tools/tools/{name.replace('/', slash)}"
+    url = server.client.base_url.copy_with(raw_path=path.encode())
+    assert server.client.get(url).json()["name"] == name
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "HEAD", "POST", "TRACE"])

@@ -1,163 +1,95 @@
-"""The steps around every handler: admission, the key, errors as answers, metrics and the log."""
+"""The steps around every request: its slot, its identity in the answer, metrics and the log.
+
+Between them Litestar finds the handler, has the guards look at the head of the request, and answers
+errors (see `routes`).
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from http import HTTPStatus
-from math import ceil
 from time import perf_counter, time
 
-from litestar.types import Receive, Scope, Send
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from toolscout.contract.bounds import CATALOG_NAME, MAX_ANSWER_BYTES
-from toolscout.errors import Overloaded
-from toolscout.server.compiling import work_threads
-from toolscout.server.http.admission import BytesInFlight
-from toolscout.server.http.answer import (
-    GATEWAY_PREFIX,
-    Answer,
-    answer_refused,
-    send_answer,
-)
-from toolscout.server.http.auth import explain_refusal
-from toolscout.server.http.problems import REFUSALS, Refused, refusal, too_long
-from toolscout.server.http.request import ClientGone, Request, Route
+from toolscout.contract.bounds import CATALOG_NAME
+from toolscout.server.context import Context, keep_context
+from toolscout.server.http.answer import GATEWAY_PREFIX, with_identity
+from toolscout.server.http.problems import Refused
+from toolscout.server.http.request import Request, Route
 from toolscout.server.observe.record import Record, Trace
+from toolscout.server.routes.refusing import send_refusal
 from toolscout.server.service import Service
-
-SHED = ("overloaded", "draining")
-"""Refusals after which the caller should reconnect, perhaps to another process."""
 
 CHANGING = {"PUT", "PATCH", "DELETE"}
 AUDITED = {"write", "admin"}
 """Calls by these methods, of these scopes, have a line of their own in the log."""
 
 RELAYED = "invalid_request"
-"""The code of a request that another application refused with an answer of its own."""
+"""The code of a request that was refused with an answer of another kind than ours."""
 
-Result = tuple[str, Answer | None]
-"""`ok` or the code of an error, and the answer; None if the caller is gone."""
-
-Handle = Callable[[Service, Request, Trace], Awaitable[Answer]]
-"""Finds the route of a request, admits it, and calls its handler."""
+MIN_ERROR_STATUS = 400
 
 
 async def serve(
-    service: Service, handle: Handle, scope: Scope, receive: Receive, send: Send
+    service: Service, application: ASGIApp, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Answer one request, or refuse it."""
+    """Have one request answered by an application."""
     request = Request(scope, receive)
     request.newer_contract = request.path.startswith(GATEWAY_PREFIX)
     request.close = service.draining
     trace = Trace()
-    code = "internal_error"
-    status = 0
+    context = Context(service, request, trace)
+    keep_context(scope, context)
+    if len(request.by_name) < len(request.headers):
+        scope["headers"] = list(request.by_name.items())  # of a repeated one the last counts
+
+    async def send_with_identity(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            request.status = message["status"]
+            headers = with_identity(message["headers"], request.request_id, close=request.close)
+            message["headers"] = headers
+        await send(message)
+
     try:
-        code, answer = await _answer(service, handle, request, trace)
-        if answer is not None:
-            status = answer.status
-            await send_answer(send, request, answer)
+        await application(scope, receive, send_with_identity)
+    except asyncio.CancelledError:
+        if request.status:
+            raise
+        # The server stops without waiting; callers that still read get the reason.
+        request.close = True
+        await send_refusal(
+            context, Refused("draining", "the server was stopped"), send_with_identity
+        )
     finally:
         if request.slot is not None:
             service.admission.leave(request.slot)
-        route = request.route
-        if route is not None and not route.is_open:
-            spent = perf_counter() - request.started
-            record = Record(time(), request, route.call, code, status, spent, trace)
-            if service.tracing is not None:
-                record = record._replace(trace_id=service.tracing.record(record, route.path))
-            service.records.add(record)
-            if request.method in CHANGING and route.scope in AUDITED:
-                _audit(service, route, request, trace, status)
+        if request.route is not None and not request.route.is_open:
+            _record(context, request.route)
 
 
-async def _answer(service: Service, handle: Handle, request: Request, trace: Trace) -> Result:
-    """Return what the handler answers, or a refusal."""
-    waits = False
-    try:
-        answer = await handle(service, request, trace)
-        waits = True
-        size = len(answer.body)
-        if size > MAX_ANSWER_BYTES and answer.is_bounded and request.slot is not None:
-            raise too_long(size, MAX_ANSWER_BYTES)
-    except ClientGone:
-        return "client_gone", None
-    except asyncio.CancelledError:
-        # The server stops without waiting; callers that still read get the reason.
-        request.close = True
-        refused = Refused("draining", "the server was stopped")
-    except REFUSALS as error:
-        if isinstance(error, Overloaded):
-            service.metrics.shed.labels(error.reason).inc()
-        waits = request.is_admitted and not isinstance(error, BytesInFlight)
-        refused = refusal(error)
-    except Exception:
-        service.log.exception("request_failed", request_id=request.request_id)
-        waits = request.is_admitted
-        refused = Refused("internal_error", "see the service's log")
-    else:
-        return "ok" if answer.status < HTTPStatus.BAD_REQUEST else RELAYED, answer
-    if waits:
-        settings = service.settings
-        await request.drain(settings.max_body_bytes, min(settings.caller_timeout_s, 1.0))
-    else:  # the connection is closed if a body is arriving
-        request.close = request.close or request.has_body or refused.code in SHED
-    newer = request.newer_contract
-    return refused.code, answer_refused(refused, request.request_id, newer_contract=newer)
+def _record(context: Context, route: Route) -> None:
+    service, request, trace = context
+    spent = perf_counter() - request.started
+    code = _code_of(request)
+    record = Record(time(), request, route.call, code, request.status, spent, trace)
+    if service.tracing is not None:
+        record = record._replace(trace_id=service.tracing.record(record, route.path))
+    service.records.add(record)
+    if request.method in CHANGING and route.scope in AUDITED:
+        _audit(context, route)
 
 
-def admit(service: Service, request: Request, trace: Trace) -> None:
-    """Check the head of a request whose route is known, and give it a slot.
-
-    Raises:
-        Refused: it must not be answered, or not now. Its body is not awaited.
-    """
-    route = request.route
-    if route is None or route.is_open:
-        request.is_admitted = True
-        return
-    if service.stopping:
-        service.metrics.shed.labels("draining").inc()
-        raise Refused("draining", "try again shortly")
-    is_keyless = not len(service.keyring)
-    foreign = service.callers.refusal(
-        request.header(b"host"), request.header(b"origin"), is_keyless=is_keyless
-    )
-    if foreign is not None:
-        raise Refused(*foreign)
-    if is_keyless and request.has_body and not request.header(b"content-type"):
-        # A page cannot declare JSON to another origin without its permission.
-        raise Refused("unsupported_media_type", "send Content-Type: application/json")
-    key = service.keyring.find(request.headers)
-    if key is None:
-        raise Refused("unauthorized", explain_refusal(request.headers))
-    tenant = key.tenant
-    trace.tenant = tenant
-    trace.space = key.space
-    trace.key = key.name
-    if key.has_expired:
-        raise Refused("unauthorized", f"this key expired at {key.expires}")
-    if route.scope not in key.scopes:
-        scopes = ", ".join(sorted(key.scopes))
-        raise Refused(
-            "forbidden", f"this needs a key with the scope {route.scope}; yours has {scopes}"
-        )
-    work_threads.TENANT.set(tenant)
-    trace.coarse = service.keyring.is_shared
-    wait = service.rate_limit.take(tenant)
-    if wait:
-        retry = [(b"retry-after", b"%d" % ceil(wait))]
-        raise Refused("rate_limited", "try again later", headers=retry)
-    entered = service.admission.enter(tenant)
-    if isinstance(entered, str):
-        service.metrics.shed.labels(entered).inc()
-        raise Refused("overloaded", "try again shortly")
-    request.slot = entered
-    request.is_admitted = True
+def _code_of(request: Request) -> str:
+    """Return `ok`, or the code of the error in which a request ended."""
+    if request.refused:
+        return request.refused
+    if not request.status:
+        return "internal_error"
+    return "ok" if request.status < MIN_ERROR_STATUS else RELAYED
 
 
-def _audit(service: Service, route: Route, request: Request, trace: Trace, status: int) -> None:
+def _audit(context: Context, route: Route) -> None:
     """Log who tried to change what, and whether it came about; whatever `log` says."""
-    name = request.parts.get("id", "")
+    service, request, trace = context
+    name = request.scope["path_params"].get("id", "")
     service.log.info(
         "change",
         request_id=request.request_id,
@@ -166,5 +98,5 @@ def _audit(service: Service, route: Route, request: Request, trace: Trace, statu
         call=route.call,
         method=request.method,
         catalog=name if CATALOG_NAME.fullmatch(name) else "",
-        status=status,
+        status=request.status,
     )

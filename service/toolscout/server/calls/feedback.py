@@ -22,6 +22,7 @@ from toolscout.experience.reported import Key, Observation, ToolExperience
 from toolscout.index.catalog import Catalog
 from toolscout.server.calls.envelope import decode, decode_checked, decoder_of
 from toolscout.server.calls.typed import NOT_BLANK, Body, Call
+from toolscout.server.context import context_of
 from toolscout.server.http.problems import Refused, blank, invalid
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
@@ -39,23 +40,27 @@ class _Kind(msgspec.Struct):
     events: msgspec.Raw = _NULL
 
 
-def learning_is_on(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+async def learning_is_on(
+    connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
+) -> None:
     """Refuse calls about learning while it is off.
 
     Raises:
         Refused: it is off.
     """
-    if connection.scope["state"]["service"].learner is None:
+    if context_of(connection.scope).service.learner is None:
         raise Refused("not_found", "learning is off; remove learning_days = 0 from the settings")
 
 
-def sees_all_tools(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+async def sees_all_tools(
+    connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
+) -> None:
     """Refuse a chain to who may not see all of its tools.
 
     Raises:
         Refused: the key sees a part of the tools.
     """
-    trace: Trace = connection.scope["state"]["trace"]
+    trace = context_of(connection.scope).trace
     if trace.space != trace.tenant:
         detail = "this key sees a part of the tools, and a chain may name others"
         raise Refused("forbidden", detail)

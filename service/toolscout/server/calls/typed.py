@@ -4,8 +4,9 @@ Litestar routes them, converts path and query by their signatures and encodes wh
 document of the API is made from the same signatures.
 """
 
-from typing import Annotated, Any, TypeVar, cast, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
+import msgspec
 from litestar import Request as LitestarRequest
 from litestar import Response
 from litestar.dto import AbstractDTO
@@ -13,12 +14,13 @@ from litestar.exceptions import ValidationException
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import HeaderParameter, ParameterKwarg, PathParameter
 
-from toolscout.contract.bounds import CATALOG_NAME
+from toolscout.contract.bounds import CATALOG_NAME, MAX_ANSWER_BYTES
 from toolscout.errors import InvalidRequest, in_words
 from toolscout.learning.learner import Learner
-from toolscout.server.calls.envelope import decode_checked
+from toolscout.server.calls.envelope import decode, decode_checked
+from toolscout.server.context import context_of
 from toolscout.server.http.answer import names_tag
-from toolscout.server.http.problems import invalid
+from toolscout.server.http.problems import invalid, too_long
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
@@ -51,23 +53,49 @@ class Call(LitestarRequest[Any, Any, Any]):
     @property
     def service(self) -> Service:
         """The parts of this process."""
-        return cast(Service, self.scope["state"]["service"])
+        return context_of(self.scope).service
 
     @property
     def head(self) -> Request:
-        """The request as it was read within its limits."""
-        return cast(Request, self.scope["state"]["request"])
+        """The request as it is read within its limits."""
+        return context_of(self.scope).request
 
     @property
     def trace(self) -> Trace:
         """What metrics and log will tell of it."""
-        return cast(Trace, self.scope["state"]["trace"])
+        return context_of(self.scope).trace
 
     @property
     def learner(self) -> Learner:
         """What is learned; there is none while learning is off."""
         assert self.service.learner is not None, "guarded by `learning_is_on`"
         return self.service.learner
+
+    async def body(self) -> bytes:
+        """Read the body within its limits.
+
+        Raises:
+            Refused: it is none, or it may not be read; see `http.request.Request.json_body`.
+        """
+        body = await self.head.json_body(self.service.settings)
+        if not body:
+            decode(body, msgspec.json.decode)
+        return body
+
+
+class Reply(Response[T]):
+    """An answer of a typed handler, of bounded size."""
+
+    def render(self, *arguments: Any) -> bytes:
+        """Encode the answer.
+
+        Raises:
+            InvalidRequest: it is too long.
+        """
+        body = super().render(*arguments)
+        if len(body) > MAX_ANSWER_BYTES:
+            raise too_long(len(body), MAX_ANSWER_BYTES)
+        return body
 
 
 class Body(AbstractDTO[Any]):
@@ -88,10 +116,10 @@ class Body(AbstractDTO[Any]):
         return decode_checked(value, field.annotation)
 
 
-def tagged(content: T, digest: str, status: int = 200) -> Response[T]:
+def tagged(content: T, digest: str, status: int = 200) -> Reply[T]:
     """Return an answer with the entity tag of a catalog's content."""
     headers = {"etag": f'"{digest}"', "x-catalog-digest": digest}
-    return Response(content, headers=headers, status_code=status)
+    return Reply(content, headers=headers, status_code=status)
 
 
 def not_modified(if_none_match: str | None, digest: str) -> Response[Any] | None:

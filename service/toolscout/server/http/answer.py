@@ -1,6 +1,6 @@
 """Answers that handlers return, and how they are sent."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -9,7 +9,7 @@ from litestar.types import Send
 
 from toolscout.contract.bounds import MAX_TAGS
 from toolscout.server.http.problems import CODES, Refused, invalid, problem
-from toolscout.server.http.request import Request, request_id
+from toolscout.server.http.request import request_id
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -26,40 +26,20 @@ _CHALLENGE = (b"www-authenticate", b'Bearer realm="toolscout"')
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """One answer; the headers that every answer has are added when it is sent."""
+    """One answer; the identity of the request is added when it is sent."""
 
     body: bytes = b""
     headers: Headers = ()
     status: int = 200
     media: bytes = JSON
-    is_bounded: bool = True
-    """Whether `MAX_ANSWER_BYTES` limits it, where a call is answered."""
 
-    def head(self, request_id: str, *, close: bool) -> list[tuple[bytes, bytes]]:
-        """Return all headers of the answer; `close` ends the connection after it."""
-        lines = [(b"x-request-id", request_id.encode("latin-1")), *self.headers]
+    def head(self) -> list[tuple[bytes, bytes]]:
+        """Return the headers of the answer itself."""
+        lines = list(self.headers)
         if self.status not in _WITHOUT_BODY:
             lines.append((b"content-type", self.media))
             lines.append((b"content-length", b"%d" % len(self.body)))
-        if close:
-            lines.append((b"connection", b"close"))
         return lines
-
-
-async def relayed(application: Any, scope: Any, receive: Callable[[], Awaitable[Any]]) -> Answer:
-    """Return what another ASGI application answers."""
-    messages: list[Any] = []
-
-    async def keep(message: Any) -> None:
-        messages.append(message)
-
-    await application(scope, receive, keep)
-    start, *parts = messages
-    headers = dict(start["headers"])
-    media = headers.pop(b"content-type", JSON)
-    headers.pop(b"content-length", None)
-    body = b"".join(part.get("body", b"") for part in parts)
-    return Answer(body, list(headers.items()), start["status"], media)
 
 
 def answer_json(content: Any, headers: Headers = (), status: int = 200) -> Answer:
@@ -79,11 +59,18 @@ def answer_refused(refused: Refused, request_id: str, *, newer_contract: bool = 
     return Answer(_encode(text), headers, kind.status, PROBLEM)
 
 
-async def send_answer(send: Send, request: Request, answer: Answer) -> None:
+async def send_answer(send: Send, answer: Answer) -> None:
     """Send an answer."""
-    head = answer.head(request.request_id, close=request.close)
-    await send({"type": "http.response.start", "status": answer.status, "headers": head})
+    await send({"type": "http.response.start", "status": answer.status, "headers": answer.head()})
     await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+
+
+def with_identity(headers: Headers, request_id: str, *, close: bool) -> list[tuple[bytes, bytes]]:
+    """Add the headers that every answer has; `close` ends the connection after it."""
+    lines = [(b"x-request-id", request_id.encode("latin-1")), *headers]
+    if close:
+        lines.append((b"connection", b"close"))
+    return lines
 
 
 def refusal_on_wire(code: str, detail: str, path: bytes) -> bytes:
@@ -92,7 +79,8 @@ def refusal_on_wire(code: str, detail: str, path: bytes) -> bytes:
     newer = path.startswith(GATEWAY_PREFIX.encode())
     answer = answer_refused(Refused(code, detail), identity, newer_contract=newer)
     lines = [b"HTTP/1.1 %d %s" % (answer.status, HTTPStatus(answer.status).phrase.encode())]
-    lines += [b"%s: %s" % header for header in answer.head(identity, close=True)]
+    headers = with_identity(answer.head(), identity, close=True)
+    lines += [b"%s: %s" % header for header in headers]
     return b"\r\n".join([*lines, b"", answer.body])
 
 

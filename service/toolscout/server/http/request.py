@@ -4,7 +4,6 @@ A framework's request object costs more than the ranking.
 """
 
 import asyncio
-from collections.abc import Mapping
 from random import getrandbits
 from time import perf_counter
 from typing import NamedTuple
@@ -48,7 +47,8 @@ class Request:
         self.route: Route | None = None
         """Where it goes, once that is known."""
         self.headers: list[tuple[bytes, bytes]] = list(scope["headers"])
-        self._by_name = dict(self.headers)
+        self.by_name = dict(self.headers)
+        """Of a repeated header the last counts."""
         self.request_id = request_id(self.header(b"x-request-id"))
         self.close = False
         """Whether the connection ends after the answer."""
@@ -57,8 +57,10 @@ class Request:
         self.bytes_in = 0
         self.slot: Slot | None = None
         """The admitted request's slot, which counts the body."""
-        self.parts: Mapping[str, str] = {}
-        """The variable parts of its path."""
+        self.status = 0
+        """The status of its answer, once that has begun."""
+        self.refused = ""
+        """The code of the error that it ended in."""
         self.is_admitted = False
         """Whether its body may be read."""
         self._drained = False
@@ -72,7 +74,7 @@ class Request:
 
     def header(self, name: bytes) -> bytes:
         """Return a request header by its lower-case name, empty when absent."""
-        return self._by_name.get(name, b"")
+        return self.by_name.get(name, b"")
 
     async def json_body(self, settings: Settings, limit: int | None = None) -> bytes:
         """Read the whole body, which must be plain JSON by its headers; `limit` may lower its size.

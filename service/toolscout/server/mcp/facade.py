@@ -7,10 +7,11 @@ those known by digest, and never runs a tool.
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import mcp_types as types
 import msgspec
+from litestar.types import Receive, Scope, Send
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -21,11 +22,9 @@ from toolscout import __version__
 from toolscout.contract.bounds import MAX_MCP_BYTES
 from toolscout.index.values import is_deeper
 from toolscout.server.calls.envelope import decode
-from toolscout.server.http.answer import Answer, relayed
+from toolscout.server.context import context_of
 from toolscout.server.http.problems import Refused
-from toolscout.server.http.request import Request
 from toolscout.server.mcp import resources, tools
-from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.serving.bodies import replay
 
@@ -84,21 +83,21 @@ class McpFacade:
         )
         self.running = self._manager.run
 
-    async def relay(self, service: Service, request: Request, trace: Trace) -> Answer:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Have the SDK answer one message.
 
         Raises:
             Refused: the body is not JSON in UTF-8, or nested too deep.
         """
-        tools.TRACE.set(trace)
-        body = await request.json_body(service.settings, MAX_MCP_BYTES)
+        context = context_of(scope)
+        tools.TRACE.set(context.trace)
+        body = await context.request.json_body(context.service.settings, MAX_MCP_BYTES)
         if is_deeper(body, MAX_DEPTH):  # the SDK would fail on it, as on what is not JSON
             detail = f"the message is nested more than {MAX_DEPTH} levels deep"
             raise Refused("invalid_json", detail)
         decode(body, msgspec.json.decode)
-        receive: Any = replay(body, request.receive)  # type: ignore[arg-type]
-        answer = await relayed(self._manager.handle_request, request.scope, receive)
-        return msgspec.structs.replace(answer, is_bounded=False)
+        given: Any = replay(body, receive)  # type: ignore[arg-type]
+        await self._manager.handle_request(cast("Any", scope), given, cast("Any", send))
 
     async def _call_tool(
         self, _: Context, params: types.CallToolRequestParams

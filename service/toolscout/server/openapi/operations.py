@@ -17,7 +17,8 @@ from toolscout import errors
 from toolscout.contract import answers, catalogs, learning, requests, tools
 from toolscout.server.calls.typed import NOT_BLANK
 from toolscout.server.http import problems
-from toolscout.server.routes.table import RAW, Operation, api, route_of
+from toolscout.server.http.request import Route
+from toolscout.server.routes.table import RAW, Operation, api
 
 Json = dict[str, Any]
 
@@ -30,7 +31,7 @@ def operations() -> list[Operation]:
     return [*RAW, *(_routed(*one) for one in api())]
 
 
-def _routed(path: str, handler: HTTPRouteHandler) -> Operation:
+def _routed(route: Route, handler: HTTPRouteHandler) -> Operation:
     signature = handler.parsed_fn_signature
     gives = signature.return_type
     if gives.is_subclass_of(Response):
@@ -41,7 +42,7 @@ def _routed(path: str, handler: HTTPRouteHandler) -> Operation:
     return Operation(
         method,
         handler.fn,
-        route_of(path, handler),
+        route,
         first + "".join(map(str.capitalize, words)),
         next(iter(handler.resolve_tags())),
         None if data is None else data.annotation,

@@ -1,34 +1,37 @@
-"""The paths of the service: those that Litestar routes, and those that are looked up before it.
+"""The handlers of the service, all in Litestar's table: raw ones, and typed ones.
 
-What carries tools, and the probes, are answered over bytes: the way through Litestar would cost a
-search by digest 8 %. Everything else is a typed handler.
+What carries tools, and the probes, are answered over bytes: decoding a signature and encoding a
+response would cost a search by digest 8 %. Everything else is a typed handler.
 """
 
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, cast
 
 from litestar import Litestar, Router
-from litestar.handlers import HTTPRouteHandler
-from litestar.routes import HTTPRoute
+from litestar.connection import ASGIConnection
+from litestar.handlers import ASGIRouteHandler, BaseRouteHandler, HTTPRouteHandler
+from litestar.routes import ASGIRoute, HTTPRoute
+from litestar.types import Receive, Scope, Send
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extractOne
 
 from toolscout.contract import answers, requests
+from toolscout.contract.bounds import MAX_ANSWER_BYTES
 from toolscout.server.calls import catalog_reads, catalogs, feedback, probes
 from toolscout.server.calls.batch import filter_tools, resolve, search_batch
 from toolscout.server.calls.hot import hot_tools
 from toolscout.server.calls.search import compress, search
 from toolscout.server.calls.typed import Body, Call
-from toolscout.server.http.answer import COMPRESS, Answer
+from toolscout.server.context import context_of
+from toolscout.server.http.answer import COMPRESS, Answer, send_answer
+from toolscout.server.http.problems import Refused, too_long
 from toolscout.server.http.request import Route
 
-_KIND = re.compile(r":\w+(?=\})")
-"""How Litestar writes the type of a path's variable part."""
-
 Handler = Callable[..., Awaitable[Answer]]
-"""Takes the service, the request and its trace, where it is looked up before Litestar."""
+"""Takes the service, the request and its trace, where it is a raw one."""
+
+Connection = ASGIConnection[Any, Any, Any, Any]
 
 
 class Operation(NamedTuple):
@@ -79,6 +82,35 @@ RAW: tuple[Operation, ...] = (
 )
 
 
+def raw() -> list[ASGIRouteHandler]:
+    """Return the handlers that answer over bytes."""
+    return list(map(_raw_handler, RAW))
+
+
+def _raw_handler(operation: Operation) -> ASGIRouteHandler:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        context = context_of(scope)
+        given = await operation.handler(*context)
+        size = len(given.body)
+        if size > MAX_ANSWER_BYTES and context.request.slot is not None:
+            raise too_long(size, MAX_ANSWER_BYTES)
+        await send_answer(send, given)
+
+    return RawHandler(operation.method, operation.route)(answer)
+
+
+class RawHandler(ASGIRouteHandler):
+    """Decorates an ASGI application that answers one method of a path."""
+
+    def __init__(self, method: str, route: Route) -> None:
+        """Answer these requests."""
+        super().__init__(route.path, copy_scope=False, method=method, route=route)
+
+    def __copy__(self) -> Self:
+        """Return the handler itself: Litestar copies it for each guard, which takes 10 µs."""
+        return self
+
+
 def typed() -> list[Router | HTTPRouteHandler]:
     """Return the handlers that Litestar routes."""
     router = partial(Router, dto=Body, return_dto=None)
@@ -103,67 +135,76 @@ MAX_COMPARED_CHARS = 128
 METHODS = ("GET", "PUT", "POST", "PATCH", "DELETE")
 """In the order of `Allow`."""
 
-Patterns = Sequence[tuple[re.Pattern[str], Mapping[str, Route]]]
-"""What whole paths match, and the route of each method there."""
 
-
-def patterns(app: Litestar) -> Patterns:
-    """Return the paths that an application routes; fixed ones may end in a slash."""
-    routes: dict[str, dict[str, Route]] = {}
-    for path, handler in handlers(app):
-        by_method = routes.setdefault(path, {})
-        by_method.update(dict.fromkeys(map(str, handler.http_methods), route_of(path, handler)))
-    return [(re.compile(_pattern(path)), by_method) for path, by_method in routes.items()]
-
-
-def _pattern(path: str) -> str:
-    written = path.replace("{tool:path}", "(?P<tool>.+)")
-    written = re.sub(r"\{(\w+):str\}", r"(?P<\1>[^/]+)", written)
-    return written if written != path else f"{path.rstrip('/')}/?"
-
-
-def handlers(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler]]:
-    """Yield the handlers of an application, with their whole paths, by path and method."""
-    for route in app.routes:
-        handlers_of_route = route.route_handlers if isinstance(route, HTTPRoute) else ()
-        for handler in sorted(handlers_of_route, key=lambda one: sorted(one.http_methods)):
-            if "call" in handler.opt:  # no answer of Litestar's own to OPTIONS
-                yield route.path, handler
-
-
-def route_of(path: str, handler: HTTPRouteHandler) -> Route:
-    """Return what a handler says of its path."""
+def route_of(path_format: str, handler: BaseRouteHandler) -> Route | None:
+    """Return what a handler says of its path; None for Litestar's own answer to OPTIONS."""
     opt = handler.opt
-    scope = opt.get("scope", "search")
-    is_open = opt.get("is_open", False)
-    return Route(shown_path(path), opt["call"], scope, is_open)
+    if "route" in opt:
+        return cast(Route, opt["route"])
+    if "call" not in opt:
+        return None
+    return Route(path_format, opt["call"], opt.get("scope", "search"), opt.get("is_open", False))
+
+
+def routes_at(app: Litestar, path_format: str) -> Mapping[str, Route]:
+    """Return what each method of a path leads to."""
+    found: dict[str, Route] = {}
+    for handler in _handlers_at(app, path_format):
+        route = route_of(path_format, handler)
+        if route is not None:
+            found |= dict.fromkeys(_methods_of(handler), route)
+    return found
+
+
+def _methods_of(handler: BaseRouteHandler) -> list[str]:
+    if isinstance(handler, HTTPRouteHandler):
+        return sorted(map(str, handler.http_methods))
+    return [handler.opt["method"]]
+
+
+def _handlers_at(app: Litestar, path_format: str) -> Iterator[BaseRouteHandler]:
+    for route in app.routes:
+        if route.path_format != path_format:
+            continue
+        if isinstance(route, HTTPRoute):
+            yield from sorted(route.route_handlers, key=_methods_of)
+        elif isinstance(route, ASGIRoute):
+            yield route.route_handler
 
 
 @cache
-def api() -> Sequence[tuple[str, HTTPRouteHandler]]:
-    """Return the typed handlers, with their whole paths."""
+def api() -> Sequence[tuple[Route, HTTPRouteHandler]]:
+    """Return the typed handlers, by path and method, and what they say of their paths."""
     app = Litestar(typed(), request_class=Call, openapi_config=None, logging_config=None)
-    return list(handlers(app))
+    return [
+        (route, handler)
+        for path in dict.fromkeys(route.path_format for route in app.routes)
+        for handler in _handlers_at(app, path)
+        if isinstance(handler, HTTPRouteHandler) and (route := route_of(path, handler)) is not None
+    ]
 
 
 @cache
 def paths() -> tuple[str, ...]:
     """Return the paths of the API, with their variable parts in braces."""
-    routed = (shown_path(path) for path, _ in api())
-    return tuple(dict.fromkeys([*(call.route.path for call in RAW), *routed]))
+    routes = [*(operation.route for operation in RAW), *(route for route, _ in api())]
+    return tuple(dict.fromkeys(route.path for route in routes))
 
 
-def shown_path(path: str) -> str:
-    """Return a path as callers read it: without the types of its variable parts."""
-    return _KIND.sub("", path)
-
-
-def near_paths(path: str) -> list[str]:
-    """Return the path of the service that an unknown one is most like; nothing if none is near."""
+def no_such_path(path: str) -> Refused:
+    """Refuse a path that is none of the service; tell the one that it is most like, if any is."""
     nearest = extractOne(
         path[:MAX_COMPARED_CHARS],
         paths(),
         scorer=OSA.normalized_similarity,
         score_cutoff=MIN_SIMILARITY,
     )
-    return [] if nearest is None else [nearest[0]]
+    near = [] if nearest is None else [nearest[0]]
+    return Refused("not_found", f"a search is POST {paths()[0]}", suggestions=near)
+
+
+def not_allowed(methods: Mapping[str, Route]) -> Refused:
+    """Refuse a method of a path that answers these."""
+    allowed = [method for method in METHODS if method in methods]
+    headers = [(b"allow", ", ".join(allowed).encode())]
+    return Refused("method_not_allowed", f"send a {' or '.join(allowed)} request", headers=headers)

@@ -1,0 +1,89 @@
+"""Errors as answers: whatever a guard or a handler raises becomes a problem document."""
+
+from typing import Any, cast
+
+from litestar import Request, Response
+from litestar.exceptions import (
+    ClientException,
+    MethodNotAllowedException,
+    NotFoundException,
+    ValidationException,
+)
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from toolscout.errors import Overloaded
+from toolscout.server.calls.typed import Call, refused_argument
+from toolscout.server.context import Context, context_of
+from toolscout.server.http.admission import BytesInFlight
+from toolscout.server.http.answer import answer_refused, send_answer
+from toolscout.server.http.problems import REFUSALS, Refused, refusal
+from toolscout.server.http.request import ClientGone
+from toolscout.server.routes.table import no_such_path
+from toolscout.server.routes.written import explain_method
+
+SHED = ("overloaded", "draining")
+"""Refusals after which the caller should reconnect, perhaps to another process."""
+
+MAX_DRAIN_S = 1.0
+"""Longest wait for the rest of a body that is not used."""
+
+
+class Refusal(Response[None]):
+    """An error as Litestar sends it: after the rest of the body, so that the caller reads it."""
+
+    def __init__(self, refused: Refused | None, *, waits: bool) -> None:
+        """Answer with an error, or with nothing where nobody is left to read it."""
+        super().__init__(None)
+        self._refused = refused
+        self._waits = waits
+
+    def to_asgi_response(self, *_: Any, **__: Any) -> ASGIApp:  # type: ignore[override]
+        """Return what sends it."""
+        return self._send
+
+    async def _send(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._refused is not None:
+            await send_refusal(context_of(scope), self._refused, send, waits=self._waits)
+
+
+def answer_error(request: Request[Any, Any, Any], error: Exception) -> Refusal:
+    """Answer whatever was raised before an answer had begun."""
+    context = context_of(request.scope)
+    if isinstance(error, ClientGone):
+        context.request.refused = "client_gone"
+        return Refusal(None, waits=False)
+    if isinstance(error, Overloaded):
+        context.service.metrics.shed.labels(error.reason).inc()
+    waits = context.request.is_admitted and not isinstance(error, BytesInFlight)
+    return Refusal(_refused_by(cast(Call, request), context, error), waits=waits)
+
+
+async def send_refusal(
+    context: Context, refused: Refused, send: Send, *, waits: bool = False
+) -> None:
+    """Send a problem document; `waits` until the rest of the body is there."""
+    service, request, _ = context
+    if waits:
+        settings = service.settings
+        await request.drain(settings.max_body_bytes, min(settings.caller_timeout_s, MAX_DRAIN_S))
+    else:  # the connection is closed if a body is arriving
+        request.close = request.close or request.has_body or refused.code in SHED
+    request.refused = refused.code
+    newer = request.newer_contract
+    await send_answer(send, answer_refused(refused, request.request_id, newer_contract=newer))
+
+
+def _refused_by(call: Call, context: Context, error: Exception) -> Refused:
+    """Return an error as a refusal: ours, Litestar's or one that nobody expected."""
+    if isinstance(error, REFUSALS):
+        return refusal(error)
+    if isinstance(error, NotFoundException):
+        return no_such_path(context.request.path)
+    if isinstance(error, MethodNotAllowedException):
+        return explain_method(call)
+    if isinstance(error, ValidationException):
+        return refusal(refused_argument(call.route_handler, error))
+    if isinstance(error, ClientException):
+        return Refused("bad_request", "Host is not a name")
+    context.service.log.exception("request_failed", request_id=context.request.request_id)
+    return Refused("internal_error", "see the service's log")

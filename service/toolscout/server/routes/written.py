@@ -1,0 +1,81 @@
+"""Paths as callers wrote them.
+
+Litestar merges slashes before it looks for a handler, and with them catalogs and tools of other
+names. So a path's parameters are read from what was written, and other paths must equal it.
+"""
+
+from litestar.handlers import BaseRouteHandler
+from litestar.types import Scope
+from litestar.utils import normalize_path
+
+from toolscout.server.calls.typed import Call
+from toolscout.server.context import context_of
+from toolscout.server.http.problems import Refused
+from toolscout.server.http.request import Route
+from toolscout.server.routes.table import (
+    Connection,
+    no_such_path,
+    not_allowed,
+    route_of,
+    routes_at,
+)
+
+SLASHES_BEFORE_TOOL = 5
+"""Slashes of `/v1/catalogs/{id}/tools/{tool}` before the name of a tool."""
+
+
+def find_route(connection: Connection, handler: BaseRouteHandler) -> Route:
+    """Return what a handler says of its path.
+
+    Raises:
+        Refused: the path is another one as it was written, or the handler is for another method.
+    """
+    scope = connection.scope
+    restore_path(scope)
+    path_format = scope["path_template"]
+    route = route_of(path_format, handler)
+    method = context_of(scope).request.method
+    if route is None or method != handler.opt.get("method", method):
+        raise refuse_method(connection, path_format)
+    return route
+
+
+def restore_path(scope: Scope) -> None:
+    """Take the parameters of a path as they were written. One without any may end in a slash.
+
+    Raises:
+        Refused: the path is another one as it was written.
+    """
+    written = context_of(scope).request.path
+    path = scope["path"]
+    parameters = scope["path_params"]
+    if "tool" in parameters:
+        *before, tool = written.split("/", SLASHES_BEFORE_TOOL)
+        is_same = len(before) == SLASHES_BEFORE_TOOL and all(before[1:])
+        scope["path_params"] = {**parameters, "tool": tool}
+    elif parameters:
+        is_same = written == path
+    else:
+        is_same = written.removesuffix("/") == path.removesuffix("/")
+    if not is_same:
+        raise no_such_path(written)
+
+
+def refuse_method(connection: Connection, path_format: str) -> Refused:
+    """Refuse the method of a request, which counts as a call of the first one that there is."""
+    by_method = routes_at(connection.app, path_format)
+    context_of(connection.scope).request.route = next(iter(by_method.values()))
+    return not_allowed(by_method)
+
+
+def explain_method(call: Call) -> Refused:
+    """Refuse a request that Litestar found a path for, and no handler of its method."""
+    scope = call.scope
+    path = normalize_path(context_of(scope).request.path)
+    found = call.app.asgi_router.handle_routing(path=path, method="OPTIONS")
+    _, _, scope["path"], scope["path_params"], path_format = found
+    try:
+        restore_path(scope)
+    except Refused as refused:
+        return refused
+    return refuse_method(call, path_format)
