@@ -34,8 +34,8 @@ from toolscout.contract.tools import Tool
 from toolscout.discovery import ToolDiscovery
 from toolscout.discovery.refusals import refusal_of, status_of
 from toolscout.errors import ToolscoutError
-from toolscout.tools.refused import sent_schema
-from toolscout.tools.summary import text_tokens
+from toolscout.tools.refused import find_sent_schema
+from toolscout.tools.summary import estimate_text_tokens
 
 CHAT = INTERFACES["openai"]
 EMPTY: Json = {"type": "object", "properties": {}}
@@ -91,7 +91,7 @@ class Endpoint:
         prompt = json.dumps([body["messages"], body.get("tools")], ensure_ascii=False)
         self.calls += 1
         self.is_estimated |= used is None
-        self.tokens += text_tokens(prompt) if used is None else used
+        self.tokens += estimate_text_tokens(prompt) if used is None else used
         return answer
 
 
@@ -119,7 +119,7 @@ def measure(
 ) -> Iterator[str]:
     """Ask every question in every way; yield the lines of a table, and why questions failed."""
     shapes = {
-        tool.name: CHAT.tool(tool.name, tool.description or "", {**EMPTY, **sent_schema(tool)})
+        tool.name: CHAT.tool(tool.name, tool.description or "", {**EMPTY, **find_sent_schema(tool)})
         for tool in tools
     }
     notes = []

@@ -28,10 +28,10 @@ from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.calibration import MASS_LIMIT
-from toolscout.ranking.choose import best
-from toolscout.ranking.judge import JUDGED, evidence
+from toolscout.ranking.choose import find_best
+from toolscout.ranking.judge import JUDGED, find_evidence
 from toolscout.ranking.pipeline import rank
-from toolscout.text.tokens import spoken_name
+from toolscout.text.tokens import speak_name
 
 QUESTIONS_PER_SET = 250
 FOREIGN = {
@@ -84,7 +84,7 @@ def syllables(count: int, seed: int = 7) -> list[str]:
 
 def keywords(name: str, random: Random) -> Question:
     """Return a search as models write them: two or three words of the wanted tool's name."""
-    spoken = spoken_name(name).split()
+    spoken = speak_name(name).split()
     kept = sorted(random.sample(range(len(spoken)), min(len(spoken), random.randint(2, 3))))
     return Question(name, " ".join(spoken[i] for i in kept).lower(), frozenset({name}))
 
@@ -118,8 +118,8 @@ def _sample(
     catalog: Catalog, text: str, gold: frozenset[str], embedder: Embedder, ranker: RankerName
 ) -> Sample:
     ranking = rank(catalog, Ask(pattern=text, ranker=ranker), embedder)
-    rows = best(ranking.scores, JUDGED)
-    found = [evidence(ranking, row) for row in rows]
+    rows = find_best(ranking.scores, JUDGED)
+    found = [find_evidence(ranking, row) for row in rows]
     values = [
         (e.coverage or 0.0, min(e.mass or 0.0, MASS_LIMIT), max(e.cosine or 0.0, 0.0))
         for e in found

@@ -11,7 +11,7 @@ from evals.rankers import Floats, Ours, Ranker, Search, by_scores, package
 from toolscout.contract.tools import Tool
 from toolscout.ranking import fuse
 from toolscout.text.query import analyse
-from toolscout.text.tokens import spoken_name
+from toolscout.text.tokens import speak_name
 
 MINILM_SHARE = 0.6
 """Weight of the transformer beside BM25 (0.4): the best of this fusion on the development sets."""
@@ -24,7 +24,7 @@ Encode = Callable[[list[str]], NDArray[Any]]
 
 def spoken_text(tool: Tool) -> str:
     """Return a tool as a sentence encoder reads it best: name as words, then description."""
-    return f"{spoken_name(tool.name)}. {tool.description or ''}"
+    return f"{speak_name(tool.name)}. {tool.description or ''}"
 
 
 class Encoder:
@@ -82,7 +82,7 @@ def minilm_with_bm25(model: str) -> Ranker:
 
         def scores(query: str) -> Floats:
             lexical = catalog.lexical(analyse(query)).bm25[rows]
-            return fuse.weighted_sum(lexical, cosine(query), MINILM_SHARE)
+            return fuse.sum_weighted(lexical, cosine(query), MINILM_SHARE)
 
         return by_scores(tools, scores)
 

@@ -93,7 +93,7 @@ class ForkedWorker:
 
 def _work(connection: Connection, settings: Settings, seed: int) -> None:
     words = settings.synonyms or settings.domains or settings.model
-    engine = worker.engine_of(settings) if words else ENGINE
+    engine = worker.make_engine(settings) if words else ENGINE
     worker.serve(connection, engine, settings, seed)
 
 

@@ -13,7 +13,7 @@ from toolscout import Engine
 from toolscout.cli import main
 from toolscout.client import InvalidArgument, Selector
 from toolscout.discovery import Transport
-from toolscout.errors import ConfigurationError, did_you_mean
+from toolscout.errors import ConfigurationError, suggest
 from toolscout.server.http.auth import Keyring
 from toolscout.serving.callers import check_reachable
 
@@ -75,7 +75,7 @@ def test_a_port_in_a_host_is_refused_with_or_without_a_key(host: str):
 def test_a_name_that_begins_otherwise_means_something_else(
     written: object, valid: list[str], meant: str | None
 ):
-    assert did_you_mean(written, valid) == (f"; did you mean {meant}?" if meant else "")
+    assert suggest(written, valid) == (f"; did you mean {meant}?" if meant else "")
 
 
 def test_a_file_of_the_proxy_that_is_toml_is_told_to_be_yaml(

@@ -10,7 +10,7 @@ from docs.generate.notes import WRITTEN, joined, notes
 from docs.generate.schemas import fields_of, kind_of
 from toolscout.contract.bounds import BOUNDS
 from toolscout.server.http.problems import CODES
-from toolscout.server.openapi.document import document
+from toolscout.server.openapi.document import make_document
 
 METHODS = ("get", "put", "post", "patch", "delete")
 ANSWERS = ("SearchAnswer", "GatewayAnswer", "Match", "Reason")
@@ -45,7 +45,7 @@ def page() -> str:
     shown = list(dict.fromkeys(_shapes()))
     parts += ["## Shapes", texts["shapes"]]
     for name in shown:
-        schema = document()["components"]["schemas"][name]
+        schema = make_document()["components"]["schemas"][name]
         about = "" if name in _bodies() else _first(schema.get("description", ""))
         parts += [f"### {name}", about, _fields(name, schema)]
     errors = [f"- `{code}` ({kind.status}): {kind.help}" for code, kind in CODES.items()]
@@ -88,7 +88,7 @@ def _made_of(name: str, seen: set[str]) -> Iterator[str]:
     if name not in seen and name not in OF_MESSAGES:
         seen.add(name)
         yield name
-        for inner in _names(document()["components"]["schemas"][name]):
+        for inner in _names(make_document()["components"]["schemas"][name]):
             yield from _made_of(inner, seen)
 
 
@@ -100,7 +100,7 @@ def _names(schema: Any) -> list[str]:
 def operations() -> list[tuple[str, str, dict[str, Any]]]:
     """Path, method and description of every call; parameters of the path stand with each."""
     found = []
-    for path, item in document()["paths"].items():
+    for path, item in make_document()["paths"].items():
         shared = item.get("parameters", [])
         for method in METHODS:
             if method in item:
@@ -168,7 +168,7 @@ def _shared(name: str, schema: dict[str, Any]) -> tuple[str, list[str]]:
     """Return the shape that has most of the same fields, and these fields."""
     own, found = schema.get("properties", {}), ("", list[str]())
     for base in BASES:
-        theirs = document()["components"]["schemas"][base]["properties"]
+        theirs = make_document()["components"]["schemas"][base]["properties"]
         same = [field for field, described in own.items() if theirs.get(field) == described]
         if base != name and len(same) > len(found[1]):
             found = (base, same)

@@ -26,9 +26,9 @@ from evals.prompt_cost.models import INTERFACES, Json, Model
 from evals.speed.servers import Running, toolscout
 from evals.speed.traffic import catalogs
 from toolscout.discovery import ToolDiscovery
-from toolscout.playground import static_files
-from toolscout.tools.shapes import schema_of, texts
-from toolscout.tools.summary import first_sentence
+from toolscout.playground import load_static_files
+from toolscout.tools.shapes import read_texts, schema_of
+from toolscout.tools.summary import cut_first_sentence
 
 QUESTIONS = 12
 CACHED = 0.1
@@ -103,7 +103,7 @@ def distinct(text: str) -> str:
 
 def samples() -> list[Any]:
     """Return the tools of the playground's samples: what a clone alone has."""
-    files = [static_files()[f"{name}.json"].content for name in ("platform", "assistant")]
+    files = [load_static_files()[f"{name}.json"].content for name in ("platform", "assistant")]
     return [tool for content in files for tool in json.loads(content)["tools"]]
 
 
@@ -168,12 +168,12 @@ def hold(tools: list[Any], model: Model, ask: Ask, others: int = 0) -> None:
     """Hold the conversation; the model counts what it sees. So many `others` follow it."""
     interface = model.interface
     named: list[tuple[str, str, Any]] = [
-        (*texts(tool), schema_of(tool) or tool.get("definition") or {}) for tool in tools
+        (*read_texts(tool), schema_of(tool) or tool.get("definition") or {}) for tool in tools
     ]
     shapes = [interface.tool(*about) for about in named]
     messages: list[Any] = []
     for name, description, _ in named[:: len(named) // QUESTIONS][:QUESTIONS]:
-        asked = first_sentence(description) or name
+        asked = cut_first_sentence(description) or name
         model.want(name, asked)
         said = f"Please do this {'again ' * others}for me: {asked}"  # else all were one
         messages.append({"role": "user", "content": said})

@@ -19,8 +19,8 @@ from evals.train.texts import query_text, tool_text
 from evals.train.wordlists import Entry, chinese, fetch, korean, pieces_of, teacher
 from toolscout.index.languages import BUNDLED_LANGUAGES, SHARES
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.text.query import word_weights
-from toolscout.text.tokens import spoken_name
+from toolscout.text.query import load_word_weights
+from toolscout.text.tokens import speak_name
 
 Matrix = NDArray[np.float32]
 
@@ -85,7 +85,7 @@ def _english(root: Path) -> tuple[list[str], NDArray[np.uint16], NDArray[np.int6
         texts = [tool_text(tool.name, tool.description) for tool in tool_set.tools]
         texts += [query_text(query) for query in tool_set.queries[:QUERIES]]
         for text in texts:
-            counted.update(set(spoken_name(text).lower().split()))
+            counted.update(set(speak_name(text).lower().split()))
     held = json.loads((BUNDLED_MODEL / "tokenizer.json").read_text("utf-8"))
     vocabulary: dict[str, int] = held["model"]["vocab"]
     words = [w for w in vocabulary if len(w) > 1 and w.isascii() and w.isalpha()]
@@ -94,7 +94,7 @@ def _english(root: Path) -> tuple[list[str], NDArray[np.uint16], NDArray[np.int6
 
 
 def _is_topical(word: str) -> bool:
-    return len(word) > 2 and word not in word_weights()
+    return len(word) > 2 and word not in load_word_weights()
 
 
 def _likeness(vectors: Matrix, topics: Matrix) -> Matrix:

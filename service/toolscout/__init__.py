@@ -28,9 +28,9 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if str(error.name).startswith("toolscout"):
                 raise
-            from toolscout.common.optional import how_to_install
+            from toolscout.common.optional import write_install_command
 
-            message = f"{error.name} is not installed: {how_to_install('engine')}"
+            message = f"{error.name} is not installed: {write_install_command('engine')}"
             raise ModuleNotFoundError(message, name=error.name) from None
         return getattr(engine, name)
     raise AttributeError(f"module 'toolscout' has no attribute {name!r}")

@@ -21,10 +21,10 @@ from toolscout.commands.terminal import (
     complain,
     flush_output,
 )
-from toolscout.common.optional import how_to_install
+from toolscout.common.optional import write_install_command
 from toolscout.errors import ConfigurationError, ToolscoutError
 from toolscout.settings import BY_NAME, SETTINGS, Settings
-from toolscout.settings_sources import load, redacted
+from toolscout.settings_sources import load, redact
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -79,7 +79,7 @@ def _run(commands: argparse.ArgumentParser, arguments: list[str] | None) -> int:
         parsed = commands.parse_args(arguments)
         status: int = parsed.run(parsed)
     except ModuleNotFoundError as error:
-        missing = f"{error.name} is not installed: {how_to_install(parsed.extra)}"
+        missing = f"{error.name} is not installed: {write_install_command(parsed.extra)}"
         raise ConfigurationError(missing) from None
     except (SystemExit, OSError):
         flush_output()
@@ -97,31 +97,31 @@ def _serve(parsed: argparse.Namespace) -> int:
     from toolscout.server.serve import serve
 
     try:
-        return serve(_settings(parsed))
+        return serve(_load_settings(parsed))
     except SystemExit:  # uvicorn exits if it cannot start, after printing the reason
         return NOTHING
 
 
 def _check_config(parsed: argparse.Namespace) -> int:
     from toolscout.server.http.auth import Keyring
-    from toolscout.server.serve import check, warnings
+    from toolscout.server.serve import check, list_warnings
     from toolscout.state.health import find_warnings
 
-    settings = _settings(parsed)
+    settings = _load_settings(parsed)
     check(settings)
-    for warning in [*warnings(settings), *find_warnings(settings.store)]:
+    for warning in [*list_warnings(settings), *find_warnings(settings.store)]:
         complain(f"warning: {warning}", YELLOW)
     keys = Keyring(settings.api_keys).keys
     if keys and all(key.has_expired for key in keys):
         raise ConfigurationError("api_keys: every key has expired, so nobody could call")
-    shown = {name: redacted(value) for name, value in settings.values.items()}
+    shown = {name: redact(value) for name, value in settings.values.items()}
     shown |= {s.name: "(set)" for s in SETTINGS if s.secret and shown[s.name]}
     if parsed.json:
         print(as_json({n: {"value": v, "origin": settings.origins[n]} for n, v in shown.items()}))
         return OK
     width = max(map(len, shown))
     for name, value in shown.items():
-        print(f"{name:{width}}  {_shown(value):20}  {settings.origins[name]}")
+        print(f"{name:{width}}  {_write_value(value):20}  {settings.origins[name]}")
     for key in keys:
         ends = "expired" if key.has_expired else "until"
         until = f", {ends} {key.expires}" if key.expires else ""
@@ -130,10 +130,10 @@ def _check_config(parsed: argparse.Namespace) -> int:
 
 
 def _copy_store(parsed: argparse.Namespace) -> int:
-    from toolscout.state.opening import sqlite_path
+    from toolscout.state.opening import find_sqlite_path
     from toolscout.state.sqlite_file import back_up
 
-    path = sqlite_path(_settings(parsed).store)
+    path = find_sqlite_path(_load_settings(parsed).store)
     if path is None:
         raise ConfigurationError(
             "store: only sqlite:PATH is backed up here; "
@@ -143,18 +143,18 @@ def _copy_store(parsed: argparse.Namespace) -> int:
     return OK
 
 
-def _openapi(parsed: argparse.Namespace) -> int:
-    from toolscout.server.openapi.document import as_yaml, document
+def _print_openapi(parsed: argparse.Namespace) -> int:
+    from toolscout.server.openapi.document import make_document, write_yaml
 
-    print(f"{as_json(document())}\n" if parsed.json else as_yaml(), end="")
+    print(f"{as_json(make_document())}\n" if parsed.json else write_yaml(), end="")
     return OK
 
 
-def _help(parsed: argparse.Namespace) -> int:
+def _print_help(parsed: argparse.Namespace) -> int:
     return main([*parsed.about, "--help"])
 
 
-def _version(parsed: argparse.Namespace) -> int:
+def _print_version(parsed: argparse.Namespace) -> int:
     import platform
 
     if parsed.json:
@@ -164,21 +164,21 @@ def _version(parsed: argparse.Namespace) -> int:
     return OK
 
 
-def _completion(parsed: argparse.Namespace) -> int:
+def _print_completion(parsed: argparse.Namespace) -> int:
     from argcomplete.shell_integration import shellcode
 
     print(shellcode(["toolscout"], shell=parsed.shell), end="")
     return OK
 
 
-def _shown(value: object) -> str:
+def _write_value(value: object) -> str:
     """Return a value as written in a flag."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return "-" if value is None else str(value)
 
 
-def _settings(parsed: argparse.Namespace) -> Settings:
+def _load_settings(parsed: argparse.Namespace) -> Settings:
     return load(vars(parsed), config=parsed.config)
 
 
@@ -259,18 +259,20 @@ def _add_others(command: Callable[..., Any]) -> None:
     about = "write files of settings, tools and questions, to fill in"
     add_init_arguments(command("init", init, about))
 
-    openapi = command("openapi", _openapi, "print the OpenAPI document, as YAML")
-    version = command("version", _version, "print the version")
+    openapi = command("openapi", _print_openapi, "print the OpenAPI document, as YAML")
+    version = command("version", _print_version, "print the version")
     for one in (openapi, version):
         one.add_argument("--json", action="store_true", help="as JSON")
-    asked = command("help", _help, "print what a command takes")
+    asked = command("help", _print_help, "print what a command takes")
     asked.add_argument("about", nargs="*", metavar="COMMAND", help="which; all of them if none")
-    complete = command("completion", _completion, "print completion for a shell")
+    complete = command("completion", _print_completion, "print completion for a shell")
     complete.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
 
 
 def _add_setting(command: argparse.ArgumentParser, setting: Any) -> None:
-    text = f"{setting.help} (default {_shown(setting.default)}; {setting.env})".replace("%", "%%")
+    text = f"{setting.help} (default {_write_value(setting.default)}; {setting.env})".replace(
+        "%", "%%"
+    )
     if setting.secret:
         return  # every process list shows a secret on the command line
     words = ("on", "off") if setting.kind is bool else setting.choices

@@ -19,13 +19,13 @@ from toolscout.contract.answers import Counts, Match, Resolution
 from toolscout.contract.fields import DEFAULT_TOP_K, Outcome, RankerName
 from toolscout.contract.requests import Context, Filters, Messages, SearchOptions, Session
 from toolscout.contract.tools import Tool, ToolDetail
-from toolscout.errors import EmptyPattern, InvalidRequest, did_you_mean
+from toolscout.errors import EmptyPattern, InvalidRequest, suggest
 from toolscout.experience.examples import ExamplePriors
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.compile import Compiler
-from toolscout.index.details import details
+from toolscout.index.details import describe_tools
 from toolscout.index.embedder import load_embedder
 from toolscout.index.encoder.encoder import Unread
 from toolscout.index.lexicon import load_lexicon
@@ -36,7 +36,7 @@ from toolscout.ranking.ask import Ask, DecideOptions, Decision, Question
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import NoMatch
 from toolscout.ranking.decided import NO_EXPERIENCE, Decided
-from toolscout.ranking.explain import explain, notes, with_evidence
+from toolscout.ranking.explain import add_evidence, explain, write_notes
 from toolscout.ranking.pipeline import decide_together
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
@@ -122,7 +122,7 @@ class Engine:
             check_type(name, value, str | Path | None, "the path of a file")
         words, taxonomy = load_lexicon(synonyms, domains)
         self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
-        self._defaults = _checked(
+        self._defaults = _check_options(
             {"ranker": ranker, "no_match": no_match, "no_match_below": no_match_below}
         )
         self.examples = ExamplePriors()
@@ -202,15 +202,15 @@ class Engine:
         result = self.result(catalog, decision, explain, self._skipped)
         if ask.detail is None:
             return result
-        shown = details(catalog, decision.rows, ask.detail)
+        shown = describe_tools(catalog, decision.rows, ask.detail)
         return msgspec.structs.replace(result, tools=shown)
 
     def _ask(self, conversation: Conversation, top_k: int, options: SearchOptions) -> Ask:
         if unknown := sorted(options.keys() - SearchOptions.__annotations__):
             valid = ("top_k", "explain", *SearchOptions.__annotations__)
-            hint = did_you_mean(unknown[0], valid)
+            hint = suggest(unknown[0], valid)
             raise TypeError(f"{unknown[0]}: is no argument of search{hint}")
-        fields = _checked({key: value for key, value in options.items() if value is not None})
+        fields = _check_options({key: value for key, value in options.items() if value is not None})
         budget = fields.get("budget_tokens", 0)
         if read_number("budget_tokens", budget) < 0:
             raise InvalidRequest(f"budget_tokens must be at least 0, got {budget}")
@@ -247,8 +247,8 @@ class Engine:
             _check_question(*question)
         decisions = decide_together(questions, self.embedder)
         for (catalog, ask, options), decision in zip(questions, decisions, strict=True):
-            version = _version_of(options)
-            is_complete = unread_in(decision) is None
+            version = _find_version(options)
+            is_complete = explain_unread(decision) is None
             if isinstance(catalog, Catalog) and version is not None and is_complete:
                 self._decided.keep(catalog, ask, decision, version)
         return decisions
@@ -258,7 +258,7 @@ class Engine:
     ) -> Decision | None:
         """Return the same decision as `decide` if it was made before and is remembered."""
         _check_question(catalog, ask, options)
-        version = _version_of(options)
+        version = _find_version(options)
         return None if version is None else self._decided.find(catalog, ask, version)
 
     @staticmethod
@@ -279,21 +279,21 @@ class Engine:
             counts=Counts(
                 offered=len(catalog),
                 unique=len(catalog),
-                ranked=with_evidence(ranking),
+                ranked=add_evidence(ranking),
                 selected=len(decision.names),
                 skipped=skipped.entries + len(catalog.skipped),
             ),
-            notes=[*skipped.notes, *notes(ranking)],
+            notes=[*skipped.notes, *write_notes(ranking)],
         )
 
 
-def unread_in(decision: Decision) -> Unread | None:
+def explain_unread(decision: Decision) -> Unread | None:
     """Return why the transformer had no say in a decision; None if it had, or there is none."""
     vectors = decision.ranking.vectors
     return None if vectors is None else vectors.unread
 
 
-def _version_of(options: DecideOptions) -> int | None:
+def _find_version(options: DecideOptions) -> int | None:
     """Return the version of the experience; None if a decision depends on more than this."""
     if any(option is not None for name, option in options.items() if name != "prior"):
         return None
@@ -317,7 +317,7 @@ def _read(messages: Sequence[Any]) -> Conversation:
         raise InvalidRequest(f"messages: {error}") from None
 
 
-def _checked(options: dict[str, Any]) -> dict[str, Any]:
+def _check_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return options as they are, if those with few values have one of these.
 
     Raises:
@@ -333,7 +333,7 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
         value = options[name]
         choices = CHOICES[name]
         if value not in choices:
-            hint = did_you_mean(value, choices)
+            hint = suggest(value, choices)
             expected = f"expected one of {', '.join(choices)}"
             raise InvalidRequest(f"{name}: {expected}, got {value!r}{hint}")
     return options

@@ -44,7 +44,7 @@ def wrong_field(root: str, error: msgspec.ValidationError) -> FieldError:
     place = str(error).replace(" - at `key` in `$", " - at `$")
     message, _, where = place.partition(" - at `$")
     path = (root + where.rstrip("`")).lstrip(".")
-    return FieldError(path or "body", in_words(message.partition(" '")[0]))
+    return FieldError(path or "body", put_in_words(message.partition(" '")[0]))
 
 
 _KINDS = {
@@ -62,7 +62,7 @@ UNKNOWN_KEY = re.compile(r"Object contains unknown field `([^`]*)`")
 _BOUNDS = {"<=": "at most", ">=": "at least", "<": "less than", ">": "more than", "==": "exactly"}
 
 
-def in_words(message: str) -> str:
+def put_in_words(message: str) -> str:
     """Say what the decoder says without its types; other messages stay as they are."""
     for pattern, words in _WORDS.items():
         if match := pattern.match(message):
@@ -70,16 +70,16 @@ def in_words(message: str) -> str:
     return message
 
 
-def _wrong_size(kind: str, bound: str, size: str) -> str:
+def _describe_size(kind: str, bound: str, size: str) -> str:
     one, more = ("character", "characters") if kind == "str" else ("entry", "entries")
     return f"expected {_BOUNDS[bound]} {int(size):,} {one if size == '1' else more}"
 
 
 _WORDS: dict[re.Pattern[str], Callable[..., str]] = {
     re.compile(r"Expected `([^`]+)`, got `([^`]+)`$"): lambda expected, got: (
-        f"expected {_kind(expected)}, got {_kind(got)}"
+        f"expected {_describe_kind(expected)}, got {_describe_kind(got)}"
     ),
-    re.compile(r"Expected `([^`]+)` of length ([<>]=|==) (\d+)$"): _wrong_size,
+    re.compile(r"Expected `([^`]+)` of length ([<>]=|==) (\d+)$"): _describe_size,
     re.compile(r"Expected `[^`]+` ([<>]=?) ([\d.]+)$"): lambda bound, amount: (
         f"expected {_BOUNDS[bound]} {float(amount):,g}"
     ),
@@ -91,7 +91,7 @@ _WORDS: dict[re.Pattern[str], Callable[..., str]] = {
 }
 
 
-def _kind(names: str) -> str:
+def _describe_kind(names: str) -> str:
     kinds = [kind for kind in names.split(" | ") if kind != "null"] or ["null"]
     return " or ".join(_KINDS.get(kind, kind) for kind in kinds)
 
@@ -158,7 +158,7 @@ MEANT = {
 """Names that other libraries and programs have for ours."""
 
 
-def did_you_mean(name: object, valid: Iterable[str]) -> str:
+def suggest(name: object, valid: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest that is known, if any is.
 
     A slip leaves the first letter; a name that begins otherwise means something else, unless it is

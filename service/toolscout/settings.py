@@ -211,7 +211,7 @@ _WORDS = {"on": True, "true": True, "yes": True, "1": True}
 _WORDS |= {"off": False, "false": False, "no": False, "0": False}
 
 
-def _setting(name: str, kind: Any, default: Value, about: Mapping[str, Any]) -> Setting:
+def _make_setting(name: str, kind: Any, default: Value, about: Mapping[str, Any]) -> Setting:
     choices = tuple(
         word for part in _parts(kind) if get_origin(part) is Literal for word in get_args(part)
     )
@@ -227,7 +227,7 @@ def _parts(kind: Any) -> tuple[Any, ...]:
 
 _HINTS = get_type_hints(Settings)
 SETTINGS = tuple(
-    _setting(each.name, _HINTS[each.name], getattr(Settings, each.name), each.metadata)
+    _make_setting(each.name, _HINTS[each.name], getattr(Settings, each.name), each.metadata)
     for each in fields(Settings)
     if each.name != "origins"
 )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from toolscout.errors import ConfigurationError, did_you_mean
+from toolscout.errors import ConfigurationError, suggest
 from toolscout.settings import BY_NAME, PREFIX, SETTINGS, Settings, Value
 
 
@@ -66,20 +66,20 @@ def load_serving(flags: Mapping[str, Any]) -> Settings:
     )
 
 
-def secret_file(settings: Settings, name: str) -> Path | None:
+def find_secret_file(settings: Settings, name: str) -> Path | None:
     """Return the file that `TOOLSCOUT_NAME_FILE` names for a setting, if any."""
     variable = BY_NAME[name].env + "_FILE"
     path = os.environ.get(variable)
-    if path is None or settings.origins[name] != _file_origin(path, variable):
+    if path is None or settings.origins[name] != _describe_file(path, variable):
         return None
     return Path(path)
 
 
-def _file_origin(path: str, variable: str) -> str:
+def _describe_file(path: str, variable: str) -> str:
     return f"file {path} (environment {variable})"
 
 
-def redacted(value: Value) -> Value:
+def redact(value: Value) -> Value:
     """Replace the password in an address by stars."""
     if not isinstance(value, str):
         return value
@@ -96,7 +96,7 @@ def _from_flags(flags: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
     raw: dict[str, tuple[Any, str]] = {}
     for setting in SETTINGS:
         value = flags.get(setting.name)
-        if redacted(value) != value:
+        if redact(value) != value:
             raise ConfigurationError(
                 f"{setting.flag}: holds a password, which every process list would show; "
                 f"use {setting.env} or {setting.env}_FILE"
@@ -113,7 +113,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
             continue
         name = variable.removeprefix(PREFIX).lower()
         if name.endswith("_file") and name.removesuffix("_file") in BY_NAME:
-            origin = _file_origin(raw, variable)
+            origin = _describe_file(raw, variable)
             if not Path(raw).is_file() and Path(raw).exists():
                 raise ConfigurationError(f"{raw} ({variable}) is no regular file")
             value = _read(Path(raw), variable).strip()
@@ -125,7 +125,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
             if raw or not BY_NAME[name].secret:
                 values[name] = (raw, f"environment {variable}")
         else:
-            raise ConfigurationError(_unknown(variable, [s.env for s in SETTINGS]))
+            raise ConfigurationError(_explain_unknown(variable, [s.env for s in SETTINGS]))
     return values
 
 
@@ -161,12 +161,12 @@ def _from_toml(path: Path) -> dict[str, tuple[Any, str]]:
         raise ConfigurationError(f"{path}: not valid TOML, such as port = 8080: {error}") from None
     for name in table:
         if name not in BY_NAME:
-            where = f"{path}{_line(text, name)}"
-            raise ConfigurationError(f"{where}: {_unknown(name, list(BY_NAME))}")
-    return {name: (value, f"file {path}{_line(text, name)}") for name, value in table.items()}
+            where = f"{path}{_find_line(text, name)}"
+            raise ConfigurationError(f"{where}: {_explain_unknown(name, list(BY_NAME))}")
+    return {name: (value, f"file {path}{_find_line(text, name)}") for name, value in table.items()}
 
 
-def _line(text: str, name: str) -> str:
+def _find_line(text: str, name: str) -> str:
     """Return the line of a TOML file that sets a name or begins its table."""
     begins = re.compile(rf"""\s*\[*\s*["']?{re.escape(name)}["']?\s*[]=.]""")
     lines = text.splitlines()
@@ -180,5 +180,5 @@ def _read(path: Path, what: str) -> str:
         raise ConfigurationError(f"cannot read {path} ({what}): {error}") from None
 
 
-def _unknown(name: str, names: list[str]) -> str:
-    return f"unknown setting {name}{did_you_mean(name, names)}"
+def _explain_unknown(name: str, names: list[str]) -> str:
+    return f"unknown setting {name}{suggest(name, names)}"

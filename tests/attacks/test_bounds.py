@@ -28,7 +28,7 @@ from toolscout.contract.bounds import (
     MAX_TOOL_VALUES,
     MAX_VALUES,
 )
-from toolscout.server.openapi.document import document
+from toolscout.server.openapi.document import make_document
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def test_every_bound_is_in_the_description(server: Process):
     assert [(each["what"], each["limit"]) for each in described] == [
         (bound.what, bound.limit) for bound in BOUNDS
     ]
-    assert document()["x-bounds"] == described
+    assert make_document()["x-bounds"] == described
 
 
 def test_a_call_of_mcp_is_bounded(tmp_path: Path):

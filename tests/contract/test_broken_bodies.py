@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support import GATEWAY, SEARCH, TOOLS, Server, problem_of
 from toolscout.common.json_errors import locate
-from toolscout.server.openapi.document import document
+from toolscout.server.openapi.document import make_document
 
 VALID = json.dumps({"pattern": "read a file", "top_k": 2, "tools": TOOLS[:3]}).encode()
 DEEP = 5_000
@@ -275,7 +275,7 @@ def test_the_field_that_no_parser_takes_is_named(server: Server, tool: bytes, fi
 def bodies() -> list[Any]:
     """Return each call that takes a body, with the example of its description."""
     found = []
-    for path, item in document()["paths"].items():
+    for path, item in make_document()["paths"].items():
         for method, operation in item.items():
             if "requestBody" in operation:
                 content = operation["requestBody"]["content"]["application/json"]

@@ -9,7 +9,7 @@ import yaml
 
 from tests.support import SEARCH, Server, toolscout
 from toolscout.contract.bounds import MAX_PAGE_SIZE, PAGE_SIZE
-from toolscout.server.openapi.document import document
+from toolscout.server.openapi.document import make_document
 
 Json = dict[str, Any]
 
@@ -17,7 +17,7 @@ CHECKED_IN = Path(__file__).parents[2] / "openapi.yaml"
 
 
 def test_the_checked_in_document_is_the_applications():
-    assert yaml.safe_load(CHECKED_IN.read_text("utf-8")) == document(), "run `make openapi`"
+    assert yaml.safe_load(CHECKED_IN.read_text("utf-8")) == make_document(), "run `make openapi`"
 
 
 def test_the_command_prints_the_checked_in_bytes():
@@ -29,12 +29,12 @@ def test_the_command_prints_the_checked_in_bytes():
 def test_the_server_serves_it(server: Server):
     response = server.get("/openapi.json")
     assert response.headers["content-type"].startswith("application/json")
-    assert response.json() == document()
+    assert response.json() == make_document()
 
 
 @pytest.mark.parametrize("path", [SEARCH, "/api/compress/tool-discovery"])
 def test_its_examples_work(server: Server, path: str):
-    content = document()["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+    content = make_document()["paths"][path]["post"]["requestBody"]["content"]["application/json"]
     response = server.post(content["example"], path)
     assert response.status_code == 200
     assert response.json()["selected_names"] == ["search_code"]
@@ -49,7 +49,7 @@ def test_it_is_served_as_yaml_too(server: Server):
 def operations() -> list[tuple[str, str, Json]]:
     return [
         (path, method, operation)
-        for path, item in document()["paths"].items()
+        for path, item in make_document()["paths"].items()
         for method, operation in item.items()
         if method != "parameters"
     ]
@@ -70,7 +70,7 @@ def examples() -> list[Any]:
 
 @pytest.mark.parametrize(("schema", "example"), examples())
 def test_every_example_is_valid(schema: Json, example: Any):
-    whole = {**schema, "components": document()["components"]}
+    whole = {**schema, "components": make_document()["components"]}
     jsonschema.validate(example, whole, jsonschema.Draft202012Validator)
 
 
@@ -89,20 +89,20 @@ def test_every_body_and_every_answer_of_a_shape_has_an_example():
 
 def test_no_field_has_a_default_and_every_field_a_description():
     """Generators take a field with a default for one that is always there."""
-    for name, schema in document()["components"]["schemas"].items():
+    for name, schema in make_document()["components"]["schemas"].items():
         for field, described in schema.get("properties", {}).items():
             assert "default" not in described, f"{name}.{field}"
             assert described["description"], f"{name}.{field}"
 
 
 def test_the_bounds_of_a_page_are_those_of_the_contract():
-    parameters = document()["paths"]["/v1/catalogs/{id}/tools"]["get"]["parameters"]
+    parameters = make_document()["paths"]["/v1/catalogs/{id}/tools"]["get"]["parameters"]
     [size] = [one["schema"] for one in parameters if one["name"] == "page_size"]
     assert (size["maximum"], size["default"]) == (MAX_PAGE_SIZE, PAGE_SIZE)
 
 
 def test_definitions_of_tools_are_open_objects():
-    tool = document()["components"]["schemas"]["Tool"]["properties"]
+    tool = make_document()["components"]["schemas"]["Tool"]["properties"]
     for field in ("definition", "parameters"):
         [kind] = [k for k in tool[field]["anyOf"] if k["type"] == "object"]
         assert kind["additionalProperties"] is True

@@ -14,8 +14,8 @@ from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.judge import score
 from toolscout.ranking.pipeline import decide
-from toolscout.text.domains import bundled
-from toolscout.tools.filters import labels, labels_of, passes
+from toolscout.text.domains import load_bundled
+from toolscout.tools.filters import does_pass, labels_of, write_labels
 from toolscout.tools.traits import read_traits
 
 top_ks = st.sampled_from([1, 2, 5, 50])
@@ -25,7 +25,7 @@ def forbidden(sent: list, asked: Filters) -> set[str]:
     """Names that may not be selected, said once more in plain words."""
     found = set()
     for tool in ToolList.decode(msgspec.json.encode(sent)).tools:
-        known = read_traits(tool, bundled())
+        known = read_traits(tool, load_bundled())
         parts = known.namespace.lower().split(".")
         spaces = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
         passes = known.available and (
@@ -69,11 +69,11 @@ def test_no_forbidden_tool_is_ever_selected(data, sent, pattern, asked, top_k, r
 def test_tools_pass_alike_before_and_after_they_are_compiled_and_in_a_database(sent, asked):
     tools = {tool.name: tool for tool in ToolList.decode(msgspec.json.encode(sent)).tools}
     catalog = compiled(sent)
-    after = catalog.facets.passing(asked, catalog.rows)
+    after = catalog.facets.find_passing(asked, catalog.rows)
     for row, name in enumerate(catalog.names):
         tool, traits = tools[name], catalog.traits(row)
-        there = all(set(labels(tool, traits)) & set(some) for some in labels_of(asked))
-        assert passes(tool, asked, bundled()) == there == after[row]
+        there = all(set(write_labels(tool, traits)) & set(some) for some in labels_of(asked))
+        assert does_pass(tool, asked, load_bundled()) == there == after[row]
 
 
 @given(labelled_catalogs(), patterns, filters, rankers, st.randoms(use_true_random=False))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from docs.generate.pages import PAGES
-from toolscout.server.openapi.document import document
+from toolscout.server.openapi.document import make_document
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -18,7 +18,7 @@ def test_a_page_is_what_would_be_written_now(page: str):
 
 
 def schemas() -> dict[str, Any]:
-    return document()["components"]["schemas"]
+    return make_document()["components"]["schemas"]
 
 
 def test_every_field_has_a_meaning():

@@ -81,10 +81,10 @@ def test_catalogs_are_found_by_digest_and_by_bytes():
     catalog = ENGINE.compiler.compile(tools, cache.tools("acme"))
     cache.add("acme", catalog)
     cache.add_alias("acme", b"raw", tools)
-    assert cache.by_digest("acme", tools.digest) is catalog
-    assert cache.by_alias("acme", b"raw") == (catalog, 2 * len(TOOLS), NONE_SKIPPED)
-    assert cache.by_alias("acme", b"other") is None
-    assert cache.by_digest("acme", "other") is None
+    assert cache.find_by_digest("acme", tools.digest) is catalog
+    assert cache.find_by_alias("acme", b"raw") == (catalog, 2 * len(TOOLS), NONE_SKIPPED)
+    assert cache.find_by_alias("acme", b"other") is None
+    assert cache.find_by_digest("acme", "other") is None
     assert len(cache) == 1
     assert cache.nbytes > 0
 
@@ -118,8 +118,8 @@ def test_tenants_are_kept_apart():
     catalog = ENGINE.compiler.compile(tools, cache.tools("acme"))
     cache.add("acme", catalog)
     cache.add_alias("acme", b"raw", tools)
-    assert cache.by_digest("zenith", tools.digest) is None
-    assert cache.by_alias("zenith", b"raw") is None
+    assert cache.find_by_digest("zenith", tools.digest) is None
+    assert cache.find_by_alias("zenith", b"raw") is None
     assert cache.tools("zenith").get(tools.digests[0]) is None
     assert cache.tools("acme").get(tools.digests[0]) is not None
 
@@ -139,7 +139,7 @@ def test_an_evicted_catalog_is_forgotten_by_its_bytes_too():
     tools = listed(TOOLS)
     cache.add("acme", ENGINE.compiler.compile(tools, cache.tools("acme")))
     cache.add_alias("acme", b"raw", tools)
-    assert cache.by_alias("acme", b"raw") is None
+    assert cache.find_by_alias("acme", b"raw") is None
 
 
 def test_the_least_recently_used_goes_first():

@@ -18,8 +18,8 @@ from toolscout.index.changed import (
     MOST_COMMAS,
     Change,
     LatestLists,
-    catalog_of,
-    entries_of,
+    make_catalog,
+    read_entries,
 )
 from toolscout.index.tool_list import MAX_TOOLS, ToolList
 
@@ -54,7 +54,7 @@ def raw_of(tools: Sequence[Any]) -> bytes:
 def latest_of(tools: Sequence[Any]) -> tuple[Catalog, LatestLists]:
     """Return a catalog, and lists of which its is the latest."""
     base, latest = compiled(tools), LatestLists(1 << 20)
-    entries = entries_of(raw_of(tools), ToolList.decode(raw_of(tools)))
+    entries = read_entries(raw_of(tools), ToolList.decode(raw_of(tools)))
     assert entries is not None
     latest.keep("acme", base, entries)
     return base, latest
@@ -68,7 +68,7 @@ def change_of(before: Sequence[Any], raw: bytes) -> Change | None:
 
 def changed(before: Sequence[Any], after: Sequence[Any]) -> Catalog | None:
     change = change_of(before, raw_of(after))
-    return None if change is None else catalog_of(change, ENGINE.compiler)
+    return None if change is None else make_catalog(change, ENGINE.compiler)
 
 
 def decisions(catalog: Catalog) -> list[Any]:
@@ -141,7 +141,7 @@ def test_all_else_is_left_to_who_reads_the_whole_list(edit: Any):
 
 def test_a_list_of_which_an_entry_declares_several_tools_is_not_compared():
     raw = raw_of([*TOOLS, DECLARING])
-    assert entries_of(raw, ToolList.decode(raw)) is None
+    assert read_entries(raw, ToolList.decode(raw)) is None
 
 
 def test_a_list_of_many_more_entries_is_not_even_split(monkeypatch: pytest.MonkeyPatch):
@@ -153,7 +153,7 @@ def test_a_list_of_many_more_entries_is_not_even_split(monkeypatch: pytest.Monke
 
 def test_a_list_full_of_commas_is_compared_with_none():
     tools = [{"name": "commas", "description": "," * MOST_COMMAS}, *crowd(3)]
-    assert entries_of(raw_of(tools), ToolList.decode(raw_of(tools))) is None
+    assert read_entries(raw_of(tools), ToolList.decode(raw_of(tools))) is None
 
 
 def test_only_lists_that_are_still_compiled_are_compared():
@@ -166,7 +166,7 @@ def test_only_lists_that_are_still_compiled_are_compared():
 
 def test_a_list_of_which_a_tool_could_not_be_compiled_is_not_compared():
     base, latest = compiled(TOOLS[:-1]), LatestLists(1 << 20)
-    entries = entries_of(raw_of(TOOLS), ToolList.decode(raw_of(TOOLS)))
+    entries = read_entries(raw_of(TOOLS), ToolList.decode(raw_of(TOOLS)))
     assert entries is not None
     latest.keep("acme", base, entries)
     assert latest.compare("acme", raw_of(TOOLS), {base.digest: base}.get, MAX_TOOLS) is None
@@ -176,7 +176,7 @@ def test_lists_that_do_not_fit_together_leave_the_newest():
     latest = LatestLists(100 * ENTRY_BYTES)
     newest = crowd(60, "newest")
     for tools in (crowd(60), newest):
-        entries = entries_of(raw_of(tools), ToolList.decode(raw_of(tools)))
+        entries = read_entries(raw_of(tools), ToolList.decode(raw_of(tools)))
         assert entries is not None
         latest.keep("acme", compiled(tools), entries)
     for tools, is_kept in ((crowd(60), False), (newest, True)):

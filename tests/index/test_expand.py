@@ -4,7 +4,7 @@ import pytest
 
 from tests.support import ENGINE, compiled, select
 from toolscout.contract.answers import Via
-from toolscout.index.expand import synonym_terms
+from toolscout.index.expand import load_synonym_terms
 from toolscout.ranking.explain import explain
 
 TOOLS = [
@@ -38,7 +38,7 @@ def via_synonym(asked: str, written: str) -> bool:
 
 
 def test_all_synonyms_are_mutual():
-    table = synonym_terms()
+    table = load_synonym_terms()
     assert all(term in table[other] for term, others in table.items() for other in others)
 
 

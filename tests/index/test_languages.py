@@ -9,7 +9,7 @@ from tests.support import ENGINE, select
 from toolscout.index.embedder import Embedder
 from toolscout.index.languages import Languages, is_foreign
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.text.tokens import words
+from toolscout.text.tokens import split_words
 
 TOOLS = [
     {"name": "get_weather", "description": "Weather forecast for a city"},
@@ -79,14 +79,14 @@ def test_an_english_question_finds_a_tool_in_another_language():
 def test_english_neither_loads_the_table_nor_notices_it():
     embedder = Embedder()
     texts = ["create an issue", "getHTTPServer 2", "café near Los Angeles", "die roll", "hlpr zxq"]
-    before = [embedder.encode(words(text)) for text in texts]
-    known = [embedder.familiarity(words(text)) for text in texts]
+    before = [embedder.encode(split_words(text)) for text in texts]
+    known = [embedder.familiarity(split_words(text)) for text in texts]
     assert embedder.needs_languages("明天的天气")
     embedder.load_languages()
-    fresh = [embedder.encode(words(text)) for text in texts]
+    fresh = [embedder.encode(split_words(text)) for text in texts]
     assert not embedder.needs_languages("明天的天气")
     assert np.array_equal(before, fresh)
-    assert known == [embedder.familiarity(words(text)) for text in texts]
+    assert known == [embedder.familiarity(split_words(text)) for text in texts]
 
 
 @pytest.mark.parametrize("text", ["create an issue", "Los Angeles", "naïve café", "", "😀"])
@@ -130,7 +130,9 @@ def test_a_table_says_what_it_knows_of_a_word():
 
 def test_vectors_of_other_languages_have_unit_length():
     for text in WEATHER.values():
-        assert np.linalg.norm(ENGINE.embedder.encode(words(text))) == pytest.approx(1.0, abs=1e-5)
+        assert np.linalg.norm(ENGINE.embedder.encode(split_words(text))) == pytest.approx(
+            1.0, abs=1e-5
+        )
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_vectors_of_other_languages_have_unit_length():
     ],
 )
 def test_sentences_with_small_words_of_another_language_are_foreign(text: str):
-    assert ENGINE.embedder.is_foreign(words(text))
+    assert ENGINE.embedder.is_foreign(split_words(text))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_sentences_with_small_words_of_another_language_are_foreign(text: str):
     ],
 )
 def test_english_is_not_foreign_whatever_places_it_names(text: str):
-    assert not ENGINE.embedder.is_foreign(words(text))
+    assert not ENGINE.embedder.is_foreign(split_words(text))
 
 
 def test_a_lone_small_word_among_known_ones_is_no_other_language():

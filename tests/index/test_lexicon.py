@@ -9,7 +9,7 @@ from tests.support import TOOLS, toolscout
 from toolscout import Engine
 from toolscout.contract.requests import Context, Filters
 from toolscout.errors import ConfigurationError
-from toolscout.index.expand import synonym_terms
+from toolscout.index.expand import load_synonym_terms
 from toolscout.index.lexicon import find_labels, load_synonyms, load_taxonomy
 from toolscout.text.query import analyse
 
@@ -48,7 +48,7 @@ def test_the_bundled_synonyms_stay(tmp_path: Path):
     related = load_synonyms(
         file(tmp_path, 'x = ["delete vaporise"]\n[deep.er]\ny = ["e-mail snail_mail"]')
     )
-    for term, others in synonym_terms().items():
+    for term, others in load_synonym_terms().items():
         assert set(others) <= set(related[term])
     assert "vaporis" in related["delet"]
     assert "snailmail" in related["email"]

@@ -10,8 +10,8 @@ from toolscout.text.regex import (
     MAX_ALTERNATIVES,
     MAX_PROGRAM,
     compile_pattern,
-    literal_words,
-    looks_like_regex,
+    find_literal_words,
+    is_like_regex,
 )
 
 
@@ -39,7 +39,7 @@ def matching(pattern: str, *tools: tuple[str, str]) -> list[int]:
     ],
 )
 def test_patterns_that_are_regular_expressions(pattern: str):
-    assert looks_like_regex(pattern)
+    assert is_like_regex(pattern)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_patterns_that_are_regular_expressions(pattern: str):
     ],
 )
 def test_patterns_that_are_words(pattern: str):
-    assert not looks_like_regex(pattern)
+    assert not is_like_regex(pattern)
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "*", "a**", r"\1", "(?=ahead)", "(?<!behind)"])
@@ -118,7 +118,7 @@ def test_no_tools_no_matches():
 
 
 def test_escapes_and_classes_are_no_words_of_a_pattern():
-    found = literal_words(r"\bsend[abc]+\d\w mail")
+    found = find_literal_words(r"\bsend[abc]+\d\w mail")
     assert "send" in found
     assert "mail" in found
     assert not set(found.split()) & {"b", "bsend", "abc", "d", "w"}

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import compiled, select
-from toolscout.common.spelling import forms, key
+from toolscout.common.spelling import list_forms, make_key
 from toolscout.index.names import NameIndex
 
 
@@ -18,7 +18,7 @@ def mentioned(names: list[str], text: str, sure: bool = True) -> list[str]:
     "written", ["normal_cdf", "normalCdf", "NormalCDF", "normal-cdf", "normal cdf", "NORMAL_CDF"]
 )
 def test_spellings_share_a_key(written: str):
-    assert key(written) == "normalcdf"
+    assert make_key(written) == "normalcdf"
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_spellings_share_a_key(written: str):
     ],
 )
 def test_a_name_answers_with_and_without_its_prefixes(name: str, answers_to: list[str]):
-    assert list(forms(name)) == answers_to
+    assert list(list_forms(name)) == answers_to
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_name_is_seen_anywhere_in_a_query(text: str):
 
 
 def test_the_words_of_a_name_in_prose_are_less_than_sure():
-    index = NameIndex([[forms("normal_cdf")]])
+    index = NameIndex([[list_forms("normal_cdf")]])
     (found,) = index.mentions("normal cdf of a sample", lambda _: False)
     assert not found.sure
     (alone,) = index.mentions("normal cdf", lambda _: False)

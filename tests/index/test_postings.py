@@ -121,4 +121,4 @@ def test_a_vocabulary_made_beforehand_is_the_one_that_queries_use():
     prepared, asked = postings(*texts), postings(*texts)
     made = prepared.prepare()
     assert prepared.vocabulary is prepared.prepare() is made
-    assert made.beginning_with("ga") == asked.vocabulary.beginning_with("ga") == ["gamma"]
+    assert made.find_by_prefix("ga") == asked.vocabulary.find_by_prefix("ga") == ["gamma"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.catalogs import catalogs, distinct_catalogs
 from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidJson, InvalidRequest, TooManyTools
-from toolscout.index.tool_list import ToolList, tool_digest
+from toolscout.index.tool_list import ToolList, hash_tool
 
 
 def decode(tools: object, **limits: int) -> ToolList:
@@ -62,10 +62,10 @@ def test_the_digest_of_a_tool_does_not_depend_on_those_beside_it():
 
 
 def test_fields_do_not_run_into_each_other():
-    one = tool_digest(Tool("ab", "c"))
-    assert one != tool_digest(Tool("a", "bc"))
-    assert tool_digest(Tool("a", namespace="b")) != tool_digest(Tool("a", domain="b"))
-    assert tool_digest(Tool("a", tags=("b", "c"))) != tool_digest(Tool("a", tags=("b c",)))
+    one = hash_tool(Tool("ab", "c"))
+    assert one != hash_tool(Tool("a", "bc"))
+    assert hash_tool(Tool("a", namespace="b")) != hash_tool(Tool("a", domain="b"))
+    assert hash_tool(Tool("a", tags=("b", "c"))) != hash_tool(Tool("a", tags=("b c",)))
 
 
 def test_the_limit_is_on_distinct_names():

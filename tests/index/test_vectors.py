@@ -14,8 +14,8 @@ from toolscout.index.vector_index import (
     QUANTISED_ABOVE,
     QuantisedIndex,
     VectorIndex,
-    bytes_per_tool,
     index_vectors,
+    measure_tool,
 )
 
 REFERENCE = StaticModel.from_pretrained(BUNDLED_MODEL)
@@ -88,7 +88,7 @@ def test_only_many_vectors_are_quantised():
     assert type(index_vectors(many)) is QuantisedIndex
     for vectors in (few, many):
         made = index_vectors(vectors)
-        assert made.nbytes == len(vectors) * bytes_per_tool(len(vectors), 2)
+        assert made.nbytes == len(vectors) * measure_tool(len(vectors), 2)
 
 
 def test_an_index_tells_its_size():

@@ -226,7 +226,7 @@ async def test_a_chain_is_told_as_it_was_reported_whatever_its_tools_are_called(
     one = learner(MemoryStore())
     chain = ("odd\x1fname", "read_file")
     await one.record("acme", [Observation(PATTERN, "", True, chain=chain)] * 3)
-    known = one.insight("acme", PATTERN)
+    known = one.find_insight("acme", PATTERN)
     assert known is not None
     assert known.chain.names == chain
 

@@ -86,10 +86,10 @@ def test_changes_are_told_until_they_are_too_many():
     experience.learn(used("first"), point(0))
     seen = experience.changes
     experience.learn(used("second"), point(0))
-    assert experience.changed_since(seen) == [("second", "")]
+    assert experience.find_changed(seen) == [("second", "")]
     for _ in range(20_000):
         experience.learn(used("third"), point(0))
-    assert experience.changed_since(seen) is None
+    assert experience.find_changed(seen) is None
 
 
 # Experience is bounded over all tenants.

@@ -14,7 +14,7 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.discovery.meta import resolve
 from toolscout.metatools import finds
-from toolscout.metatools.answers import ToolsFound, find_tool, none_found, show
+from toolscout.metatools.answers import ToolsFound, describe_none, find_tool, show
 from toolscout.metatools.arguments import (
     ALIASES,
     CallError,
@@ -22,8 +22,8 @@ from toolscout.metatools.arguments import (
     answer_schema,
     schema_of,
 )
-from toolscout.metatools.table import TOOLS, instructions
-from toolscout.text.domains import bundled
+from toolscout.metatools.table import TOOLS, write_instructions
+from toolscout.text.domains import load_bundled
 
 SHELF: dict[str, Any] = {
     "mcp__git__push": {"name": "mcp__git__push", "description": "Push commits. To the remote."},
@@ -188,9 +188,9 @@ def test_a_tool_is_shown_by_name_in_brief_and_whole():
 def test_a_signature_is_a_line_with_the_required_parameters_first():
     properties = {name: {"type": "string"} for name in "abcdefghij"}
     tool = {"name": "push", "description": "Push commits. To the remote."}
-    assert finds.signature(tool) == "push(): Push commits."
+    assert finds.write_signature(tool) == "push(): Push commits."
     some = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b", "z"]}
-    assert finds.signature({"name": "push", "input_schema": some}) == "push(b, a?)"
+    assert finds.write_signature({"name": "push", "input_schema": some}) == "push(b, a?)"
     types: dict[str, Any] = {
         "a": {"type": "string"},
         "b": {"type": "integer", "default": 1},
@@ -203,10 +203,10 @@ def test_a_signature_is_a_line_with_the_required_parameters_first():
         "i": {"type": "integer", "minimum": 1},
     }
     typed = {"properties": types, "required": list("abcdefhi")}
-    line = finds.signature({"name": "push", "input_schema": typed})
+    line = finds.write_signature({"name": "push", "input_schema": typed})
     assert line == "push(a: string, b: integer, c, d, e, f, h, i, …)"
     many = {"type": "object", "properties": properties}
-    line = finds.signature({"name": "push", "description": "x" * 500, "input_schema": many})
+    line = finds.write_signature({"name": "push", "description": "x" * 500, "input_schema": many})
     assert line.startswith("push(a?, b?, c?, d?, e?, f?, g?, h?, …): xxx")
     assert len(line) < 150
 
@@ -220,7 +220,7 @@ def test_titles_of_generators_are_left_out_of_schemas_but_no_value_is():
             "any": {"anyOf": [{"title": "A", "enum": [{"title": "B"}]}, True]},
         },
     }
-    assert finds.without_titles(schema) == {
+    assert finds.drop_titles(schema) == {
         "properties": {
             "title": {"type": "string", "default": {"title": "none"}},
             "any": {"anyOf": [{"enum": [{"title": "B"}]}, True]},
@@ -268,7 +268,7 @@ def test_the_domains_that_are_advertised_exist():
         described = schema_of(tool.arguments)["properties"].get("domain", {}).get("description")
         if described is not None:
             examples = described.partition("such as ")[2].split(" or ")
-            assert set(examples) <= set(bundled().domains)
+            assert set(examples) <= set(load_bundled().domains)
 
 
 def test_a_prompt_shows_the_best_tool_or_that_there_is_none():
@@ -286,15 +286,15 @@ def test_a_prompt_shows_the_best_tool_or_that_there_is_none():
 
 
 def test_what_else_there_is_stays_short_however_many_tools_there_are():
-    plain = none_found([f"tool_{number:05}" for number in range(5_000)])
+    plain = describe_none([f"tool_{number:05}" for number in range(5_000)])
     assert (len(plain.for_example or ()), plain.namespaces) == (10, None)
     assert "There are 5000 tools" in (plain.message or "")
     spaced = [f"mcp__server{number % 40}__tool_{number}" for number in range(2_000)]
-    found = none_found([*spaced, *(f"mcp__git__tool_{number}" for number in range(99))])
+    found = describe_none([*spaced, *(f"mcp__git__tool_{number}" for number in range(99))])
     assert len(found.namespaces or ()) == 10
     assert (found.namespaces or {})["mcp__git"] == 99
     assert found.for_example is None
-    assert len(msgspec.json.encode(none_found(["x" * 5_000]))) < 300
+    assert len(msgspec.json.encode(describe_none(["x" * 5_000]))) < 300
 
 
 def test_every_tool_has_a_title_a_description_and_schemas():
@@ -309,7 +309,7 @@ def test_every_tool_has_a_title_a_description_and_schemas():
 
 
 def test_the_instructions_name_every_step():
-    text = instructions("There are tools.", "call it", "Ask first.")
+    text = write_instructions("There are tools.", "call it", "Ask first.")
     assert text.startswith("There are tools. Call search_tools")
     for step in ("tool_info", "then call it.", "Ask first.", "list_tools_meta"):
         assert step in text

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tests.support import Process, exchange, running
-from toolscout.server.openapi.document import document
+from toolscout.server.openapi.document import make_document
 
 JSON = Any
 
@@ -65,7 +65,7 @@ class Operation(NamedTuple):
 def operations() -> list[Operation]:
     """Return all operations."""
     found = []
-    for path, item in document()["paths"].items():
+    for path, item in make_document()["paths"].items():
         for method, operation in item.items():
             content = operation.get("requestBody", {}).get("content", {})
             example = content.get("application/json", {}).get("example")
@@ -76,7 +76,7 @@ def operations() -> list[Operation]:
 
 def field_names() -> list[str]:
     """Return the names of all fields that any body may have."""
-    schemas = document()["components"]["schemas"].values()
+    schemas = make_document()["components"]["schemas"].values()
     return sorted({name for schema in schemas for name in schema.get("properties", {})})
 
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 from toolscout.contract.requests import Context, Filters, Session, Use
 from toolscout.engine import Engine
 from toolscout.errors import EmptyPattern
-from toolscout.index.details import detail_of
-from toolscout.ranking.boost import work_of
-from toolscout.text.domains import bundled
+from toolscout.index.details import describe_tool
+from toolscout.ranking.boost import find_work
+from toolscout.text.domains import load_bundled
 from toolscout.text.query import analyse
-from toolscout.text.tokens import terms
-from toolscout.tools.summary import first_sentence
+from toolscout.text.tokens import analyse_terms
+from toolscout.tools.summary import cut_first_sentence
 
 DEFAULT_DOMAIN = "code"
 """What the system of the cold-start cases assumes of every request."""
@@ -80,7 +80,7 @@ def _suggest(case: dict[str, Any], model: str) -> Found:
 
 
 def _first_sentence(case: dict[str, Any], _: str) -> Found:
-    text = first_sentence(case["query"])
+    text = cut_first_sentence(case["query"])
     wanted = case["expect_text"]
     return Found([], f"cut to {text!r:.40}", [] if text == wanted else [f"{wanted!r:.40}"])
 
@@ -88,7 +88,7 @@ def _first_sentence(case: dict[str, Any], _: str) -> Found:
 def _risk(case: dict[str, Any], model: str) -> Found:
     catalog = Engine(case["tools"], model=model).catalog
     row = catalog.rows[case["query"]]
-    detail = detail_of(catalog.tool(row), catalog.facets.of(row), "brief")
+    detail = describe_tool(catalog.tool(row), catalog.facets.of(row), "brief")
     failures = [
         f"{field} {case['expect_' + field]}"
         for field in ("risk", "requires_full_schema", "requires_confirmation")
@@ -113,11 +113,11 @@ def _cold_start(case: dict[str, Any], _: str) -> Found:
     The cases name domains in words of their own system; each stands for the domain of ours that
     it is a telling word of.
     """
-    taxonomy = bundled()
+    taxonomy = load_bundled()
     context = Context(files=tuple(case.get("repo_files") or ()))
-    domain, _strength = work_of(context, analyse(case["query"]), taxonomy)
+    domain, _strength = find_work(context, analyse(case["query"]), taxonomy)
     named = [label for label in case["expect_domains"] if label != DEFAULT_DOMAIN]
-    wanted = {ours for label in named for ours in taxonomy.count(terms(label))}
+    wanted = {ours for label in named for ours in taxonomy.count(analyse_terms(label))}
     holds = domain in wanted if named else domain in ("", DEFAULT_DOMAIN)
     expected = ", ".join(named or [DEFAULT_DOMAIN])
     return Found([], f"domain {domain or 'open'}", [] if holds else [f"domain {expected}"])

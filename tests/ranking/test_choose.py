@@ -6,31 +6,31 @@ from hypothesis import strategies as st
 
 from toolscout.ranking.choose import (
     Pins,
-    best,
     choose,
-    in_rank_order,
-    kept_pins,
+    choose_pins,
+    find_best,
     lower_failed,
+    sort_by_rank,
 )
 
 
 def test_best_first_and_ties_in_row_order():
-    assert best(np.array([1, 3, 0, 3, 2], np.float32), 4) == [1, 3, 4, 0]
+    assert find_best(np.array([1, 3, 0, 3, 2], np.float32), 4) == [1, 3, 4, 0]
 
 
 def test_what_has_no_score_is_never_chosen():
-    assert best(np.array([0, 0.5, 0, -1], np.float32), 10) == [1]
-    assert best(np.empty(0, np.float32), 3) == []
+    assert find_best(np.array([0, 0.5, 0, -1], np.float32), 10) == [1]
+    assert find_best(np.empty(0, np.float32), 3) == []
 
 
 @given(st.lists(st.integers(0, 3).map(float), max_size=120), st.integers(1, 130))
 def test_the_best_are_those_of_a_full_sort(scores: list[float], count: int):
     ordered = sorted((row for row, s in enumerate(scores) if s > 0), key=lambda r: (-scores[r], r))
-    assert best(np.array(scores, np.float32), count) == ordered[:count]
+    assert find_best(np.array(scores, np.float32), count) == ordered[:count]
 
 
 def answer(ranked: list[int], pins: Pins, top_k: int) -> list[int]:
-    kept = kept_pins(ranked, pins, top_k)
+    kept = choose_pins(ranked, pins, top_k)
     chosen, last = choose(ranked, kept, top_k - len(kept))
     return chosen + last
 
@@ -60,7 +60,7 @@ def test_pins_that_match_never_push_out_the_best_match():
 
 def test_a_pin_deeper_than_the_ranked_rows_stands_behind_them_by_its_score():
     scores = np.array([9, 8, 0, 0, 1, 2, 0, 0], np.float32)
-    assert in_rank_order([0, 1, 6], Pins((4, 5), (6,)), scores) == [0, 1, 5, 4]
+    assert sort_by_rank([0, 1, 6], Pins((4, 5), (6,)), scores) == [0, 1, 5, 4]
 
 
 changes = st.lists(st.floats(-1.0, 1.0), min_size=12, max_size=12)

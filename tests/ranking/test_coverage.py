@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support import crowd, select
 from toolscout.contract.requests import Filters
-from toolscout.ranking.coverage import MAX_CLAUSES, clauses
+from toolscout.ranking.coverage import MAX_CLAUSES, split_clauses
 
 TOOLS = [
     {"name": "get_weather", "description": "Weather forecast for a city"},
@@ -49,12 +49,12 @@ def test_three_sentences_are_three_wishes():
     ],
 )
 def test_clauses_have_verbs_of_their_own(request_: str, parts: list[str]):
-    assert clauses(request_) == parts
+    assert split_clauses(request_) == parts
 
 
 @given(st.text(alphabet="add, list. \n", max_size=200))
 def test_clauses_are_parts_of_the_request_in_its_order(text: str):
-    place, parts = 0, clauses(text)
+    place, parts = 0, split_clauses(text)
     assert len(parts) <= MAX_CLAUSES
     for part in parts:
         place = text.index(part, place) + len(part)

@@ -15,7 +15,7 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.pattern_vectors import pack_text, unpack
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask, Learned, Prior
-from toolscout.ranking.explain import explain, notes
+from toolscout.ranking.explain import explain, write_notes
 from toolscout.text.conversation import Earlier
 
 TOOLS = [
@@ -134,4 +134,4 @@ def test_no_tools_are_no_reason_to_run_another_ranker(ranker: RankerName) -> Non
     decision = ENGINE.decide(listed, Ask(pattern="x", ranker=ranker))
     assert decision.ranking.ranker == ("hybrid" if ranker == "auto" else ranker)
     assert (decision.degraded, decision.outcome) == (None, "no_match")
-    assert notes(decision.ranking) == []
+    assert write_notes(decision.ranking) == []

@@ -8,7 +8,7 @@ import pytest
 
 from tests.catalogs import WORDS
 from tests.support import compiled, select
-from toolscout.index.expand import synonym_terms
+from toolscout.index.expand import load_synonym_terms
 
 TOOLS = [
     {"name": f"{verb}_{noun}", "description": f"{verb.title()} one {noun} of a {place}"}
@@ -30,7 +30,7 @@ def test_random_letters_are_no_match():
 
 def test_words_that_mean_nothing_get_nothing_for_being_near_to_one_of_many():
     """One edit from a word of a name is a typing error; two, or a distant meaning, are chance."""
-    known = sorted(filter(str.isalpha, synonym_terms()))
+    known = sorted(filter(str.isalpha, load_synonym_terms()))
     tools = [
         {"name": f"{one}_{other}", "description": f"Works with {third}"}
         for one, other, third in zip(known[::3], known[1::3], known[2::3], strict=False)

@@ -7,17 +7,17 @@ from tests.support import ENGINE, TOOLS, compiled, crowd
 from toolscout.contract.fields import RankerName
 from toolscout.contract.requests import Filters, Session, Use
 from toolscout.contract.tools import Tool
-from toolscout.index.cold import ColdCatalog, keyword_scores
+from toolscout.index.cold import ColdCatalog, score_keywords
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
-from toolscout.ranking.ladder import RUNGS, Costs, affordable, bucket
+from toolscout.ranking.ladder import RUNGS, Costs, find_affordable, find_bucket
 from toolscout.ranking.pipeline import decide
 from toolscout.text.query import analyse
 
 
 def scores(pattern: str, *tools: tuple[str, str]) -> list[float]:
     names, descriptions = [t[0] for t in tools], [t[1] for t in tools]
-    found: list[float] = keyword_scores(analyse(pattern), names, descriptions).bm25.tolist()
+    found: list[float] = score_keywords(analyse(pattern), names, descriptions).bm25.tolist()
     return found
 
 
@@ -102,21 +102,21 @@ PLENTY = 60_000.0
 
 @pytest.mark.parametrize("ranker", list(RUNGS))
 def test_with_time_enough_nothing_steps_down(ranker: str):
-    assert affordable(ranker, PLENTY, Costs(), 300) is None
+    assert find_affordable(ranker, PLENTY, Costs(), 300) is None
 
 
 @pytest.mark.parametrize("ranker", list(RUNGS))
 def test_without_any_time_words_must_do(ranker: str):
-    assert affordable(ranker, -1.0, Costs(), 300) == "keyword"
+    assert find_affordable(ranker, -1.0, Costs(), 300) == "keyword"
 
 
 def test_a_deadline_that_has_passed_says_nothing_of_costs():
     costs = Costs()
-    costs.learn(f"hybrid:{bucket(300)}", 1.0)
-    before = costs.expected(f"hybrid:{bucket(300)}")
+    costs.learn(f"hybrid:{find_bucket(300)}", 1.0)
+    before = costs.expected(f"hybrid:{find_bucket(300)}")
     for _ in range(1_000):
-        affordable("hybrid", -1.0, costs, 300)
-    assert costs.expected(f"hybrid:{bucket(300)}") == before
+        find_affordable("hybrid", -1.0, costs, 300)
+    assert costs.expected(f"hybrid:{find_bucket(300)}") == before
 
 
 def test_every_ranker_has_its_way_down():
@@ -127,11 +127,11 @@ def test_every_ranker_has_its_way_down():
 def test_the_middle_rung_is_taken_when_it_fits():
     costs = Costs()
     for _ in range(100):
-        costs.learn(f"hybrid:{bucket(300)}", 50.0)
-        costs.learn(f"bm25:{bucket(300)}", 1.0)
-    assert affordable("hybrid", 10.0, costs, 300) == "bm25"
-    assert affordable("hybrid", 0.5, costs, 300) == "keyword"
-    assert affordable("hybrid", 500.0, costs, 300) is None
+        costs.learn(f"hybrid:{find_bucket(300)}", 50.0)
+        costs.learn(f"bm25:{find_bucket(300)}", 1.0)
+    assert find_affordable("hybrid", 10.0, costs, 300) == "bm25"
+    assert find_affordable("hybrid", 0.5, costs, 300) == "keyword"
+    assert find_affordable("hybrid", 500.0, costs, 300) is None
 
 
 def test_costs_are_learned_and_forgotten():
@@ -162,8 +162,8 @@ def test_one_slow_answer_does_not_condemn_a_ranker():
 def test_a_ranker_that_was_too_dear_is_tried_again():
     costs = Costs()
     for _ in range(50):
-        costs.learn(f"hybrid:{bucket(300)}", 100.0)
-    rungs = [affordable("hybrid", 20.0, costs, 300) for _ in range(200)]
+        costs.learn(f"hybrid:{find_bucket(300)}", 100.0)
+    rungs = [find_affordable("hybrid", 20.0, costs, 300) for _ in range(200)]
     assert rungs[0] == "bm25"
     assert rungs[-1] is None
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.support import TOOLS, Process, compiled, crowd, select
 from toolscout.index.okapi import PositiveOkapi
 from toolscout.text.query import analyse
-from toolscout.text.tokens import terms
+from toolscout.text.tokens import analyse_terms
 
 WORDS = ["read", "write", "file", "mail", "send", "weather", "city", "of", "the"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
@@ -18,8 +18,8 @@ def test_it_scores_as_rank_bm25_does(descriptions: list[str], query: str):
     tools = [
         {"name": f"t{number}", "description": text} for number, text in enumerate(descriptions)
     ]
-    asked = list(dict.fromkeys(terms(query)))
-    corpus = [terms(f"t{number} {text}") for number, text in enumerate(descriptions)]
+    asked = list(dict.fromkeys(analyse_terms(query)))
+    corpus = [analyse_terms(f"t{number} {text}") for number, text in enumerate(descriptions)]
     expected = PositiveOkapi(corpus).get_scores(asked).tolist()
     found = compiled(tools).texts.scores(analyse(query)).tolist()
     assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)

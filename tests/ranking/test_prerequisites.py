@@ -8,7 +8,7 @@ import pytest
 from tests.support import ENGINE, Process, compiled, select
 from toolscout.contract.answers import Via
 from toolscout.contract.requests import Filters
-from toolscout.index.prerequisites import needed_noun
+from toolscout.index.prerequisites import find_needed_noun
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.choose import Chain
 from toolscout.ranking.explain import explain
@@ -44,7 +44,7 @@ QUERY = "write an invoice over forty euros"
     ],
 )
 def test_a_parameter_that_identifies_something_has_its_noun(parameter: str, noun: str | None):
-    assert needed_noun(parameter) == noun
+    assert find_needed_noun(parameter) == noun
 
 
 def test_the_tool_that_finds_an_identifier_comes_with_the_one_that_requires_it():

@@ -12,19 +12,19 @@ from toolscout.ranking.calibration import (
     MATCH_BY_MEANING_FROM,
     MATCH_FROM,
     Evidence,
+    add_experience,
+    calculate_relevance,
     match_from,
-    relevance,
-    with_experience,
 )
 from toolscout.ranking.pipeline import rank
-from toolscout.ranking.scorers import boosted
+from toolscout.ranking.scorers import boost_evidence
 
 
 @pytest.mark.parametrize("ranker", ["bm25", "semantic", "hybrid", "okapi"])
 def test_a_boost_of_one_changes_no_score(ranker: str):
     catalog = compiled([*TOOLS, *crowd(10)])
     ranking = rank(catalog, Ask(pattern="read the file", ranker=ranker), ENGINE.embedder)
-    unmoved = boosted(ranking, np.ones(len(catalog), np.float32))
+    unmoved = boost_evidence(ranking, np.ones(len(catalog), np.float32))
     assert unmoved.tolist() == pytest.approx(ranking.scores.tolist(), abs=1e-6)
 
 
@@ -74,15 +74,21 @@ maybe = st.one_of(st.none(), share)
 
 @given(maybe, st.one_of(st.none(), st.floats(0, 100)), st.one_of(st.none(), st.floats(-1, 1)))
 def test_relevance_is_a_share(coverage, mass, cosine):
-    assert 0 <= relevance(Evidence(coverage, mass, cosine)) <= 1
+    assert 0 <= calculate_relevance(Evidence(coverage, mass, cosine)) <= 1
 
 
 @given(share, share, st.floats(0, 1), st.floats(0, 1))
 def test_more_evidence_is_never_less_relevance(coverage, more, cosine, mass):
     low, high = sorted((coverage, more))
-    assert relevance(Evidence(low, mass, cosine)) <= relevance(Evidence(high, mass, cosine))
-    assert relevance(Evidence(low, mass, None)) <= relevance(Evidence(high, mass, None))
-    assert relevance(Evidence(None, None, low)) <= relevance(Evidence(None, None, high))
+    assert calculate_relevance(Evidence(low, mass, cosine)) <= calculate_relevance(
+        Evidence(high, mass, cosine)
+    )
+    assert calculate_relevance(Evidence(low, mass, None)) <= calculate_relevance(
+        Evidence(high, mass, None)
+    )
+    assert calculate_relevance(Evidence(None, None, low)) <= calculate_relevance(
+        Evidence(None, None, high)
+    )
 
 
 @given(st.floats(0, 5), st.floats(0, 5), share)
@@ -101,20 +107,20 @@ def test_without_words_that_could_be_shared_none_are_asked_for(found):
 
 @given(share, st.floats(-2, 2), st.floats(-1, 1), share)
 def test_relevance_with_experience_is_a_share(chance, learned, likeness, familiarity):
-    assert 0 <= with_experience(chance, learned, likeness, familiarity) <= 1
+    assert 0 <= add_experience(chance, learned, likeness, familiarity) <= 1
 
 
 @given(share, st.floats(-2, 0), st.floats(-1, 1), share)
 def test_a_failure_lowers_no_relevance(chance, learned, likeness, familiarity):
-    assert with_experience(chance, learned, likeness, familiarity) == chance
+    assert add_experience(chance, learned, likeness, familiarity) == chance
 
 
 @given(st.floats(-1, 1), st.floats(0, 0.59), share)
 def test_the_meaning_of_a_query_that_the_model_cannot_read_says_nothing(cosine, known, coverage):
     read = Evidence(coverage, 1.0, cosine, known)
-    assert relevance(read) == relevance(Evidence(coverage, 1.0, None, known))
+    assert calculate_relevance(read) == calculate_relevance(Evidence(coverage, 1.0, None, known))
 
 
 @given(share, st.floats(0, 2), st.floats(-1, 0.1), share)
 def test_what_worked_for_an_unlike_query_proves_nothing(chance, learned, likeness, familiarity):
-    assert with_experience(chance, learned, likeness, familiarity) == chance
+    assert add_experience(chance, learned, likeness, familiarity) == chance

@@ -21,7 +21,7 @@ from tests.support import (
 )
 from toolscout import Engine
 from toolscout.ranking.ask import Ask, Decision, Question
-from toolscout.ranking.ladder import Costs, bucket
+from toolscout.ranking.ladder import Costs, find_bucket
 from toolscout.server.deciding import MAX_TOGETHER, TimedDecision, Together
 from toolscout.server.observe.log import LineWriter
 from toolscout.serving.connections import Connections
@@ -140,8 +140,8 @@ def test_a_question_is_read_when_its_turn_has_come():
 
 def test_each_takes_the_share_of_the_time_that_its_kind_usually_takes():
     costs, large = Costs(), compiled(crowd(40))
-    costs.learn(f"auto:{bucket(len(large))}", 0.7)
-    names_of_costs = [f"auto:{bucket(len(catalog))}" for catalog in (CATALOG, large)]
+    costs.learn(f"auto:{find_bucket(len(large))}", 0.7)
+    names_of_costs = [f"auto:{find_bucket(len(catalog))}" for catalog in (CATALOG, large)]
     before = [costs.expected(name) for name in names_of_costs]
     questions: list[Question] = [
         (catalog, Ask(pattern="find a file"), {}) for catalog in (CATALOG, large)

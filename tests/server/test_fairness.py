@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
 from tests.in_process import serving
 from tests.support import ENGINE, GATEWAY, PATIENCE_S, TOOLS, Clock, Server, problem_of
-from toolscout.common.fairness import ACTIVE_S, Shares, ahead
+from toolscout.common.fairness import ACTIVE_S, Shares, sum_ahead
 from toolscout.common.threads import FairPool
 from toolscout.errors import TooMuchWork
 from toolscout.ranking.ladder import Costs
@@ -168,17 +168,17 @@ def test_more_work_than_may_wait_is_refused_and_what_waits_is_done():
 
 
 def test_no_more_of_others_comes_first_than_one_has():
-    assert ahead({"acme": 100, "zenith": 3}, "zenith") == 6
-    assert ahead({"acme": 100, "zenith": 3}, "acme") == 103
-    assert ahead({"acme": 100}, "zenith") == 0
+    assert sum_ahead({"acme": 100, "zenith": 3}, "zenith") == 6
+    assert sum_ahead({"acme": 100, "zenith": 3}, "acme") == 103
+    assert sum_ahead({"acme": 100}, "zenith") == 0
 
 
 def test_unknown_tools_of_others_do_not_stand_in_the_way():
     admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
     admission.serve(2)
-    with admission.unknown_tools("acme", 1_000_000, costs, left_ms=1):
+    with admission.count_unknown("acme", 1_000_000, costs, left_ms=1):
         for _ in range(10):
-            with admission.unknown_tools("zenith", 1, costs, left_ms=148):
+            with admission.count_unknown("zenith", 1, costs, left_ms=148):
                 pass
 
 

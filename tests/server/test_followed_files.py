@@ -73,6 +73,6 @@ class Recorded:
     ],
 )
 def test_what_a_key_may_do_more_is_told(before: str, after: str, what: str | None):
-    wider = Keyring(after).wider_than(Keyring(before))
+    wider = Keyring(after).find_wider(Keyring(before))
     assert [said for _, said in wider] == ([] if what is None else [what])
     assert all(len(name) == 12 for name, _ in wider)

@@ -248,7 +248,7 @@ class Frail:
     def __init__(self) -> None:
         self.tried = 0
 
-    def overdue(self, wait: str) -> None:
+    def end_wait(self, wait: str) -> None:
         self.tried += 1
         raise AttributeError(wait)
 

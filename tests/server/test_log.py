@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from tests.support import TOOLS, Process, answers, environment, free_port, running, until
-from toolscout.server.observe.log import readable
+from toolscout.server.observe.log import write_readable
 
 
 def line_of(server: Process, request_id: str) -> dict:
@@ -138,7 +138,7 @@ def test_a_terminal_shows_text():
 def test_a_line_has_no_control_characters(fields: dict[str, object], text: str):
     level, event, *_ = map(str, fields.values())
     rest = {name: value for name, value in fields.items() if name not in ("level", "event")}
-    assert readable(TIME, level, event, rest) == text.encode()
+    assert write_readable(TIME, level, event, rest) == text.encode()
 
 
 # Whoever reads the log can stop reading: lines are lost and counted, requests are not.

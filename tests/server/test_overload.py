@@ -108,10 +108,10 @@ def test_unknown_tools_that_many_others_wait_to_have_read_are_refused():
     admission, costs = Admission(max_in_flight=256, max_lag_ms=400), Costs()
     with ExitStack() as waiting:
         for _ in range(ALWAYS_ADMITTED):  # however long it takes
-            waiting.enter_context(admission.unknown_tools("acme", 1_000_000, costs, left_ms=1))
-        with pytest.raises(Overloaded), admission.unknown_tools("acme", 1, costs, left_ms=148):
+            waiting.enter_context(admission.count_unknown("acme", 1_000_000, costs, left_ms=1))
+        with pytest.raises(Overloaded), admission.count_unknown("acme", 1, costs, left_ms=148):
             pass
-    with admission.unknown_tools("acme", 1_000_000, costs, left_ms=1):
+    with admission.count_unknown("acme", 1_000_000, costs, left_ms=1):
         pass
 
 

@@ -8,10 +8,10 @@ import pytest
 from tests.support import Process, running
 from toolscout import Engine
 from toolscout.contract.tools import Tool
-from toolscout.playground import is_on, static_files
+from toolscout.playground import is_on, load_static_files
 from toolscout.settings_sources import load
 
-FILES = sorted(static_files())
+FILES = sorted(load_static_files())
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_every_file_is_served_with_its_type(server: Process, name: str):
     media |= {"html": "text/html", "svg": "image/svg+xml"}
     response = server.get(f"/playground/{name}")
     assert response.status_code == 200
-    assert response.content == static_files()[name].content
+    assert response.content == load_static_files()[name].content
     assert b"%VERSION%" not in response.content
     assert response.headers["content-type"].startswith(media[name.rpartition(".")[2]])
     assert response.headers["x-content-type-options"] == "nosniff"
@@ -109,7 +109,7 @@ NAMED = ("http://www.w3.org/2000/svg", "https://api.openai.com/v1", "http://127.
 
 
 def test_no_file_names_another_host():
-    for name, file in static_files().items():
+    for name, file in load_static_files().items():
         text = file.content.decode()
         for named in NAMED:
             text = text.replace(named, "")
@@ -117,26 +117,26 @@ def test_no_file_names_another_host():
 
 
 def test_no_script_makes_markup_or_code_from_text():
-    for name, file in static_files().items():
+    for name, file in load_static_files().items():
         banned = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
         assert not re.search(banned, file.content.decode()), name
 
 
 def test_the_page_has_neither_inline_script_nor_inline_style():
-    page = static_files()["index.html"].content.decode()
+    page = load_static_files()["index.html"].content.decode()
     assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=", page)
 
 
 @pytest.mark.parametrize("sample", ["assistant", "platform", "small"])
 def test_the_first_answer_to_every_example_is_right(sample: str):
-    content = json.loads(static_files()[f"{sample}.json"].content)
+    content = json.loads(load_static_files()[f"{sample}.json"].content)
     engine = Engine(content["tools"])
     first = {query: next(iter(engine.search(query).names), None) for query in content["examples"]}
     assert first == content["examples"]
 
 
 def test_the_page_knows_every_field_of_a_tool():
-    text = static_files()["tools.js"].content.decode()
+    text = load_static_files()["tools.js"].content.decode()
     listed = re.search(r"const FIELDS = \[(.*?)\]", text, re.S)
     assert listed
     assert tuple(re.findall(r'"(\w+)"', listed[1])) == Tool.__struct_fields__

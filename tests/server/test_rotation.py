@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import Process, running, toolscout, until
-from toolscout.settings_sources import load, secret_file
+from toolscout.settings_sources import find_secret_file, load
 
 OLD = "acme=old-0123456789abcdef0123456789abcdef"
 NEW = "acme=new-0123456789abcdef0123456789abcdef"
@@ -121,11 +121,11 @@ def test_sighup_has_the_file_read_at_once(followed: tuple[Process, Path]):
 def test_only_keys_from_a_secret_file_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "keys"
     file.write_text(OLD, "utf-8")
-    assert secret_file(load(), "api_keys") is None
+    assert find_secret_file(load(), "api_keys") is None
     monkeypatch.setenv("TOOLSCOUT_API_KEYS_FILE", str(file))
-    assert secret_file(load(), "api_keys") == file
+    assert find_secret_file(load(), "api_keys") == file
     monkeypatch.setenv("TOOLSCOUT_API_KEYS", NEW)
-    assert secret_file(load(), "api_keys") is None
+    assert find_secret_file(load(), "api_keys") is None
 
 
 def test_a_key_file_may_have_comments_and_a_byte_order_mark(followed: tuple[Process, Path]):

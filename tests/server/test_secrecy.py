@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support import Process, raw_request, read_response, running, until
-from toolscout.server.routes.table import paths
+from toolscout.server.routes.table import list_paths
 
 KEY = "acme-secret-0123456789abcdef0123456789abcdef"
 OTHER = "wrong-secret-0123456789abcdef0123456789abc"
@@ -161,7 +161,7 @@ def test_good_requests_succeed_and_bad_ones_do_not(called: Called):
 
 def test_every_path_of_the_service_was_asked():
     asked = {path.partition("?")[0].rstrip("/") for _, path, _ in GOOD}
-    fixed = {path for path in paths() if "{" not in path}
+    fixed = {path for path in list_paths() if "{" not in path}
     assert fixed - {"/healthz", "/readyz"} <= asked
 
 

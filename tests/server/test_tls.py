@@ -22,7 +22,7 @@ from tests.support import TOOLS, Process, running, toolscout, until
 from toolscout.client import Selector
 from toolscout.errors import ConfigurationError
 from toolscout.server.observe.log import LineWriter
-from toolscout.serving.tls import Certificate, expires, options
+from toolscout.serving.tls import Certificate, make_options, read_end
 from toolscout.settings_sources import load
 
 DAY_S = 86_400
@@ -201,8 +201,8 @@ def test_the_end_of_a_certificate_is_read_from_its_file(tmp_path: Path, years: i
     (certificate,) = x509.load_pem_x509_certificates(pair.cert.read_bytes())
     both = tmp_path / "both.pem"
     both.write_bytes(pair.key.read_bytes() + pair.cert.read_bytes())
-    assert expires(str(both)) == certificate.not_valid_after_utc
-    assert expires(str(pair.key)) is None
+    assert read_end(str(both)) == certificate.not_valid_after_utc
+    assert read_end(str(pair.key)) is None
 
 
 def test_a_certificate_that_ends_soon_is_named_and_measured_until_it_is_renewed(tmp_path: Path):
@@ -254,7 +254,7 @@ def test_what_is_wrong_with_the_files_is_said_before_listening(
 ):
     settings = load({name: str(files / path) for name, path in given.items()}, {})
     with pytest.raises(ConfigurationError, match=said):
-        options(settings)
+        make_options(settings)
 
 
 def test_a_key_given_in_place_of_its_path_is_never_shown(files: Path):

@@ -13,7 +13,7 @@ import uvicorn
 import uvloop
 
 from toolscout.serving import limited
-from toolscout.serving.limited import limited_server
+from toolscout.serving.limited import make_server
 from toolscout.serving.transport import ClosingTransport
 from toolscout.settings import Settings
 
@@ -114,7 +114,7 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
 
 def ours(application: Any) -> uvicorn.Server:
     logger = logging.getLogger("accepting")
-    return limited_server(application, Settings(), logger, 1, lifespan="off")
+    return make_server(application, Settings(), logger, 1, lifespan="off")
 
 
 def plain_uvicorn(application: Any) -> uvicorn.Server:

@@ -19,7 +19,7 @@ from toolscout.state.guarded import FAILURES, Guard
 from toolscout.state.health import Health, examine
 from toolscout.state.opening import open_store
 from toolscout.state.postgres import MIGRATIONS, PostgresStore
-from toolscout.state.store import EPOCH, StoreFull, StoreRefused, StoreUnavailable, key
+from toolscout.state.store import EPOCH, StoreFull, StoreRefused, StoreUnavailable, make_key
 
 pytestmark = pytest.mark.anyio
 
@@ -286,7 +286,7 @@ async def test_a_connection_is_kept_for_what_deletes(empty_store: PostgresStore)
     holding = [asyncio.create_task(empty_store.run(hold, within_s=60)) for _ in range(20)]
     await empty_store.delete("key")
     assert await empty_store.swap("record", b"value", None)
-    await empty_store.put(key(EPOCH, "acme"), b"what an erasure writes first")
+    await empty_store.put(make_key(EPOCH, "acme"), b"what an erasure writes first")
     asked.set()
     await asyncio.gather(*holding, return_exceptions=True)
     assert await empty_store.get("key") is None

@@ -17,7 +17,7 @@ from toolscout.state.guarded import Guard
 from toolscout.state.opening import open_store
 from toolscout.state.redis import READ_S
 from toolscout.state.registry import WRITE_S
-from toolscout.state.store import StateStore, StoreUnavailable, key
+from toolscout.state.store import StateStore, StoreUnavailable, make_key
 
 pytestmark = pytest.mark.anyio
 
@@ -121,8 +121,8 @@ class TestCluster(StoreContract):
 async def test_a_tenant_is_on_one_node(cluster: tuple[str, list[RedisServer]]):
     url, servers = cluster
     store = open_store(url)
-    await store.put(key("registered", "acme", "tools"), b"record")
-    await store.append(key("learning", "acme"), [b"entry"], keep=10)
+    await store.put(make_key("registered", "acme", "tools"), b"record")
+    await store.append(make_key("learning", "acme"), [b"entry"], keep=10)
     names = ("toolscout:1:{acme}registered/acme/tools", "toolscout:1:{acme}learning/acme")
     slots = {servers[0].command("CLUSTER KEYSLOT", name) for name in names}
     assert len(slots) == 1
@@ -177,7 +177,7 @@ async def test_a_write_that_is_answered_late_is_done_once(tmp_path: Path, scheme
 async def test_a_replica_takes_over_in_a_cluster(cluster: tuple[str, list[RedisServer]]):
     url, servers = cluster
     store = open_store(url)
-    names = [key("registered", f"tenant{number}", "tools") for number in range(30)]
+    names = [make_key("registered", f"tenant{number}", "tools") for number in range(30)]
     for name in names:
         await store.put(name, b"value")
     servers[0].kill()

@@ -4,10 +4,10 @@ import pytest
 
 from toolscout import data
 from toolscout.contract.requests import Context
-from toolscout.ranking.boost import work_of
-from toolscout.text.domains import Taxonomy, bundled, leading
+from toolscout.ranking.boost import find_work
+from toolscout.text.domains import Taxonomy, find_leading, load_bundled
 from toolscout.text.query import analyse
-from toolscout.text.tokens import terms
+from toolscout.text.tokens import analyse_terms
 
 SMALL = Taxonomy(
     {"zoo": "zebra lion gnu shared", "farm": "cow horse shared"},
@@ -40,7 +40,7 @@ def test_the_words_of_a_domain_are_found_however_a_name_is_written(domain: str):
         names = (f"{word}_run", f"run_{word}", f"mcp.{word}.run", f"{word}Run", f"{pascal}.run")
         names += (f"run{pascal}", f"{word.upper()}_RUN")
         for name in names:
-            assert domain in bundled().domains_named(name), name
+            assert domain in load_bundled().domains_named(name), name
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_the_words_of_a_domain_are_found_however_a_name_is_written(domain: str):
     ],
 )
 def test_different_whole_words_tell(text: str, domain: str):
-    assert SMALL.domain_of(terms(text)) == domain
+    assert SMALL.domain_of(analyse_terms(text)) == domain
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_different_whole_words_tell(text: str, domain: str):
     ],
 )
 def test_leading(counted: dict[str, float], domain: str, lead: float):
-    assert leading(counted) == (domain, lead)
+    assert find_leading(counted) == (domain, lead)
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_files_stand_for_words(name: str, found: set[str]):
     ],
 )
 def test_the_query_goes_before_its_surroundings(query: str, context: Context, domain: str):
-    assert work_of(context, analyse(query), SMALL)[0] == domain
+    assert find_work(context, analyse(query), SMALL)[0] == domain
 
 
 def test_the_longer_the_lead_the_surer():
     sure = [
-        work_of(Context(), analyse(query), SMALL)[1]
+        find_work(Context(), analyse(query), SMALL)[1]
         for query in ("zebra lion cow", "zebra lion", "zebra lion gnu", "zebra lion gnu shared")
     ]
     assert sure == sorted(sure)
@@ -115,7 +115,7 @@ def test_the_longer_the_lead_the_surer():
 
 
 def test_every_bundled_file_stands_for_telling_words():
-    taxonomy = bundled()
+    taxonomy = load_bundled()
     assert taxonomy.domains == ("code", "repo", "infra", "data", "comms", "agents")
     for name in ("Dockerfile", "main.tf", "package.json", "x.py", "dump.sql", "a.ics", "AGENTS.md"):
         assert taxonomy.count(taxonomy.file_terms(name)), name

@@ -10,12 +10,12 @@ from tests.support import crowd, select
 from toolscout import data
 from toolscout.text.everyday import translate
 from toolscout.text.query import analyse
-from toolscout.text.tokens import words
+from toolscout.text.tokens import split_words
 
 
 def english(text: str, known: frozenset[str] = frozenset()) -> str | None:
     """Return the translation with single blanks; None without one."""
-    found = translate(text, words(text), known.__contains__)
+    found = translate(text, split_words(text), known.__contains__)
     return None if found is None else " ".join(found[0].split())
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.contract.bounds import MAX_PATTERN_CHARS, MAX_READ_CHARS, cut
-from toolscout.text.passages import MOST_SENTENCES, asking_part, asks, sentences
+from toolscout.text.passages import MOST_SENTENCES, find_asking_part, is_asking, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from toolscout.text.passages import MOST_SENTENCES, asking_part, asks, sentences
     ],
 )
 def test_a_question_a_wish_and_an_order_ask(sentence: str):
-    assert asks(sentence)
+    assert is_asking(sentence)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def test_a_question_a_wish_and_an_order_ask(sentence: str):
     ],
 )
 def test_a_statement_does_not_ask(sentence: str):
-    assert not asks(sentence)
+    assert not is_asking(sentence)
 
 
 def test_sentences_end_at_stops_and_lines():
     text = "Read this. Then send it!\nThanks\n读文件。发邮件。 v1.2 stays"
-    assert sentences(text) == [
+    assert split_sentences(text) == [
         *("Read this.", "Then send it!", "Thanks"),
         *("读文件。", "发邮件。", "v1.2 stays"),
     ]
@@ -52,25 +52,25 @@ def test_sentences_end_at_stops_and_lines():
 
 @given(st.text(max_size=2_000))
 def test_sentences_hold_all_that_was_said(text: str):
-    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+    assert "".join("".join(split_sentences(text)).split()) == "".join(text.split())
 
 
 def test_of_a_long_request_what_asks_is_kept_wherever_it_stands():
     talk = "The old house stood there without any hurry. " * 400
     for place in (0, len(talk) // 2, len(talk)):
         at = talk.find(".", place) + 2 if 0 < place < len(talk) else place
-        part = asking_part(f"{talk[:at]}Please translate the letter. {talk[at:]}")
+        part = find_asking_part(f"{talk[:at]}Please translate the letter. {talk[at:]}")
         assert "Please translate the letter." in part
         assert len(part) <= MAX_PATTERN_CHARS
 
 
 @given(st.text(max_size=300), st.integers(0, 400))
 def test_what_is_kept_is_never_longer_than_the_bound(text: str, times: int):
-    assert len(asking_part(text * times)) <= MAX_PATTERN_CHARS
+    assert len(find_asking_part(text * times)) <= MAX_PATTERN_CHARS
 
 
 def test_of_too_many_sentences_the_first_and_the_last_are_read():
-    found = sentences("first. " + "a. " * 5_000 + "last.")
+    found = split_sentences("first. " + "a. " * 5_000 + "last.")
     assert found[0] == "first."
     assert found[-1] == "last."
     assert len(found) == MOST_SENTENCES

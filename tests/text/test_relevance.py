@@ -15,8 +15,8 @@ from toolscout.text.relevance import (
     QueryWords,
     keep_count,
     keep_relevant,
-    relevance,
-    tokens,
+    measure_relevance,
+    split_tokens,
 )
 
 
@@ -29,7 +29,7 @@ def tables(data: Path) -> dict[str, Any]:
 
 def test_words(tables: dict[str, Any]):
     for case in tables["tokenize"]:
-        assert tokens(case["input_lowercased_first"]) == case["tokens"]
+        assert split_tokens(case["input_lowercased_first"]) == case["tokens"]
 
 
 def test_counts(tables: dict[str, Any]):
@@ -41,7 +41,7 @@ def test_counts(tables: dict[str, Any]):
 def test_scores(tables: dict[str, Any]):
     for case in tables["score"]:
         tool = Candidate(case["name"], case["description"])
-        score = relevance(tool, QueryWords(case["query"]))
+        score = measure_relevance(tool, QueryWords(case["query"]))
         score += 1_000 * case["expanded"] + 100 * case["always_keep"] + 100 * case["recently_used"]
         assert score == case["score"], case
 
@@ -80,13 +80,15 @@ def test_a_name_is_found_where_looking_at_each_place_finds_it(said: str, name: s
 
 def test_a_word_counts_each_time_it_is_said():
     tool = Candidate("x", "find an item")
-    assert relevance(tool, QueryWords("item " * 7)) == 7 * relevance(tool, QueryWords("item"))
+    assert measure_relevance(tool, QueryWords("item " * 7)) == 7 * measure_relevance(
+        tool, QueryWords("item")
+    )
 
 
 def test_of_a_long_query_what_asks_counts():
     tools = [Candidate(name, "") for name in ("alpha", "omega")]
     query = f"Show alpha. {'The omega is old. ' * 1_000}Was it so?"
-    assert relevance(tools[0], QueryWords(query)) > 0
+    assert measure_relevance(tools[0], QueryWords(query)) > 0
     assert len(query) > MAX_PATTERN_CHARS
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.catalogs import SHAPES, in_shape
 from toolscout.contract.tools import Tool
-from toolscout.tools.documents import PURPOSE_CHARS, Document, quoted_requests, read_tool
+from toolscout.tools.documents import PURPOSE_CHARS, Document, find_quoted_requests, read_tool
 
 SCHEMA = {
     "type": "object",
@@ -61,7 +61,7 @@ PLAIN = "Moves a page of the wiki. " + "It keeps the history of the page and all
 )
 def test_requests_that_a_description_quotes_are_embedded(passage: str, requests: int):
     document = read(name="move_page", description=f"{PLAIN}\n{passage}")
-    quoted = quoted_requests(document.plain_description)
+    quoted = find_quoted_requests(document.plain_description)
     assert len(quoted) == requests
     assert document.purpose == " ".join([PLAIN[:PURPOSE_CHARS].rstrip(), *quoted])
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.tools import misfits
-from toolscout.tools.misfits import misfit
+from toolscout.tools.misfits import find_misfit
 
 ROW = {"type": "object", "required": ["id"], "properties": {"id": {"type": "number"}}}
 SCHEMA = {
@@ -44,7 +44,7 @@ CLOSED = SCHEMA | {"additionalProperties": False}
     ],
 )
 def test_what_is_wrong_is_said(arguments: Any, said: str):
-    assert misfit(SCHEMA, arguments) == said
+    assert find_misfit(SCHEMA, arguments) == said
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,19 @@ def test_what_is_wrong_is_said(arguments: Any, said: str):
     ],
 )
 def test_what_fits_passes(arguments: Any):
-    assert misfit(SCHEMA, arguments) == ""
+    assert find_misfit(SCHEMA, arguments) == ""
 
 
 def test_an_unknown_field_is_wrong_where_the_schema_says_so():
-    assert misfit(CLOSED, {"path": "a", "extra": 1}) == "`extra` is unknown"
-    said = misfit(CLOSED, {"path": "a", "line": 1})
+    assert find_misfit(CLOSED, {"path": "a", "extra": 1}) == "`extra` is unknown"
+    said = find_misfit(CLOSED, {"path": "a", "line": 1})
     assert said == "`line` is unknown: did you mean `lines`?"
 
 
 def test_null_passes_an_enum_where_it_is_allowed():
     schema = {"properties": {"mode": {"type": "string", "nullable": True, "enum": ["a"]}}}
-    assert misfit(schema, {"mode": None}) == ""
-    assert misfit(schema, {"mode": "b"}) == '`mode` has to be one of "a", got "b"'
+    assert find_misfit(schema, {"mode": None}) == ""
+    assert find_misfit(schema, {"mode": "b"}) == '`mode` has to be one of "a", got "b"'
 
 
 def test_only_names_that_can_be_told_are_compared(monkeypatch: pytest.MonkeyPatch):
@@ -82,16 +82,16 @@ def test_only_names_that_can_be_told_are_compared(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(misfits, "get_close_matches", near)
     many = {f"x{number}": 1 for number in range(5_000)}
-    assert misfit(SCHEMA, {"path": "a", **many}) == ""
+    assert find_misfit(SCHEMA, {"path": "a", **many}) == ""
     assert compared == []
-    assert misfit(CLOSED, {"path": "a", **many}).startswith("`x0` is unknown; ")
+    assert find_misfit(CLOSED, {"path": "a", **many}).startswith("`x0` is unknown; ")
     assert len(compared) == 3
 
 
 def test_three_faults_are_named_and_long_values_are_cut():
-    faults = misfit(CLOSED, {"path": "a", **dict.fromkeys("stuvw", 0)}).split("; ")
+    faults = find_misfit(CLOSED, {"path": "a", **dict.fromkeys("stuvw", 0)}).split("; ")
     assert len(faults) == 3
-    assert len(misfit(SCHEMA, {"path": ["x" * 1_000]})) < 120
+    assert len(find_misfit(SCHEMA, {"path": ["x" * 1_000]})) < 120
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_three_faults_are_named_and_long_values_are_cut():
     ],
 )
 def test_what_cannot_be_read_refuses_nothing(schema: Any):
-    assert misfit(schema, {"path": "a"}) == ""
+    assert find_misfit(schema, {"path": "a"}) == ""
 
 
 JSON = st.recursive(
@@ -122,4 +122,4 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from([*SCHEMA, "anyOf", "enum", "items", "$ref"]), JSON), JSON)
 def test_no_schema_and_no_arguments_raise(schema: Any, arguments: Any):
-    assert isinstance(misfit(schema, arguments), str)
+    assert isinstance(find_misfit(schema, arguments), str)

@@ -9,10 +9,10 @@ from toolscout.discovery.providers import PROVIDERS
 from toolscout.tools.refused import (
     MAX_SCHEMAS,
     RULES,
-    as_line,
+    explain_refusals,
     is_refused_by_all,
-    refusals,
-    refused_by,
+    list_refusals,
+    write_reasons,
 )
 
 ALL = set(RULES)
@@ -25,7 +25,7 @@ def of(schema: Any) -> dict[str, Any]:
 
 
 def providers(name: str, schema: Mapping[str, Any]) -> set[str]:
-    return {provider for named in refused_by(name, schema).values() for provider in named}
+    return {provider for named in explain_refusals(name, schema).values() for provider in named}
 
 
 def test_there_are_rules_for_every_provider():
@@ -57,7 +57,7 @@ def test_there_are_rules_for_every_provider():
     ],
 )
 def test_a_right_schema_is_taken_by_all(schema: dict[str, Any]):
-    assert refused_by("get_weather", schema) == {}
+    assert explain_refusals("get_weather", schema) == {}
 
 
 @pytest.mark.parametrize(
@@ -114,22 +114,22 @@ def test_names_are_judged_by_length_and_characters(name: str, by: set[str]):
 )
 def test_schemas_are_judged_at_every_level(schema: dict[str, Any], by: set[str], says: str):
     assert providers("get_weather", schema) == by
-    assert says in as_line(refused_by("get_weather", schema))
+    assert says in write_reasons(explain_refusals("get_weather", schema))
 
 
 def test_a_line_says_who_refuses_what():
-    reasons = refused_by("n" * 65, of({"type": "strng"}))
-    assert as_line(reasons) == (
+    reasons = explain_refusals("n" * 65, of({"type": "strng"}))
+    assert write_reasons(reasons) == (
         "its name has 65 characters, 64 are taken (openai, bedrock, bedrock-anthropic, gemini); "
         "properties.one is of type strng, which there is not (all)"
     )
     assert is_refused_by_all(reasons)
-    assert not is_refused_by_all(refused_by("n" * 65, CITY))
+    assert not is_refused_by_all(explain_refusals("n" * 65, CITY))
 
 
 def test_a_reason_is_short_and_has_no_orders_for_a_terminal():
     schema = of({"properties": {"\x1b[31m" * 1_000: {"type": "\x07" * 9_000}}})
-    line = as_line(refused_by("get_weather", schema))
+    line = write_reasons(explain_refusals("get_weather", schema))
     assert line.isprintable()
     assert len(line) < 400
 
@@ -147,7 +147,7 @@ class Counted(dict[str, Any]):
 def test_no_more_schemas_are_looked_at_than_the_bound():
     Counted.seen = 0
     wide = of({"anyOf": [Counted(type="string") for _ in range(3 * MAX_SCHEMAS)]})
-    assert refusals("openai", "get_weather", wide) == ()
+    assert list_refusals("openai", "get_weather", wide) == ()
     assert 0 < Counted.seen <= MAX_SCHEMAS
 
 
@@ -155,10 +155,10 @@ def test_depth_circles_and_long_pointers_are_no_errors():
     deep: dict[str, Any] = {"type": "strng"}
     for _ in range(2_000):
         deep = {"items": deep}
-    assert "which there is not" in refusals("openai", "get_weather", deep)[0]
+    assert "which there is not" in list_refusals("openai", "get_weather", deep)[0]
     circle: dict[str, Any] = {"type": "object"}
     circle["properties"] = {"again": circle}
-    assert refusals("openai", "get_weather", circle) == ()
+    assert list_refusals("openai", "get_weather", circle) == ()
     for pointer in ("#/" + "a/" * 100_000, "#/" + "9" * 100_000, "#/%zz", "#/$defs/" + "0" * 9):
         schema = of({"$ref": pointer}) | {"$defs": [1, 2]}
-        assert len(refusals("openai", "get_weather", schema)) <= 1
+        assert len(list_refusals("openai", "get_weather", schema)) <= 1

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from toolscout.contract.tools import Tool
-from toolscout.text.domains import bundled
-from toolscout.tools.risk import LEVELS, needs_confirmation, needs_schema, risk_of
+from toolscout.text.domains import load_bundled
+from toolscout.tools.risk import LEVELS, requires_confirmation, requires_schema, risk_of
 from toolscout.tools.traits import read_traits
 
 NAMES = Path(__file__).with_name("risk_names.csv")
@@ -39,7 +39,9 @@ WRITTEN = (
 
 
 def service_risk(tool: dict[str, Any]) -> str:
-    return read_traits(msgspec.json.decode(msgspec.json.encode(tool), type=Tool), bundled()).risk
+    return read_traits(
+        msgspec.json.decode(msgspec.json.encode(tool), type=Tool), load_bundled()
+    ).risk
 
 
 @pytest.mark.parametrize(
@@ -161,8 +163,8 @@ def test_readers_of_what_was_changed_stay_readers():
 
 
 def test_people_are_asked_before_what_cannot_be_undone():
-    assert all(needs_confirmation(risk_of({"name": name})) for name in DESTRUCTIVE)
-    assert not any(needs_confirmation(risk_of({"name": name})) for name in [*READ_ONLY, *REMOTE])
+    assert all(requires_confirmation(risk_of({"name": name})) for name in DESTRUCTIVE)
+    assert not any(requires_confirmation(risk_of({"name": name})) for name in [*READ_ONLY, *REMOTE])
 
 
 def test_the_risks_of_known_tools(data: Path):
@@ -171,12 +173,12 @@ def test_the_risks_of_known_tools(data: Path):
             tool = row["tools"][0]
             assert risk_of(tool) == row["expect_risk"], row["id"]
             level = risk_of(tool)
-            assert needs_schema(level) == row["expect_requires_full_schema"], row["id"]
-            assert needs_confirmation(level) == row["expect_requires_confirmation"], row["id"]
+            assert requires_schema(level) == row["expect_requires_full_schema"], row["id"]
+            assert requires_confirmation(level) == row["expect_requires_confirmation"], row["id"]
 
 
 def test_levels_go_from_harmless_to_worst_and_gates_follow_them():
     assert LEVELS == ("read_only", "write_local", "write_remote", "destructive")
-    assert [needs_schema(level) for level in LEVELS] == [False, False, True, True]
-    assert [needs_confirmation(level) for level in LEVELS] == [False, False, False, True]
+    assert [requires_schema(level) for level in LEVELS] == [False, False, True, True]
+    assert [requires_confirmation(level) for level in LEVELS] == [False, False, False, True]
     assert risk_of({"type": "function", "function": {"name": "deleteFile"}}) == "destructive"

@@ -14,8 +14,8 @@ from toolscout.client import InvalidTool, Selector
 from toolscout.client.offer import Offer
 from toolscout.errors import InvalidRequest
 from toolscout.tools.conversion import read_tools
-from toolscout.tools.documents import input_schema, read_tool
-from toolscout.tools.shapes import schema_of, texts
+from toolscout.tools.documents import find_input_schema, read_tool
+from toolscout.tools.shapes import read_texts, schema_of
 
 NAME, ABOUT = "forecast", "Rain or shine"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "description": "Town"}}}
@@ -95,12 +95,12 @@ def test_a_tool_means_the_same_to_client_and_engine(case: str):
     assert (tool.name, tool.description or read_tool(tool).plain_description) == (NAME, ABOUT)
     offer = Offer([sent])
     assert (offer.names, offer.unnamed) == ((NAME,), ())
-    assert texts(offer.by_name[NAME]) == (NAME, ABOUT)
+    assert read_texts(offer.by_name[NAME]) == (NAME, ABOUT)
     engine = Engine([sent, {"name": "other", "description": "Anything else"}])
     result = engine.search("which town", ranker="bm25", detail="full")
     assert result.names == [NAME]
     shown = result.tools[0].input_schema
-    schemas: list[Any] = [input_schema(tool), schema_of(offer.by_name[NAME]), shown]
+    schemas: list[Any] = [find_input_schema(tool), schema_of(offer.by_name[NAME]), shown]
     for schema in schemas:
         assert schema["properties"]["city"]["description"] == "Town"
 
@@ -150,7 +150,7 @@ def test_a_list_of_built_ins_alone_says_what_a_tool_is():
 def test_a_name_of_its_own_goes_before_the_wrapped_one():
     tool = {"name": "outer", "function": {"name": "inner", "description": "Rain"}}
     assert [found.name for found in read_tools([tool])] == ["outer"]
-    assert texts(tool) == ("outer", "Rain")
+    assert read_texts(tool) == ("outer", "Rain")
 
 
 @pytest.mark.parametrize("odd", [5, "name", None, DataTool, [CASES["mcp"]]])

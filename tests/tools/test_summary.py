@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.tools.summary import CUT, SUMMARY_CHARS, first_sentence, overview
+from toolscout.tools.summary import CUT, SUMMARY_CHARS, cut_first_sentence, sum_up
 
 
 @pytest.mark.parametrize(
@@ -34,23 +34,23 @@ from toolscout.tools.summary import CUT, SUMMARY_CHARS, first_sentence, overview
     ],
 )
 def test_first_sentence(text: str, sentence: str):
-    assert first_sentence(text) == sentence
+    assert cut_first_sentence(text) == sentence
 
 
 def test_a_long_sentence_is_cut_and_says_so():
-    assert first_sentence("a" * 250) == "a" * SUMMARY_CHARS + CUT
-    assert first_sentence("a" * SUMMARY_CHARS) == "a" * SUMMARY_CHARS
-    assert first_sentence("word " * 100, 9) == "word word" + CUT
+    assert cut_first_sentence("a" * 250) == "a" * SUMMARY_CHARS + CUT
+    assert cut_first_sentence("a" * SUMMARY_CHARS) == "a" * SUMMARY_CHARS
+    assert cut_first_sentence("word " * 100, 9) == "word word" + CUT
 
 
 @pytest.mark.parametrize("letter", ["e\u0301", "न\u094d", "👩\u200d"])
 def test_a_cut_goes_through_no_letter(letter: str):
-    assert first_sentence("a" + letter * 150).endswith(letter + CUT)
+    assert cut_first_sentence("a" + letter * 150).endswith(letter + CUT)
 
 
 @given(st.text(max_size=600))
 def test_a_summary_is_one_short_line_of_the_text(text: str):
-    shown = first_sentence(text)
+    shown = cut_first_sentence(text)
     assert len(shown) <= SUMMARY_CHARS + len(CUT)
     assert len(shown.splitlines()) <= 1
     assert " ".join(text.split()).startswith(shown.removesuffix(CUT))
@@ -61,11 +61,11 @@ def test_documented_first_sentences_of_another_system(data: Path):
     asked = [case for case in cases if case["kind"] == "first_sentence"]
     assert asked
     for case in asked:
-        assert first_sentence(case["query"]) == case["expect_text"], case["id"]
+        assert cut_first_sentence(case["query"]) == case["expect_text"], case["id"]
 
 
 def test_most_tools_are_under_namespaces_only_where_that_is_so():
     plain = [f"tool_{number}" for number in range(297)]
     few = [*plain, "sentry__list", "sentry__find", "gmail__send"]
-    assert overview(few) == "300 tools, some of them under sentry (2), gmail (1)"
-    assert overview(few[-4:]) == "4 tools, most of them under sentry (2), gmail (1)"
+    assert sum_up(few) == "300 tools, some of them under sentry (2), gmail (1)"
+    assert sum_up(few[-4:]) == "4 tools, most of them under sentry (2), gmail (1)"

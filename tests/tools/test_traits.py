@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from toolscout.common.spelling import namespace_in
+from toolscout.common.spelling import find_namespace
 from toolscout.contract.tools import Tool
-from toolscout.text.domains import bundled
+from toolscout.text.domains import load_bundled
 from toolscout.tools.traits import Traits, read_traits
 
 
 def traits(name: str, description: str = "", **fields: Any) -> Traits:
     body = {"name": name, "description": description, **fields}
-    return read_traits(msgspec.json.decode(msgspec.json.encode(body), type=Tool), bundled())
+    return read_traits(msgspec.json.decode(msgspec.json.encode(body), type=Tool), load_bundled())
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def traits(name: str, description: str = "", **fields: Any) -> Traits:
     ],
 )
 def test_the_namespace_stands_before_the_name(name: str, namespace: str):
-    assert namespace_in(name) == namespace
+    assert find_namespace(name) == namespace
     assert traits(name).namespace == namespace
 
 
@@ -66,7 +66,7 @@ def test_two_telling_words_name_a_domain(name: str, description: str, domain: st
 
 def test_a_definition_that_is_not_json_says_nothing():
     tool = Tool("get_page", definition=msgspec.Raw(b"{nope"))
-    assert read_traits(tool, bundled()).risk == "read_only"
+    assert read_traits(tool, load_bundled()).risk == "read_only"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ Success rate, and the rates of empty and of invalid selections, are shares of
 from typing import Any
 
 from toolscout.client.events import SearchEvent, TurnEvent
-from toolscout.common.optional import how_to_install
+from toolscout.common.optional import write_install_command
 from toolscout.errors import ConfigurationError
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 1.5, 2.5)
@@ -34,7 +34,7 @@ class PrometheusMetrics:
         try:
             import prometheus_client
         except ImportError:
-            raise ConfigurationError(f"metrics need: {how_to_install('metrics')}") from None
+            raise ConfigurationError(f"metrics need: {write_install_command('metrics')}") from None
         to = prometheus_client.REGISTRY if registry is None else registry
 
         def counter(name: str, about: str, *labels: str) -> Any:

@@ -124,9 +124,9 @@ class Offer:
         tools = self.all_by_name
         if all(name in tools for name in patterns):
             return patterns
-        from toolscout.common.spelling import matching  # not loaded for nothing
+        from toolscout.common.spelling import match_names  # not loaded for nothing
 
-        return self.once(("matching", *patterns), lambda: matching(patterns, tools.keys()))
+        return self.once(("matching", *patterns), lambda: match_names(patterns, tools.keys()))
 
     def share(self, other: "Offer") -> None:
         """Share what is made once with an offer of tools that equal these."""
@@ -205,7 +205,7 @@ def _listed(tools: Any) -> Sequence[Any]:
 def _searched_name(tool: Any) -> str:
     """Return the name of a tool; empty for a built-in."""
     fields = shapes.as_mapping(tool)
-    return "" if shapes.runs_at_provider(fields) else shapes.name_of(fields)
+    return "" if shapes.is_run_by_provider(fields) else shapes.name_of(fields)
 
 
 def written(name: str, tool: Any) -> bytes:
@@ -263,5 +263,5 @@ def _flat(tools: Sequence[Any]) -> Sequence[Any]:
 
 
 def _declared(tool: Any, number: int) -> list[Any]:
-    functions, rest = shapes.declared(tool, f"tools[{number}]")
+    functions, rest = shapes.unfold_declared(tool, f"tools[{number}]")
     return [*functions, rest] if rest else functions

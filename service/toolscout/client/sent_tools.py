@@ -91,14 +91,14 @@ def without_definition(tool: Tool, *, keeps_parameters: bool) -> Tool:
 
     With `keeps_parameters` it also has names, types and descriptions of its parameters.
     """
-    from toolscout.tools.documents import description_of, hints_of, input_schema
+    from toolscout.tools.documents import description_of, find_input_schema, hints_of
 
     definition = ABSENT
     hints: dict[str, bool] = {}
     try:
         told = hints_of(tool) or {}
         hints = {key: value for key, value in told.items() if isinstance(value, bool)}
-        schema = input_schema(tool) if keeps_parameters else None
+        schema = find_input_schema(tool) if keeps_parameters else None
         if schema is not None:
             definition = msgspec.Raw(_encode({"parameters": _minimal(schema, 0)}))
     except NOT_JSON:

@@ -21,8 +21,8 @@ from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout, overlap
 from toolscout.client.selection import Reason, Selection
 from toolscout.contract.fields import DEFAULT_TOP_K, MAX_TOP_K
-from toolscout.errors import InvalidArgument, check_count, check_names, did_you_mean
-from toolscout.tools.shapes import texts
+from toolscout.errors import InvalidArgument, check_count, check_names, suggest
+from toolscout.tools.shapes import read_texts
 
 Fallback = Literal["all", "relevance"]
 
@@ -75,7 +75,7 @@ def check_options(owner: object, names: Collection[str], *functions: Callable[..
     parameters = {name for function in functions for name in signature(function).parameters}
     for name in names:
         if name not in parameters:
-            hint = did_you_mean(name, parameters)
+            hint = suggest(name, parameters)
             raise InvalidArgument(f"{name}: is no argument of {type(owner).__name__}{hint}")
 
 
@@ -285,7 +285,7 @@ class SelectorBase:
 
         tools = call.offer.by_name.items()
         try:
-            candidates = (Candidate(name, texts(tool)[1]) for name, tool in tools)
+            candidates = (Candidate(name, read_texts(tool)[1]) for name, tool in tools)
             return pick(call.pattern, candidates, call.top_k, call.always_keep, call.until)
         except Exception:
             logger.exception("a tool cannot be read; there is no local pick")

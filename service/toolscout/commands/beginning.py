@@ -118,11 +118,11 @@ def _sample_tools() -> str:
 def _questions_about(tools: Path) -> str:
     """Return questions in the words of the first tools of a file, to be replaced by users'."""
     from toolscout.commands.tool_files.reading import read_file
-    from toolscout.tools.summary import first_sentence
+    from toolscout.tools.summary import cut_first_sentence
 
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(("query", "tools"))
     for tool in read_file(tools)[:3]:
-        rows.writerow((first_sentence(tool.description or tool.name), tool.name))
+        rows.writerow((cut_first_sentence(tool.description or tool.name), tool.name))
     return written.getvalue()

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TextIO
 
 import msgspec
 
-from toolscout.errors import did_you_mean
+from toolscout.errors import suggest
 
 USAGE = 2
 """The exit status of wrong usage."""
@@ -102,7 +102,7 @@ class Parser(argparse.ArgumentParser):
         if match := _NO_CHOICE.match(message):
             what, got, choices = match.groups()
             valid = choices.replace("'", "").split(", ")
-            hint = did_you_mean(got, valid) or f"; it is one of {', '.join(valid)}"
+            hint = suggest(got, valid) or f"; it is one of {', '.join(valid)}"
             message = f"{what}: there is no {got!r}{hint}"
         usage = f"usage: {self.prog} …; {self.prog} --help has the rest"
         self.exit(USAGE, f"{usage}\n{painted('toolscout:', RED, sys.stderr)} {message}\n")
@@ -134,7 +134,7 @@ def _hint(unknown: Sequence[str], parsed: argparse.Namespace) -> str:
         return f'; quote the question: "{question}"'
     if flag in ELSEWHERE and flag not in parsed.flags:
         return ELSEWHERE[flag]
-    if meant := did_you_mean(flag, parsed.flags):
+    if meant := suggest(flag, parsed.flags):
         return meant
     longer = [one for one in parsed.flags if one.startswith(f"-{flag}")]  # as --port for -p
     return f"; did you mean {longer[0]}?" if len(flag) == 2 and longer else ""

@@ -45,6 +45,6 @@ def listen(host: str, port: int, otherwise: str = "") -> socket.socket:
     raise OSError(f"cannot listen at {host}:{port}: {why}{hint}")
 
 
-def in_url(host: str) -> str:
+def write_host(host: str) -> str:
     """Return a host as URLs have it: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host

@@ -95,7 +95,7 @@ class Shares:
         return (self._by_tenant.get(tenant, 0) + amount) * sharing <= self._capacity
 
 
-def ahead(sizes: Mapping[str, float], tenant: str) -> float:
+def sum_ahead(sizes: Mapping[str, float], tenant: str) -> float:
     """Sum the work before further work of a tenant when all take turns.
 
     `sizes` is the waiting work of each tenant. At most as much of another's counts.

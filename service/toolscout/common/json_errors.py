@@ -15,7 +15,7 @@ ENCODINGS = {
 """What is said of the marks that some programs write before a text."""
 
 
-def not_json(path: str, error: Exception) -> FieldError:
+def explain_json(path: str, error: Exception) -> FieldError:
     """Describe what is not JSON at a path."""
     if isinstance(error, RecursionError):
         return FieldError(path, "nested too deeply")
@@ -24,14 +24,14 @@ def not_json(path: str, error: Exception) -> FieldError:
     return FieldError(path, str(error).partition(" '")[0])
 
 
-def body_not_json(body: bytes, error: Exception) -> FieldError:
+def explain_body(body: bytes, error: Exception) -> FieldError:
     """Describe what is not JSON in the body of a request, with line and column, from 1."""
     if not body.strip():
         return FieldError("body", "it is empty")
     for mark, said in ENCODINGS.items():
         if body.startswith(mark):
             return FieldError("body", said)
-    reason = _BYTE.sub("", not_json("body", error).message)
+    reason = _BYTE.sub("", explain_json("body", error).message)
     end = find_end(body, error)
     if end is None:
         return FieldError("body", reason)

@@ -6,12 +6,12 @@ from typing import Any
 from toolscout.errors import ConfigurationError
 
 
-def how_to_install(extras: str) -> str:
+def write_install_command(extras: str) -> str:
     """Return the command that installs extras, wherever this package came from."""
     return f"pip install '.[{extras}]' in a clone, 'toolscout[{extras}]' from an index that has it"
 
 
-def needed(setting: str, package: str, extra: str, module: str) -> Any:
+def import_needed(setting: str, package: str, extra: str, module: str) -> Any:
     """Import a module for which a setting needs a package.
 
     Raises:
@@ -21,5 +21,5 @@ def needed(setting: str, package: str, extra: str, module: str) -> Any:
         return import_module(module)
     except ImportError:
         raise ConfigurationError(
-            f"{setting}: needs the package {package}: {how_to_install(f'server,{extra}')}"
+            f"{setting}: needs the package {package}: {write_install_command(f'server,{extra}')}"
         ) from None

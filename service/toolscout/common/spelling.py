@@ -33,12 +33,12 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
-def key(written: str) -> str:
+def make_key(written: str) -> str:
     """Return what all spellings of a name share: its letters and digits, folded."""
     return fold(written) if written.isalnum() else fold(_JOINTS.sub("", written))
 
 
-def forms(name: str) -> tuple[str, ...]:
+def list_forms(name: str) -> tuple[str, ...]:
     """Return the keys of a name: of the whole name, then without each of its prefixes.
 
     The list is empty for a name without a letter or digit.
@@ -46,13 +46,13 @@ def forms(name: str) -> tuple[str, ...]:
     if name.isascii() and is_one_piece(name):
         form = name.replace("_", "").lower()
         return (form,) if form else ()
-    parts = [key(part) for part in SEPARATORS.split(normalise(name))]
+    parts = [make_key(part) for part in SEPARATORS.split(normalise(name))]
     last = range(max(1, len(parts) - MAXSEPARATORS), len(parts))
     keys = ["".join(parts), *("".join(parts[i:]) for i in last)]
     return tuple(form for form in dict.fromkeys(keys) if form)
 
 
-def prefix(name: str) -> str:
+def find_prefix(name: str) -> str:
     """Return the prefix before a tool's own name: `mcp__git` of `mcp__git__push`."""
     if is_one_piece(name):
         return ""
@@ -69,7 +69,7 @@ _PROTOCOLS = frozenset(("mcp", "acp", "a2a", "toolbus"))
 """Prefixes that name a protocol, the tool's source; the next part is the namespace."""
 
 
-def namespace_in(name: str) -> str:
+def find_namespace(name: str) -> str:
     """Return the prefix of a tool's name, its parts joined by dots; "" for a plain name."""
     if not ("__" in name or "." in name or ":" in name or "/" in name):
         return ""  # at once: nearly all names are plain
@@ -80,7 +80,7 @@ def namespace_in(name: str) -> str:
     return namespace if any(map(str.isalpha, namespace)) else ""
 
 
-def source_in(name: str) -> str:
+def find_source(name: str) -> str:
     """Return the protocol of a name, such as `mcp` in `mcp.k8s.apply`; "" without one."""
     if is_one_piece(name):
         return ""  # at once: nearly all names are plain
@@ -92,7 +92,7 @@ OF_SERVER = "server:"
 """How a word begins that wants all tools of a server."""
 
 
-def matching(patterns: Iterable[str], names: Collection[str]) -> list[str]:
+def match_names(patterns: Iterable[str], names: Collection[str]) -> list[str]:
     """Return the names that are wanted, in the order in which they are.
 
     Args:
@@ -105,7 +105,7 @@ def matching(patterns: Iterable[str], names: Collection[str]) -> list[str]:
             matches[one] = None
         elif one.startswith(OF_SERVER):
             server = one.removeprefix(OF_SERVER).casefold()
-            of_server = (name for name in names if _is_of(server, namespace_in(name).casefold()))
+            of_server = (name for name in names if _is_of(server, find_namespace(name).casefold()))
             matches |= dict.fromkeys(of_server)
         elif "*" in one or "?" in one:
             matches |= dict.fromkeys(name for name in names if fnmatchcase(name, one))

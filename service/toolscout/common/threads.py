@@ -122,7 +122,7 @@ def _settle(future: "Future[T]", call: Callable[[], T]) -> None:
         future.set_result(result)
 
 
-def any_running() -> bool:
+def is_any_running() -> bool:
     """Tell whether a call is running in any pool of this process."""
     return any(pool.running for pool in list(_pools))
 

@@ -25,7 +25,7 @@ from toolscout.client.endpoint import without_secrets
 from toolscout.client.log import logger
 from toolscout.client.rollout import Rollout
 from toolscout.client.settings import DEFAULT_TIMEOUT_S
-from toolscout.common.optional import how_to_install
+from toolscout.common.optional import write_install_command
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.errors import (
     ConfigurationError,
@@ -33,7 +33,7 @@ from toolscout.errors import (
     check_count,
     check_names,
     check_switches,
-    did_you_mean,
+    suggest,
     wrong_field,
 )
 from toolscout.text.relevance import MAX_TOOLS, MIN_TOOLS, TARGET_RATIO
@@ -129,7 +129,7 @@ class DiscoveryConfig(msgspec.Struct, frozen=True):
         except InvalidArgument as error:
             raise ConfigurationError(str(error)) from None
         if self.strategy not in STRATEGIES:
-            near = did_you_mean(self.strategy, STRATEGIES)
+            near = suggest(self.strategy, STRATEGIES)
             raise ConfigurationError(
                 f"strategy: expected one of {', '.join(STRATEGIES)}, got {self.strategy!r}{near}"
             )
@@ -216,7 +216,7 @@ def load(path: str | Path, changes: Mapping[str, Any] | None = None) -> Discover
     try:
         import yaml
     except ImportError:
-        raise ConfigurationError(f"reading YAML needs: {how_to_install('proxy')}") from None
+        raise ConfigurationError(f"reading YAML needs: {write_install_command('proxy')}") from None
     hint = "; a file of the proxy is YAML, not TOML" if Path(path).suffix == ".toml" else ""
     try:
         document = yaml.safe_load(Path(path).read_text("utf-8"))
@@ -266,7 +266,7 @@ def _values(
     names = (*kind.__struct_fields__, *others)
     for key, value in section.items():
         if key not in names:
-            raise ConfigurationError(f"{prefix}{key}: unknown key{did_you_mean(key, names)}")
+            raise ConfigurationError(f"{prefix}{key}: unknown key{suggest(key, names)}")
         if key not in others:
             filled = _filled(f"{prefix}{key}", value)
             if filled is not None and (filled != "" or key not in _MAY_BE_EMPTY):

@@ -20,9 +20,9 @@ from toolscout.discovery.providers.calls import calling_through, with_calls, wit
 from toolscout.discovery.providers.fields import arguments_of, encode, mapping, object_of, text_at
 from toolscout.discovery.providers.provider import Results, SearchResult, Tools
 from toolscout.discovery.shown import free_name
-from toolscout.metatools.finds import without_titles
-from toolscout.tools.misfits import misfit
-from toolscout.tools.shapes import schema_of, texts
+from toolscout.metatools.finds import drop_titles
+from toolscout.tools.misfits import find_misfit
+from toolscout.tools.shapes import read_texts, schema_of
 
 NAME = "call_tool"
 
@@ -170,7 +170,7 @@ class Dispatch:
             )
             hint = f" Near: {', '.join(near)}." if near else ""
             return f"There is no tool {name}.{hint} Search for it."
-        if not (fault := misfit(schema_of(tool), arguments)):
+        if not (fault := find_misfit(schema_of(tool), arguments)):
             return ""
         return f"The call of {name} was not made: {fault}. Its definition:\n{_definition(tool)}"
 
@@ -187,7 +187,7 @@ class Dispatch:
 
     def _with_definitions(self, answered: SearchResult, defined: Collection[str]) -> str:
         """Define the tools that are not `defined`, which the conversation has defined before."""
-        named = [(texts(tool)[0], tool) for tool in answered.tools]
+        named = [(read_texts(tool)[0], tool) for tool in answered.tools]
         new = [tool for name, tool in named if name not in defined]
         if not new:
             return answered.text
@@ -208,8 +208,8 @@ def refusal_of(call: Call) -> str:
 
 
 def _definition(tool: Any) -> str:
-    name, description = texts(tool)
-    parameters = without_titles(schema_of(tool))
+    name, description = read_texts(tool)
+    parameters = drop_titles(schema_of(tool))
     about = {"name": name, "description": description, "parameters": parameters}
     return encode(about).decode()
 

@@ -19,7 +19,7 @@ from toolscout.common.lru import Lru
 from toolscout.discovery.providers import ProviderName
 from toolscout.discovery.providers.fields import mapping
 from toolscout.discovery.refusals import MAX_REFUSALS, tools_named_by
-from toolscout.tools.refused import refusals
+from toolscout.tools.refused import list_refusals
 from toolscout.tools.shapes import schema_of
 
 MAX_LISTS = 1_000
@@ -106,7 +106,7 @@ class LeftOut:
             space = mapping(tool).get("namespace")
             own = name.removeprefix(f"{space}.") if isinstance(space, str) else name
             with suppress(Exception):  # no tool of any known shape
-                if reasons := refusals(interface, own, schema_of(tool)):
+                if reasons := list_refusals(interface, own, schema_of(tool)):
                     self._tell(interface, name, "; ".join(reasons))
                     yield name
 

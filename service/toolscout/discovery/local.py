@@ -28,11 +28,17 @@ from typing import Any
 from toolscout import data
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Selection
-from toolscout.common.optional import how_to_install
+from toolscout.common.optional import write_install_command
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.errors import ConfigurationError
-from toolscout.text.relevance import MIN_WORD, Candidate, QueryWords, keep_relevant, relevance
-from toolscout.tools.shapes import schema_of, texts
+from toolscout.text.relevance import (
+    MIN_WORD,
+    Candidate,
+    QueryWords,
+    keep_relevant,
+    measure_relevance,
+)
+from toolscout.tools.shapes import read_texts, schema_of
 
 MAX_PROGRAM_BYTES = 1 << 20
 """Memory RE2 may spend on one pattern; larger ones are searched for as keywords."""
@@ -84,7 +90,7 @@ def filter_tools(query: str, tools: Tools, **limits: Any) -> tuple[list[str], li
     count towards the cap but are kept beyond it.
     """
     offer = Offer.of(tools)
-    candidates = [Candidate(name, texts(tool)[1]) for name, tool in offer.by_name.items()]
+    candidates = [Candidate(name, read_texts(tool)[1]) for name, tool in offer.by_name.items()]
     return keep_relevant(candidates, query, **limits)
 
 
@@ -93,7 +99,9 @@ def search(pattern: str, tools: Tools, max_results: int = DEFAULT_TOP_K) -> list
     offer = Offer.of(tools)
     words = QueryWords(pattern)
     hits = [(name, offer.by_name[name]) for name in regex_search(pattern, offer, (), max_results)]
-    scores = {name: relevance(Candidate(name, texts(tool)[1]), words) for name, tool in hits}
+    scores = {
+        name: measure_relevance(Candidate(name, read_texts(tool)[1]), words) for name, tool in hits
+    }
     return _best(scores, max_results)
 
 
@@ -137,7 +145,7 @@ def keyword_search(query: str, tools: Any, max_results: int = DEFAULT_TOP_K) -> 
     asked = [word for word in _KEYWORD.findall(query.lower()) if len(word) >= MIN_WORD]
     scores: dict[str, int] = {}
     for name, tool in Offer.of(tools).by_name.items():
-        text = f"{name} {texts(tool)[1]}".lower()
+        text = f"{name} {read_texts(tool)[1]}".lower()
         has = {*_KEYWORD.findall(text), *_PART.findall(text)}
         points = NAMED * query_words.names(name) + PER_WORD * sum(word in has for word in asked)
         if points:
@@ -152,7 +160,7 @@ def _best(scores: dict[str, int], max_results: int) -> list[str]:
 
 
 def _text(name: str, tool: Any) -> bytes:
-    pieces = [name, texts(tool)[1]]
+    pieces = [name, read_texts(tool)[1]]
     properties = schema_of(tool).get("properties")
     if isinstance(properties, dict):
         for key, sub in properties.items():
@@ -169,7 +177,7 @@ def check_regex() -> None:
         ConfigurationError: a package is missing.
     """
     if re2 is None:
-        needed = f"the package google-re2: {how_to_install('tool-search')}"
+        needed = f"the package google-re2: {write_install_command('tool-search')}"
         raise ConfigurationError(f"strategy: tool-search needs {needed}")
 
 

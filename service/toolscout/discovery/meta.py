@@ -21,7 +21,7 @@ from msgspec.structs import asdict
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
 from toolscout.client.selector import AsyncSelector, Selector
-from toolscout.common.spelling import forms, key
+from toolscout.common.spelling import list_forms, make_key
 from toolscout.contract.answers import Resolution
 from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
@@ -32,13 +32,13 @@ from toolscout.discovery.providers import ProviderName, provider_named
 from toolscout.discovery.providers.fields import arguments_of
 from toolscout.errors import InvalidRequest
 from toolscout.metatools import table
-from toolscout.metatools.answers import ToolsFound, none_found, show
+from toolscout.metatools.answers import ToolsFound, describe_none, show
 from toolscout.metatools.arguments import CallError, SearchTools, schema_of
 from toolscout.metatools.gate import RiskGate
 from toolscout.metatools.table import TOOLS
-from toolscout.text.domains import bundled
+from toolscout.text.domains import load_bundled
 from toolscout.tools.conversion import read_tools
-from toolscout.tools.filters import domain_counts, passes
+from toolscout.tools.filters import count_domains, does_pass
 from toolscout.tools.shapes import as_mapping
 from toolscout.tools.traits import read_traits
 
@@ -64,7 +64,7 @@ def meta_tools(provider: ProviderName = "openai") -> list[Any]:
 
 def instructions() -> str:
     """Return the instructions for a system prompt with the meta-tools."""
-    return table.instructions(
+    return table.write_instructions(
         "You have more tools than are listed.",
         "call it by its exact name",
         "Tools that write elsewhere or destroy something can only be called after their schema "
@@ -124,13 +124,13 @@ class _Tools:
                 f"the search is not available ({selection.reason}); use list_tools_meta"
             )
         if selection.fell_open or not selection.names:
-            return none_found(self.offer.names)
+            return describe_none(self.offer.names)
         return ToolsFound(await self.show(selection.names, arguments.detail))
 
     async def names(self, filters: Filters | None) -> list[str]:
         if filters is None:
             return sorted(self.offer.names)
-        passing = self._read(lambda tool: passes(tool, filters, bundled()))
+        passing = self._read(lambda tool: does_pass(tool, filters, load_bundled()))
         return sorted(name for name, has_passed in passing.items() if has_passed)
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
@@ -162,7 +162,7 @@ class _Tools:
         return selection
 
     async def domains(self) -> dict[str, int]:
-        return domain_counts(self._read(lambda tool: read_traits(tool, bundled())).values())
+        return count_domains(self._read(lambda tool: read_traits(tool, load_bundled())).values())
 
     def _read(self, look: Callable[[Tool], T]) -> dict[str, T]:
         """Return what is seen of each tool that can be read, by its name."""
@@ -199,14 +199,14 @@ def resolve(written: str, names: Collection[str]) -> Resolution:
     for exact in (written, name):
         if exact in names:
             return Resolution(written, exact, "exact")
-    spelled = {one: own for one in names if (own := forms(one))}
-    for form in (key(name), *forms(name)[1:]):
+    spelled = {one: own for one in names if (own := list_forms(one))}
+    for form in (make_key(name), *list_forms(name)[1:]):
         owners = [one for one, own in spelled.items() if own[0] == form]
         owners = owners or [one for one, own in spelled.items() if form in own[1:]]
         if len(owners) == 1:
             return Resolution(written, owners[0], "alias")
         if owners:
             return Resolution(written, ambiguous=owners)
-    near = get_close_matches(key(name), [own[0] for own in spelled.values()], MAX_SUGGESTIONS)
+    near = get_close_matches(make_key(name), [own[0] for own in spelled.values()], MAX_SUGGESTIONS)
     alike = [one for form in dict.fromkeys(near) for one, own in spelled.items() if own[0] == form]
     return Resolution(written, suggestions=alike[:MAX_SUGGESTIONS] or None)

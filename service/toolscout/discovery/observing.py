@@ -9,7 +9,7 @@ from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.discovery.reporter import Reporter
 from toolscout.discovery.turn import Turn
-from toolscout.tools.summary import definition_tokens
+from toolscout.tools.summary import estimate_definition_tokens
 
 Whose = tuple[str, str]
 """The provider and the session."""
@@ -63,7 +63,7 @@ class TurnObservers:
     def _notify(
         self, stage: events.Stage, whose: Whose, offer: Offer, shown: list[Any], *counts: int
     ) -> None:
-        tokens = tokens_of(offer), definition_tokens(shown)
+        tokens = tokens_of(offer), estimate_definition_tokens(shown)
         about = (self._strategy, *whose, len(offer.names), len(shown), *tokens)
         event = events.TurnEvent(stage, *about, *counts)
         events.notify(self._observers, event, "turns")
@@ -71,7 +71,7 @@ class TurnObservers:
 
 def tokens_of(offer: Offer) -> int:
     """Return how many tokens the definitions of all tools have, by an estimate."""
-    return offer.once("tokens", lambda: definition_tokens(offer.by_name.values()))
+    return offer.once("tokens", lambda: estimate_definition_tokens(offer.by_name.values()))
 
 
 def _visible(turn: Turn) -> list[Any]:

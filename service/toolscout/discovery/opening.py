@@ -27,7 +27,7 @@ from toolscout.discovery.providers.provider import QUERY_SCHEMA, SearchResult
 from toolscout.discovery.refusals import WARNINGS, Form
 from toolscout.discovery.session import SessionStore
 from toolscout.discovery.shown import Shown, description, free_name, result_text
-from toolscout.tools.shapes import texts
+from toolscout.tools.shapes import read_texts
 
 MAX_ROUNDS = 5
 
@@ -163,7 +163,7 @@ class Opening:
     def _with_search(self, request: Json, tools: Sequence[Any]) -> Json:
         """Add a search that found these, as if the model had made it: what is before it stays."""
         provider = self.provider
-        names = [texts(tool)[0] for tool in tools]
+        names = [read_texts(tool)[0] for tool in tools]
         id_ = provider.loading_id.format(len(provider.history(request)))
         call = Call(id_, self.search_name, {"query": " ".join(names)})
         text = result_text(Selection(names, []), names, len(names), self.offer)

@@ -9,8 +9,8 @@ from toolscout.client.selection import Reason, Selection
 from toolscout.discovery import local
 from toolscout.discovery.providers.calls import Call
 from toolscout.discovery.providers.provider import Tools
-from toolscout.tools.shapes import texts
-from toolscout.tools.summary import first_sentence, overview
+from toolscout.tools.shapes import read_texts
+from toolscout.tools.summary import cut_first_sentence, sum_up
 
 Found = tuple[Call, Selection[Any]]
 """A search of the model, and its result."""
@@ -184,7 +184,7 @@ MAX_LISTED = 25
 
 def description(names: Sequence[str]) -> str:
     """Describe the search tool, and what it searches; the same for the same tools in any order."""
-    return f"{DESCRIPTION} It searches {overview(names)}."
+    return f"{DESCRIPTION} It searches {sum_up(names)}."
 
 
 def result_text(selection: Selection[Any], shown: Sequence[str], new: int, offer: Offer) -> str:
@@ -200,7 +200,7 @@ def result_text(selection: Selection[Any], shown: Sequence[str], new: int, offer
         return "The search had no query. Search again, with `query` in a few words."
     if not shown:
         return (
-            f"No tool fits this search. There are {overview(offer.names)}. Try other words; if "
+            f"No tool fits this search. There are {sum_up(offer.names)}. Try other words; if "
             "there is still nothing, go on without a tool."
         )
     is_empty = selection.reason is Reason.EMPTY_SELECTION
@@ -211,7 +211,7 @@ def result_text(selection: Selection[Any], shown: Sequence[str], new: int, offer
     if not selection.fell_open:
         lines = ["These tools are available now:"]
     for name in shown[:MAX_LISTED]:
-        summary = first_sentence(texts(offer.by_name[name])[1])
+        summary = cut_first_sentence(read_texts(offer.by_name[name])[1])
         lines.append(f"- {name}: {summary}" if summary else f"- {name}")
     if not new:
         lines.append("(They were available before.)")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from toolscout.experience.prior import LearnedIndex
 from toolscout.experience.reported import Experience, Observation
 from toolscout.index.pattern_vectors import Floats, Pattern
-from toolscout.ranking.calibration import proof
+from toolscout.ranking.calibration import weigh_proof
 from toolscout.ranking.choose import Chain
 from toolscout.ranking.experience import MIN_RELATED_COSINE
 
@@ -56,7 +56,7 @@ class Chains:
         """Forget the chains that were reported last before a time."""
         self._experience.forget(before)
 
-    def insight(
+    def find_insight(
         self,
         pattern: Pattern,
         familiarity: float,
@@ -67,7 +67,7 @@ class Chains:
 
         `familiarity` is the share of the pattern that the embedding model knows, 0 to 1.
         """
-        learned = self._current(now).prior(pattern) if len(self._experience) else None
+        learned = self._prepare(now).prior(pattern) if len(self._experience) else None
         if learned is None:
             return None
         past = {row: one for row, one in learned.past.items() if one.cosine >= MIN_RELATED_COSINE}
@@ -78,14 +78,14 @@ class Chains:
                 near = min(1.0, past[row].cosine / MIN_INTENT_COSINE) * past[row].weight
                 known = min(1.0, past[row].successes / ENOUGH_REPORTS)
                 confidence = round(near * known * tool.successes / (tool.uses + 1), 4)
-                chain = Chain(names, confidence, proof(learned.likeness, familiarity))
+                chain = Chain(names, confidence, weigh_proof(learned.likeness, familiarity))
                 return Insight(chain, tool.successes, tool.uses)
         return None
 
     def __len__(self) -> int:
         return len(self._experience)
 
-    def _current(self, now: float) -> LearnedIndex:
+    def _prepare(self, now: float) -> LearnedIndex:
         keys = [key for key, _ in self._experience]
         index = self._index
         has_all = index is not None and set(keys) == set(self._keys)

@@ -88,7 +88,7 @@ class Points:
         self._words[:, place] = 0
         self.results[place] = NONE
 
-    def nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
+    def find_nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
         """Return the nearest patterns, the nearest first, each as its cosine and its place."""
         used = self.used
         cosines: Floats = self._leading[:used].dot(pattern.meaning[:LEADING])
@@ -101,15 +101,15 @@ class Points:
             cosines += self._rest[:used].dot(rest)
             places = np.arange(used)
         else:
-            places = _largest(cosines, CANDIDATES)
+            places = _find_largest(cosines, CANDIDATES)
             cosines = cosines[places] + self._rest.take(places, axis=0).dot(rest)
-        near = cosines >= cosines[_largest(cosines, NEIGHBOURS)].min()
+        near = cosines >= cosines[_find_largest(cosines, NEIGHBOURS)].min()
         pairs = zip(cosines[near].tolist(), places[near].tolist(), strict=True)
         # Places depend on the order of the reports, which may not be told from an answer.
         return sorted(pairs, key=lambda pair: (-pair[0], self.owners[pair[1]]))[:NEIGHBOURS]
 
 
-def _largest(numbers: Floats, count: int) -> NDArray[np.intp]:
+def _find_largest(numbers: Floats, count: int) -> NDArray[np.intp]:
     """Return the places of the largest numbers, in no order."""
     if len(numbers) <= count:
         return np.arange(len(numbers))

@@ -122,7 +122,7 @@ class LearnedIndex:
         if experience is not self._experience or now - self._made > STALE_S:
             return False
         if experience.changes != self._seen:
-            changed = experience.changed_since(self._seen)
+            changed = experience.find_changed(self._seen)
             if changed is None:
                 return False
             ours = [key for key in dict.fromkeys(changed) if key in self._row_of]
@@ -137,7 +137,7 @@ class LearnedIndex:
 
     def prior(self, pattern: Pattern) -> Learned | None:
         """Return the experience for a query; None without relevant experience."""
-        nearest = self._nearest(pattern) if self._points.used else []
+        nearest = self._find_nearest(pattern) if self._points.used else []
         if not nearest or nearest[0][0] <= 0:
             return None
         of_tools: dict[int, list[tuple[float, int]]] = {}
@@ -176,13 +176,13 @@ class LearnedIndex:
         own = 1 - self._failures / (self._reports + USUAL_USES)
         return alike * own * failures / (failures + BLAME)
 
-    def _nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
+    def _find_nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
         """Return the past queries that count, the nearest first, as cosines and places.
 
         What worked for this very query, but not since another tool began that has worked for it
         often enough, has been replaced.
         """
-        nearest = self._points.nearest(pattern)
+        nearest = self._points.find_nearest(pattern)
         results = self._points.results
         began = [results[place].since for cosine, place in nearest if cosine > 1 - SAME_QUERY]
         if not began:

@@ -122,7 +122,7 @@ class ToolExperience(Use):
             usual = self.duration_ms
             spent = observation.duration_ms
             self.duration_ms = spent if usual is None else 0.8 * usual + 0.2 * spent
-        nearest, cosine = self._nearest(vector)
+        nearest, cosine = self._find_nearest(vector)
         if nearest is None or (cosine < MERGE_COSINE and len(self.slots) < SLOTS):
             time = observation.time
             success = float(worked)
@@ -138,7 +138,7 @@ class ToolExperience(Use):
         if worked:
             nearest.worked = max(nearest.worked, observation.time)
 
-    def _nearest(self, vector: Floats) -> tuple[Slot | None, float]:
+    def _find_nearest(self, vector: Floats) -> tuple[Slot | None, float]:
         if not self.slots:
             return None, 0.0
         cosines = np.stack([restore(slot.point) for slot in self.slots]) @ vector
@@ -212,7 +212,7 @@ class Experience:
         """Number of changes so far."""
         return self._forgotten + len(self._changed)
 
-    def changed_since(self, count: int) -> list[Key] | None:
+    def find_changed(self, count: int) -> list[Key] | None:
         """Return the tools changed since change number `count`; None if it is too long ago."""
         if count < self._forgotten:
             return None

@@ -39,9 +39,9 @@ class Turn:
     def __post_init__(self) -> None:
         """Pack the vector of a long pattern, which takes much less memory then."""
         if self.unpacked is not None and len(self.unpacked.places) > WORDS_KEPT:
-            self.packed()
+            self.pack()
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         """Return the packed vector."""
         if self.unpacked is not None:
             self.vector = pack(self.unpacked)
@@ -85,7 +85,7 @@ class Turns:
         """Whether a report was counted."""
         return self._reports.get(report) is not None
 
-    def _counts(self, seen: Observation, batch: Counter[str]) -> bool:
+    def _is_counted(self, seen: Observation, batch: Counter[str]) -> bool:
         """Whether a report is new, and its source has not reported enough, a batch included."""
         of_source = (self._sources.get(seen.source) or 0) + batch[seen.source]
         is_known = batch[seen.report] or self.is_counted(seen.report)
@@ -93,14 +93,14 @@ class Turns:
 
     def count_in_batch(self, seen: Observation, batch: Counter[str]) -> bool:
         """Whether a report counts after those of a batch, whose reports and sources are counted."""
-        if not self._counts(seen, batch):
+        if not self._is_counted(seen, batch):
             return False
         batch.update(filter(None, (seen.report, seen.source)))
         return True
 
     def count(self, seen: Observation) -> bool:
         """Count a report; False if it was counted before, or its source has reported enough."""
-        if not self._counts(seen, Counter()):
+        if not self._is_counted(seen, Counter()):
             return False
         if seen.report:
             self._reports.put(seen.report, True)
@@ -113,10 +113,10 @@ def report_of(seen: Observation) -> str:
     """Return what equal reports of a turn have in common; "" without a turn."""
     if not seen.turn:
         return ""
-    return digest(seen.turn, "yes" if seen.success else "no", seen.tool, *seen.chain)
+    return hash_texts(seen.turn, "yes" if seen.success else "no", seen.tool, *seen.chain)
 
 
-def source_of(key: str, seen: Observation, period: int) -> str:
+def identify_source(key: str, seen: Observation, period: int) -> str:
     """Return what the reports of one key for a pattern and a tool have in common in a period.
 
     Empty without a key, as all reports come from whoever runs the process then, and for chains.
@@ -124,10 +124,10 @@ def source_of(key: str, seen: Observation, period: int) -> str:
     if not key or seen.chain:
         return ""
     result = "yes" if seen.success else "no"
-    return digest(key, str(period), seen.vector.hex(), result, seen.tool)
+    return hash_texts(key, str(period), seen.vector.hex(), result, seen.tool)
 
 
-def digest(*parts: str) -> str:
+def hash_texts(*parts: str) -> str:
     """Return a digest of texts, so that no identifier of a caller is stored."""
     # The length before each text tells ("ab", "c") from ("a", "bc").
     joined = "".join(f"{len(part)}:{part}" for part in parts)

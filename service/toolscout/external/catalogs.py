@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from toolscout.common.lru import Lru
-from toolscout.common.spelling import key
+from toolscout.common.spelling import make_key
 from toolscout.contract.catalogs import CatalogPatch
 from toolscout.contract.fields import is_absent
 from toolscout.engine import Engine
@@ -27,23 +27,23 @@ from toolscout.external.tables import (
     CandidateQuery,
     Row,
     Tables,
-    invalid,
-    without_nul,
+    drop_nul,
+    refuse_field,
 )
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import CompiledTool, Compiler
 from toolscout.index.counts import Corpus
 from toolscout.index.embedder import Embedder
-from toolscout.index.expand import synonym_terms
-from toolscout.index.names import possible_forms
-from toolscout.index.tool_list import ToolList, catalog_digest
+from toolscout.index.expand import load_synonym_terms
+from toolscout.index.names import list_possible_forms
+from toolscout.index.tool_list import ToolList, hash_catalog
 from toolscout.ranking.ask import Ask
-from toolscout.state.registry import Place, Record, Registry, patched
+from toolscout.state.registry import Place, Record, Registry, patch_tools
 from toolscout.state.store import StoreUnavailable
 from toolscout.text.query import analyse
 from toolscout.tools.documents import decode_tool
-from toolscout.tools.filters import filters_of, labels, tenant_of
+from toolscout.tools.filters import filters_of, tenant_of, write_labels
 from toolscout.tools.traits import infer, unpack_clues
 
 MAX_WRITTEN = 1_000
@@ -85,7 +85,7 @@ class ExternalCatalog(NamedTuple):
     name: str
     record: Record
 
-    def answerable(self, ask: Ask) -> Ask:
+    def make_answerable(self, ask: Ask) -> Ask:
         """Return a question as candidates can answer it.
 
         Raises:
@@ -139,7 +139,7 @@ class ExternalCatalogs:
         frequencies = dict[str, int]()
         queries = [self._query(space, ask) for ask in asks]
         if names:
-            forms = list(map(key, names))
+            forms = list(map(make_key, names))
             queries.append(CandidateQuery(forms=forms, names=names, filters=[filters_of(space)]))
         for query in queries:
             candidates, counted = await self.tables.find_candidates(place, query)
@@ -153,20 +153,20 @@ class ExternalCatalogs:
         # A key that sees a part is not told how much there is beside it, nor when that changes;
         # nor do its scores count how many other tools have a word.
         corpus = Corpus(size, frequencies) if is_whole else None
-        catalog, new = await self.run_in_thread(self._assembled, tools, rows, corpus)
+        catalog, new = await self.run_in_thread(self._assemble, tools, rows, corpus)
         for row in rows:
             if row.name in new:
                 cached.put(row.digest, new[row.name])
-        digest = record.digest if is_whole else catalog_digest(digests.values())
+        digest = record.digest if is_whole else hash_catalog(digests.values())
         return replace(catalog, digest=digest), size if is_whole else len(catalog)
 
-    def _assembled(
+    def _assemble(
         self, tools: Mapping[str, CompiledTool], rows: Sequence[Row], corpus: Corpus | None
     ) -> tuple[Catalog, dict[str, CompiledTool]]:
         """Return a catalog of compiled tools and of rows, and what the rows became."""
         rows = [row for row in rows if _is_whole(row)]
         built = [row for row in rows if row.build == self.tables.build]
-        new = _unpacked(built, self.engine.embedder)
+        new = _unpack(built, self.engine.embedder)
         stale = [decode_tool(row.wire) for row in rows if row.name not in new]
         if stale:  # damaged, or written by another release, until they are written again
             new |= embed_tools(self.engine.compiler, ToolList.of(stale))
@@ -176,7 +176,7 @@ class ExternalCatalogs:
         english = analyse(ask.ranking_part, ask.earlier, is_known=lambda _: False)
         query = english.spoken or analyse(ask.ranking_part, ask.earlier)
         terms = {term.term: term.weight for term in (*query.terms, *english.terms)}
-        others = self.engine.compiler.synonyms or synonym_terms()
+        others = self.engine.compiler.synonyms or load_synonym_terms()
         meant = chain.from_iterable(english.meanings.values())
         related = chain(chain.from_iterable(others.get(term, ()) for term in terms), meant)
 
@@ -189,7 +189,7 @@ class ExternalCatalogs:
             vector,
             terms,
             related=dict.fromkeys(related),
-            forms=possible_forms(query.text),
+            forms=list_possible_forms(query.text),
             names=[ask.pattern.strip(), *ask.always_keep],
             filters=[ask.filters, filters_of(space)],
         )
@@ -204,7 +204,7 @@ class ExternalCatalogs:
             Changed: somebody else has changed the catalog since it was read.
         """
         if len(sent.status or ()) > MAX_WRITTEN:
-            raise invalid("status", f"at most {MAX_WRITTEN} tools at a time")
+            raise refuse_field("status", f"at most {MAX_WRITTEN} tools at a time")
         tables = self.tables
         if anew:
             try:
@@ -215,7 +215,7 @@ class ExternalCatalogs:
         present = await tables.read(place, list(sent.status)) if sent.status else []
         wires = [row.wire for row in present if _is_whole(row)]
         compiling = partial(self.run_in_worker, pool="compile", seconds=COMPILED_WITHIN_S)
-        rows: list[Row] = await compiling(place.tenant, rows_of, sent, wires, tables.build)
+        rows: list[Row] = await compiling(place.tenant, make_rows, sent, wires, tables.build)
         write = partial(tables.write, place, rows, sent.remove or (), anew=anew)
         return await self.registry.change(place, current, write)
 
@@ -228,14 +228,14 @@ def _is_whole(row: Row) -> bool:
         return False
 
 
-def _unpacked(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool]:
+def _unpack(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool]:
     """Return the tools of rows, by their names, without those that are damaged."""
     packed = [row.compiled for row in rows]
     wires = [row.wire for row in rows]
     try:
         tools = unpack_tools(packed, wires, embedder)
     except (ValueError, msgspec.MsgspecError):
-        each = [_unpacked([row], embedder) for row in rows] if len(rows) > 1 else []
+        each = [_unpack([row], embedder) for row in rows] if len(rows) > 1 else []
         return {name: tool for one in each for name, tool in one.items()}
     return dict(zip((row.name for row in rows), tools, strict=True))
 
@@ -247,7 +247,7 @@ def embed_tools(compiler: Compiler, tools: ToolList) -> dict[str, CompiledTool]:
     return dict(zip(words.names, embedded, strict=True))
 
 
-def rows_of(
+def make_rows(
     worker: Worker, change: CatalogPatch, present: Sequence[bytes], build: str
 ) -> list[Row]:
     """Return the rows of the tools that a change adds, and of those whose status it sets.
@@ -257,7 +257,7 @@ def rows_of(
     """
     upsert = b"[]" if is_absent(change.upsert) else change.upsert
     sent = ToolList.decode(upsert, MAX_WRITTEN).checked().tools
-    by_name = patched((*map(decode_tool, present), *sent), change)
+    by_name = patch_tools((*map(decode_tool, present), *sent), change)
     tools = ToolList.of(by_name.values())
     compiler = worker.engine.compiler
     digests = {tool.name: digest for tool, digest in zip(tools.tools, tools.digests, strict=True)}
@@ -273,17 +273,19 @@ def rows_of(
             pack_tool(tool),
             memoryview(tool.vector or b"").cast("f").tolist(),
             [ANY, *tool.counts.terms, *in_name],
-            _forms(tool),
-            labels(by_name[name], traits),
+            _list_forms(tool),
+            write_labels(by_name[name], traits),
         )
         texts = [name, *row.terms, *row.forms, *row.labels]
-        if len(name.encode()) > MAX_NAME_BYTES or len(without_nul(texts)) < len(texts):
-            raise invalid("upsert", f"{name[:40]!r}: a name too long, or a NUL character in a tool")
+        if len(name.encode()) > MAX_NAME_BYTES or len(drop_nul(texts)) < len(texts):
+            raise refuse_field(
+                "upsert", f"{name[:40]!r}: a name too long, or a NUL character in a tool"
+            )
         rows.append(row)
     return rows
 
 
-def _forms(tool: CompiledTool) -> list[str]:
+def _list_forms(tool: CompiledTool) -> list[str]:
     """Return what a tool can be called by, as far as an index of PostgreSQL takes it."""
     forms = dict.fromkeys(chain.from_iterable(tool.spellings))
     return [form for form in forms if len(form.encode()) <= MAX_NAME_BYTES]

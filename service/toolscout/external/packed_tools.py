@@ -50,13 +50,13 @@ def unpack_tools(
     """
     tools = list(map(_decode_one, packed))
     size = 4 * embedder.dimension
-    fits = all(map(_fits, tools)) and all(len(tool.vector or b"") == size for tool in tools)
+    fits = all(map(_does_fit, tools)) and all(len(tool.vector or b"") == size for tool in tools)
     if not fits or not _are_usable(tools, embedder):
         raise ValueError("a compiled tool has a part of another length or range")
-    return [_completed(tool, wire) for tool, wire in zip(tools, wires, strict=True)]
+    return [_complete(tool, wire) for tool, wire in zip(tools, wires, strict=True)]
 
 
-def _fits(tool: CompiledTool) -> bool:
+def _does_fit(tool: CompiledTool) -> bool:
     counts = tool.counts
     return (
         all(text.find(b"\n") == len(text) - 1 for text in tool.lines)
@@ -76,7 +76,7 @@ def _are_usable(tools: Sequence[CompiledTool], embedder: Embedder) -> bool:
     return bool(((np.abs(squares - 1.0) < _NEARLY) | (squares == 0)).all())
 
 
-def _completed(tool: CompiledTool, wire: bytes) -> CompiledTool:
+def _complete(tool: CompiledTool, wire: bytes) -> CompiledTool:
     unpack_clues(tool.clues)
     for example in tool.examples:
         pattern_vectors.unpack(example)

@@ -55,7 +55,7 @@ _OF_CATALOG = "tenant = %(tenant)s AND catalog = %(catalog)s"
 _OF_CATALOG_BY_WORD = "tenant || '' = %(tenant)s AND catalog || '' = %(catalog)s"
 
 
-def invalid(field: str, message: str) -> InvalidRequest:
+def refuse_field(field: str, message: str) -> InvalidRequest:
     """Return the error of a field that is wrong."""
     return InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
 
@@ -121,7 +121,9 @@ class Tables:
             InvalidRequest: it is elsewhere, so that such a catalog cannot be made.
         """
         if not isinstance(self._state, PostgresStore):
-            raise invalid("keep", "postgres needs store = postgres://… with the extension vector")
+            raise refuse_field(
+                "keep", "postgres needs store = postgres://… with the extension vector"
+            )
         return self._state
 
     async def make(self) -> None:
@@ -137,7 +139,7 @@ class Tables:
             await cursor.execute(_QUERY["make_index"].format(dimension=self._dimension))
 
         if not self._is_made:
-            await self._together(make)
+            await self._run_together(make)
             self._is_made = True
 
     async def write(
@@ -161,7 +163,7 @@ class Tables:
         Raises:
             Changed: the record is another one than was expected.
         """
-        names = [*(row.name for row in rows), *without_nul(remove)]
+        names = [*(row.name for row in rows), *drop_nul(remove)]
         located = place._asdict()
 
         async def write(cursor: Any) -> bytes | None:
@@ -174,7 +176,9 @@ class Tables:
             gone = present.keys() & {*remove, *(row.name for row in new)}
             await cursor.execute(_QUERY["remove"], located | {"names": list(gone)})
             if new:
-                inserted = [located | row._asdict() | {"vector": _text(row.vector)} for row in new]
+                inserted = [
+                    located | row._asdict() | {"vector": _write_vector(row.vector)} for row in new
+                ]
                 await cursor.executemany(_QUERY["insert"], inserted)
                 counts = Counter(term for row in new for term in row.terms)
                 added = {"terms": list(counts), "added": list(counts.values())}
@@ -191,7 +195,7 @@ class Tables:
                 raise Changed
             return value
 
-        return await self._together(write, place.tenant)
+        return await self._run_together(write, place.tenant)
 
     async def drop(self, place: Place, record: bytes | None = None) -> None:
         """Remove a catalog's tools, and its record if that is given.
@@ -206,9 +210,9 @@ class Tables:
             if record is not None and not await swap(cursor, place.key, record, None, None):
                 raise Changed
 
-        await self._together(drop, place.tenant)
+        await self._run_together(drop, place.tenant)
 
-    async def _together(self, action: Callable[[Any], Awaitable[T]], tenant: str = "") -> T:
+    async def _run_together(self, action: Callable[[Any], Awaitable[T]], tenant: str = "") -> T:
         """Run an action whose changes are all made, or none of them."""
 
         async def run(connection: Any) -> T:
@@ -230,15 +234,15 @@ class Tables:
         The frequency of `ANY` is the number of tools.
         """
         counting = place._asdict() | {"terms": [ANY, *query.terms, *query.related]}
-        where, filtering = _where(query.filters)
+        where, filtering = _write_condition(query.filters)
         by_word = where.replace(_OF_CATALOG, _OF_CATALOG_BY_WORD)
         near_by = _QUERY["near"].format(where=where, by_word=by_word, dimension=self._dimension)
         fixed = {
             **place._asdict(),
             **filtering,
             **_LIMITS,
-            "forms": sorted(without_nul(dict.fromkeys(query.forms)), key=len, reverse=True),
-            "names": without_nul(query.names),
+            "forms": sorted(drop_nul(dict.fromkeys(query.forms)), key=len, reverse=True),
+            "names": drop_nul(query.names),
             "named": MAX_NAMED + MAX_NAMED_PER_FORM * len(query.names),
         }
 
@@ -246,10 +250,10 @@ class Tables:
             async with connection.transaction():
                 counted = await connection.execute(_QUERY["frequencies"], counting, binary=True)
                 frequencies: dict[str, int] = dict(await counted.fetchall())
-                rare = _rarest(query.terms, frequencies)
+                rare = _find_rarest(query.terms, frequencies)
                 vector = query.vector(frequencies.keys())
                 further = {
-                    "vector": _text(vector or [0.0] * self._dimension),
+                    "vector": _write_vector(vector or [0.0] * self._dimension),
                     "similar": DEPTH if vector else 0,
                     "rare": list(rare),
                     "worths": list(rare.values()),
@@ -264,19 +268,19 @@ class Tables:
 
     async def read(self, place: Place, names: Sequence[str]) -> list[Row]:
         """Return some tools, without what they are found by."""
-        named = place._asdict() | {"names": without_nul(names)}
+        named = place._asdict() | {"names": drop_nul(names)}
         asked = await self._store.run(
             lambda connection: connection.execute(_QUERY["read"], named, binary=True)
         )
         return [Row(*row) for row in await asked.fetchall()]
 
 
-def without_nul(texts: Iterable[str]) -> list[str]:
+def drop_nul(texts: Iterable[str]) -> list[str]:
     """Return the texts that PostgreSQL can have; it has none with a NUL character."""
     return [text for text in texts if "\0" not in text]
 
 
-def _rarest(terms: Mapping[str, float], frequencies: Mapping[str, int]) -> dict[str, float]:
+def _find_rarest(terms: Mapping[str, float], frequencies: Mapping[str, int]) -> dict[str, float]:
     """Return the rarest terms with what a hit is worth; in names more."""
     rarest = dict[str, float]()
     hits = 0
@@ -291,22 +295,22 @@ def _rarest(terms: Mapping[str, float], frequencies: Mapping[str, int]) -> dict[
     return rarest
 
 
-def _where(filters: Sequence[Filters | None]) -> tuple[str, dict[str, Any]]:
+def _write_condition(filters: Sequence[Filters | None]) -> tuple[str, dict[str, Any]]:
     """Return the condition that tools pass, and its values."""
     parts = [_OF_CATALOG]
     values = dict[str, Any]()
     for number, each in enumerate(filter(None, filters)):
         for place, labels in enumerate(labels_of(each)):
             parts.append(f"labels && %(labels{number}_{place})s")
-            values[f"labels{number}_{place}"] = without_nul(labels)
+            values[f"labels{number}_{place}"] = drop_nul(labels)
         if each.exclude:
             parts.append(f"name <> ALL(%(exclude{number})s)")
-            values[f"exclude{number}"] = without_nul(each.exclude)
+            values[f"exclude{number}"] = drop_nul(each.exclude)
         if each.only:
             parts.append(f"name = ANY(%(only{number})s)")
-            values[f"only{number}"] = without_nul(each.only)
+            values[f"only{number}"] = drop_nul(each.only)
     return " AND ".join(parts), values
 
 
-def _text(vector: Sequence[float]) -> str:
+def _write_vector(vector: Sequence[float]) -> str:
     return "[" + ",".join(f"{number:.6g}" for number in vector) + "]"

@@ -186,7 +186,7 @@ def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
     from toolscout.discovery import AsyncTransport
     from toolscout.gateway.callers import CallerCheck
     from toolscout.gateway.proxy import Proxy
-    from toolscout.serving.limited import limited_server
+    from toolscout.serving.limited import make_server
 
     wait = parsed.connect_timeout
     timeout = httpx2.Timeout(None, connect=wait, pool=wait, read=parsed.read_timeout or None)
@@ -222,7 +222,7 @@ def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
         registry=shown,
     )
     log = logging.getLogger("toolscout.proxy")
-    server = limited_server(made, settings, log, parsed.drain, host=parsed.host, port=parsed.port)
+    server = make_server(made, settings, log, parsed.drain, host=parsed.host, port=parsed.port)
     made.count_refusal = server.connections.refused
     return server
 

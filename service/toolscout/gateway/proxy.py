@@ -26,7 +26,7 @@ from toolscout.discovery.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.bodies import Body
 from toolscout.gateway.callers import CallerCheck, Refused
-from toolscout.serving.limited import Receive, Scope, Send, error_body
+from toolscout.serving.limited import Receive, Scope, Send, write_error
 
 _HOP_BY_HOP = frozenset(
     b"connection expect host keep-alive proxy-authenticate proxy-authorization proxy-connection te "
@@ -124,7 +124,7 @@ class Proxy:
         elif scope["path"] == METRICS:
             await _answer(send, 200, generate_latest(self.registry), kind=CONTENT_TYPE_PLAIN_0_0_4)
         else:
-            await _answer(send, 404, error_body(f"there are {METRICS} and {HEALTH}", "not_found"))
+            await _answer(send, 404, write_error(f"there are {METRICS} and {HEALTH}", "not_found"))
 
     async def _handle(self, scope: Scope, body: Body, send: Send) -> None:
         """Forward a request until it is answered or its caller has gone."""
@@ -144,7 +144,7 @@ class Proxy:
             self._check(scope)
         except Refused as error:
             self.count_refusal(error.code)
-            await _answer(send, error.status, error_body(error.detail, error.code), True)
+            await _answer(send, error.status, write_error(error.detail, error.code), True)
             return
         started = False
         try:
@@ -172,7 +172,9 @@ class Proxy:
             logger.warning("%s %s: %s", scope["method"], _path_logged(scope), problem)
             if not started:  # else it has no end, and the connection breaks off as the provider's
                 close = not body.is_read.is_set()
-                await _answer(send, refused.status, error_body(refused.detail, refused.code), close)
+                await _answer(
+                    send, refused.status, write_error(refused.detail, refused.code), close
+                )
 
     def _check(self, scope: Scope) -> None:
         """Check the head of a request.

@@ -14,12 +14,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.counts import FIELDS, Corpus, TermCounts, rare_limit, weighted_frequency
+from toolscout.index.counts import FIELDS, Corpus, TermCounts, limit_rare, weigh_frequency
 from toolscout.index.facets import Allowed
-from toolscout.index.inverted import InvertedIndex, packed
-from toolscout.index.one_text import sum_up, weigh_one_text
+from toolscout.index.inverted import InvertedIndex, pack
+from toolscout.index.one_text import add_up, weigh_one_text
 from toolscout.text.query import QueryTerm
-from toolscout.text.tokens import word_terms
+from toolscout.text.tokens import analyse_word
 from toolscout.text.typos import Vocabulary
 
 Floats = NDArray[np.float32]
@@ -125,12 +125,12 @@ class Postings:
         for term, count in ({} if corpus is None else corpus.frequencies).items():
             if (slot := index.slot(term)) is not None:
                 found_in[slot] = max(found_in[slot], count)
-        self._found_in = None if corpus is None else packed("q", found_in)
+        self._found_in = None if corpus is None else pack("q", found_in)
         idf = np.log((self._total - found_in + 0.5) / (found_in + 0.5) + 1.0)
-        self._idf = packed("d", idf)
+        self._idf = pack("d", idf)
         self.idf_unseen = float(np.log((self._total + 0.5) / 0.5 + 1.0))
         formula = self._bm25
-        tf = weighted_frequency(index.counts, index.rows, index.lengths, formula.field, formula.b)
+        tf = weigh_frequency(index.counts, index.rows, index.lengths, formula.field, formula.b)
         gain = np.repeat(idf, frequency)
         gain *= tf
         gain *= formula.k1 + 1.0
@@ -176,14 +176,14 @@ class Postings:
     def rekey(self, terms: Sequence[str]) -> None:
         """Take the hashes of this process; `terms` are in the order of those of another."""
         order, postings = self._index.rekey(terms)
-        self._idf = packed("d", np.array(self._idf)[order])
+        self._idf = pack("d", np.array(self._idf)[order])
         if self._found_in is not None:
-            self._found_in = packed("q", np.array(self._found_in)[order])
+            self._found_in = pack("q", np.array(self._found_in)[order])
         self.weights = self.weights[postings]
         self._plain = self._plain[postings]
         self._looked_up = {}
 
-    def posting(self, term: str) -> Posting | None:
+    def read_posting(self, term: str) -> Posting | None:
         """Return what is stored of a term; None for one that no tool has.
 
         Questions share most of their words, so the latest look-ups are remembered.
@@ -194,7 +194,7 @@ class Postings:
         slot = self._index.slot(term)
         if slot is None:  # there are ever new words that no tool has
             return None
-        start, end = self._span(slot)
+        start, end = self._find_span(slot)
         rows = self._index.rows[start:end]
         weights = self.weights[start:end]
         posting = self._idf[slot], end - start, rows, weights, self._plain[start:end]
@@ -203,12 +203,12 @@ class Postings:
         self._looked_up[term] = posting
         return posting
 
-    def rarity(self, term: str) -> float | None:
+    def find_rarity(self, term: str) -> float | None:
         """Return the idf of a term; None for one that no tool has."""
-        posting = self.posting(term)
+        posting = self.read_posting(term)
         return None if posting is None else posting[0]
 
-    def related(self, term: str, others: Iterable[str]) -> tuple[str, ...]:
+    def find_related(self, term: str, others: Iterable[str]) -> tuple[str, ...]:
         """Those of the terms related to a term that a tool has; the same ones every time."""
         present = self._related.get(term)
         if present is None:
@@ -231,7 +231,7 @@ class Postings:
         worths = []
         looked_up = self._looked_up
         for term, weight, worth in query:
-            posting = looked_up.get(term) or self.posting(term)
+            posting = looked_up.get(term) or self.read_posting(term)
             if posting is None:
                 if worth is None:
                     total += weight * self.idf_unseen
@@ -258,12 +258,14 @@ class Postings:
         gain *= np.concatenate(gains, dtype=np.float64)
         scores = np.bincount(hit, gain, self.size)
         covered = np.bincount(hit, worth_of_hit, self.size).astype(np.float64, copy=False)
-        in_one_text = sum_up(plain, self.size)
+        in_one_text = add_up(plain, self.size)
         return LexicalScores(
             scores.astype(np.float32), covered, total, self.idf_unseen, in_one_text
         )
 
-    def shares(self, texts: Sequence[Sequence[QueryTerm]], allowed: Allowed | None) -> Shares:
+    def measure_shares(
+        self, texts: Sequence[Sequence[QueryTerm]], allowed: Allowed | None
+    ) -> Shares:
         """Return the largest share of each text's weight that a tool has terms for, 0 to 1.
 
         Shape (texts,). Only the tools are looked at that are `allowed`, if that is given.
@@ -274,7 +276,7 @@ class Postings:
         sizes = []
         worths = []
         every = {term.term for text in texts for term in text}
-        found = {term: self.posting(term) for term in every}
+        found = {term: self.read_posting(term) for term in every}
         for number, text in enumerate(texts):
             for term in text:
                 posting = found[term.term]
@@ -298,24 +300,24 @@ class Postings:
 
     def is_rare(self, word: str) -> bool:
         """Whether hardly any tool uses a word: one in a hundred, or two."""
-        slot = self._index.slot(word_terms(word)[-1])
-        return slot is None or self._frequency(slot) <= rare_limit(self._total)
+        slot = self._index.slot(analyse_word(word)[-1])
+        return slot is None or self._count_tools(slot) <= limit_rare(self._total)
 
-    def rows_named(self, term: str, *, is_rare: bool = False) -> NDArray[np.int32]:
+    def find_named_rows(self, term: str, *, is_rare: bool = False) -> NDArray[np.int32]:
         """Return the tools with a term, or with a rare one, in name or namespace."""
         slot = self._index.slot(term)
-        if slot is None or (is_rare and self._frequency(slot) > rare_limit(self._total)):
+        if slot is None or (is_rare and self._count_tools(slot) > limit_rare(self._total)):
             return np.zeros(0, np.int32)
-        start, end = self._span(slot)
+        start, end = self._find_span(slot)
         rows: NDArray[np.int32] = self._index.rows[start:end]
         return rows[self._index.counts[start:end, _NAME] > 0]
 
-    def _frequency(self, slot: int) -> int:
+    def _count_tools(self, slot: int) -> int:
         """Return how many tools have a term, of the whole corpus."""
-        start, end = self._span(slot)
+        start, end = self._find_span(slot)
         return end - start if self._found_in is None else int(self._found_in[slot])
 
-    def _span(self, slot: int) -> tuple[int, int]:
+    def _find_span(self, slot: int) -> tuple[int, int]:
         """Return where the postings of a term begin and end."""
         starts = self._index.starts
         return starts[slot], starts[slot + 1]
@@ -325,7 +327,7 @@ class Postings:
         slot = self._index.slot(term)
         if slot is None:
             return None
-        start, end = self._span(slot)
+        start, end = self._find_span(slot)
         rows = self._index.rows
         counts = self._index.counts
         at = start + int(np.searchsorted(rows[start:end], tool))

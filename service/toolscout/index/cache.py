@@ -77,7 +77,7 @@ class CatalogCache:
         self._lists: Lru[tuple[str, bytes], tuple[tuple[bytes, bytes], ...]] = Lru(limit // 8)
         self._aliases: Lru[tuple[str, bytes], tuple[str, int, Skipped]] = Lru(ALIAS_LIMIT)
 
-    def by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int, Skipped] | None:
+    def find_by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int, Skipped] | None:
         """Return the catalog that these very bytes of `tools` were compiled to.
 
         Besides, how many entries they hold, and which of these were skipped.
@@ -104,7 +104,7 @@ class CatalogCache:
         kept = ((raw, raw_hash), *alike[: MAX_ALIKE - 1])
         self._lists.put(place, kept, sum(len(one) for one, _ in kept))
 
-    def by_digest(self, tenant: str, digest: str) -> Catalog | None:
+    def find_by_digest(self, tenant: str, digest: str) -> Catalog | None:
         """Return the catalog of a digest, if this tenant has sent it."""
         return self._catalogs.get((tenant, digest))
 

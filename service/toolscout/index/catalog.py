@@ -19,7 +19,7 @@ from toolscout.index.okapi import Okapi
 from toolscout.index.prerequisites import Prerequisites
 from toolscout.index.vector_index import VectorIndex
 from toolscout.text.domains import Taxonomy
-from toolscout.text.query import Query, telling_terms
+from toolscout.text.query import Query, load_telling_terms
 from toolscout.tools.documents import decode_tool
 from toolscout.tools.traits import Traits
 
@@ -72,7 +72,7 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
         """Return a tool as it was sent."""
         return decode_tool(self.wires[row])
 
-    def tool_bytes(self, row: int) -> int:
+    def measure_tool(self, row: int) -> int:
         """About how many bytes a tool has as it was sent."""
         return len(self.wires[row])
 
@@ -104,17 +104,17 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
 
     def has_telling_word(self, query: Query, allowed: Allowed | None) -> bool:
         """Whether a telling word of the query is in the name of a tool that may be selected."""
-        for term in telling_terms(query):
-            rows = self.postings.rows_named(term, is_rare=True)
+        for term in load_telling_terms(query):
+            rows = self.postings.find_named_rows(term, is_rare=True)
             if len(rows) and (allowed is None or allowed[rows].any()):
                 return True
         return False
 
-    def knows(self, term: str, *, in_name: bool = False) -> bool:
+    def has_term(self, term: str, *, in_name: bool = False) -> bool:
         """Whether any tool has a term, or has it in its name."""
         if in_name:
-            return len(self.postings.rows_named(term)) > 0
-        return self.postings.rarity(term) is not None
+            return len(self.postings.find_named_rows(term)) > 0
+        return self.postings.find_rarity(term) is not None
 
     def find(self, term: str, row: int) -> Hit | None:
         """Where a tool has a term, or None."""
@@ -130,9 +130,9 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
         """Return the nouns whose identifiers a tool requires, each with its possible finders."""
         return self.prerequisites.of(row)
 
-    def elsewhere(self, domain: str) -> Sequence[int]:
+    def find_elsewhere(self, domain: str) -> Sequence[int]:
         """Return the tools that are known to belong to another domain."""
-        return self.facets.elsewhere(domain)
+        return self.facets.find_elsewhere(domain)
 
     def prepare(self) -> None:
         """Make what only some questions need, and would otherwise make when they first do."""

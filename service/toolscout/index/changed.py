@@ -17,7 +17,7 @@ from toolscout.errors import NOT_JSON, ToolscoutError
 from toolscout.index.catalog import Catalog, Embedded
 from toolscout.index.compile import CompiledTool, Compiler, compile_tool
 from toolscout.index.lines import TextLines
-from toolscout.index.tool_list import ToolList, catalog_digest, split_entries
+from toolscout.index.tool_list import ToolList, hash_catalog, split_entries
 from toolscout.index.vector_index import QUANTISED_ABOVE, index_vectors
 from toolscout.tools.documents import read_at, read_tool
 
@@ -73,7 +73,7 @@ class _Known(NamedTuple):
     commas: int
 
 
-def entries_of(raw: bytes, tools: ToolList) -> Entries | None:
+def read_entries(raw: bytes, tools: ToolList) -> Entries | None:
     """Return what tells a list from one that differs in a few tools.
 
     None for a list that is not plainly an array of distinct tools, and for a very long one.
@@ -82,10 +82,10 @@ def entries_of(raw: bytes, tools: ToolList) -> Entries | None:
     is_long = len(tools.tools) > QUANTISED_ABOVE or commas > MOST_COMMAS
     if is_long or not _is_plain(tools):
         return None
-    entries = _entries(raw)
+    entries = _read_entries(raw)
     if entries is None:
         return None
-    keys = b"".join([_key(entries[place]) for place in tools.places])
+    keys = b"".join([_hash_entry(entries[place]) for place in tools.places])
     return Entries(keys, b"".join(tools.digests), commas)
 
 
@@ -112,9 +112,9 @@ class LatestLists:
         listed = _Known(catalog.digest, rows, entries.digests, entries.commas)
         others = [each for each in self._lists.get(space) or () if each.digest != catalog.digest]
         latest = [listed, *others[: COMPARED - 1]]
-        while len(latest) > 1 and _size_of(latest) > self._limit:
+        while len(latest) > 1 and _count_tools(latest) > self._limit:
             latest.pop()
-        self._lists.put(space, tuple(latest), _size_of(latest))
+        self._lists.put(space, tuple(latest), _count_tools(latest))
 
     def compare(
         self, space: str, raw: bytes, compiled: Callable[[str], Catalog | None], limit: int
@@ -126,16 +126,16 @@ class LatestLists:
         # More commas than a few tools add are more entries, which would take long to split.
         commas = raw.count(b",") - MOST_CHANGED_BYTES
         latest = [each for each in self._lists.get(space) or () if each.commas >= commas]
-        entries = _entries(raw) if latest else None
+        entries = _read_entries(raw) if latest else None
         if entries is None:
             return None
-        sample = [*map(_key, entries[:: max(1, len(entries) // SAMPLED)])]
+        sample = [*map(_hash_entry, entries[:: max(1, len(entries) // SAMPLED)])]
         keys: list[bytes] = []
         for listed in latest:
             base = compiled(listed.digest)
             if base is None or 2 * sum(key in listed.rows for key in sample) < len(sample):
                 continue
-            keys = keys or [*map(_key, entries)]
+            keys = keys or [*map(_hash_entry, entries)]
             sent = frozenset(keys)
             new = [entries[at] for at, key in enumerate(keys) if key not in listed.rows]
             gone = {row for key, row in listed.rows.items() if key not in sent}
@@ -167,10 +167,10 @@ def _change(
         return None
     stay = [DIGEST_BYTES * row for row in range(len(base)) if row not in gone]
     digests = [latest.digests[at : at + DIGEST_BYTES] for at in stay]
-    return Change(base, catalog_digest([*digests, *tools.digests]), offered, without, tools)
+    return Change(base, hash_catalog([*digests, *tools.digests]), offered, without, tools)
 
 
-def catalog_of(change: Change, compiler: Compiler) -> Catalog | None:
+def make_catalog(change: Change, compiler: Compiler) -> Catalog | None:
     """Return the catalog of a changed list; None if a new tool has examples.
 
     Raises:
@@ -233,7 +233,7 @@ def _is_plain(tools: ToolList) -> bool:
     return tools.offered == len(set(tools.places))
 
 
-def _entries(raw: bytes) -> list[msgspec.Raw] | None:
+def _read_entries(raw: bytes) -> list[msgspec.Raw] | None:
     """Return the entries of a list; None if it is no array, such as an object around one."""
     try:
         return split_entries(raw)
@@ -241,9 +241,9 @@ def _entries(raw: bytes) -> list[msgspec.Raw] | None:
         return None
 
 
-def _size_of(lists: Sequence[_Known]) -> int:
+def _count_tools(lists: Sequence[_Known]) -> int:
     return sum(ENTRY_BYTES * len(each.rows) for each in lists)
 
 
-def _key(entry: msgspec.Raw) -> bytes:
+def _hash_entry(entry: msgspec.Raw) -> bytes:
     return sha256(entry).digest()[:KEY_BYTES]

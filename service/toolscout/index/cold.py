@@ -18,16 +18,16 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index import facets
 from toolscout.index.bm25 import Hit, LexicalScores
-from toolscout.index.counts import rare_limit
+from toolscout.index.counts import limit_rare
 from toolscout.index.facets import Allowed
-from toolscout.index.names import Mention, mentions_in_many, with_whole_name
+from toolscout.index.names import Mention, add_whole_name, find_mentions
 from toolscout.index.tool_list import ToolList
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
-from toolscout.text.passages import asking_part
-from toolscout.text.query import STOP_WEIGHT, Query, analyse, telling_terms
-from toolscout.text.tokens import fold, is_cjk, terms, word_terms
-from toolscout.tools.summary import tool_tokens
+from toolscout.text.passages import find_asking_part
+from toolscout.text.query import STOP_WEIGHT, Query, analyse, load_telling_terms
+from toolscout.text.tokens import analyse_terms, analyse_word, fold, is_cjk
+from toolscout.tools.summary import estimate_tool_tokens
 from toolscout.tools.traits import Traits, read_traits
 
 NAME_WEIGHT = 2.5
@@ -55,7 +55,7 @@ class KeywordScores(LexicalScores, frozen=True, eq=False):
     """Whether a telling word of the query is in a tool's name, shape (tools,)."""
 
 
-def keyword_scores(
+def score_keywords(
     query: Query, names: Sequence[str], descriptions: Sequence[str]
 ) -> KeywordScores:
     """Score tools by rarity of the query's words in them; a word in the name counts more."""
@@ -66,12 +66,12 @@ def keyword_scores(
     rarest = log(len(names) / 0.5 + 2.0)
     if not worths or not names:
         return KeywordScores(scores, covered, 0.0, rarest, scores, named)
-    spoken = [_spoken(name) for name in names]
-    expression = re2.compile(_expression(worths).encode(), _OPTIONS)
+    spoken = [_speak(name) for name in names]
+    expression = re2.compile(_write_expression(worths).encode(), _OPTIONS)
     weights = {stem: np.zeros(len(names), np.float32) for stem in worths}
     stems: dict[bytes, str | None] = {}
     for texts, weight in ((descriptions, 1.0), (spoken, NAME_WEIGHT)):
-        buffer, ends = _joined(texts)
+        buffer, ends = _join_texts(texts)
         places: dict[str, list[int]] = {stem: [] for stem in worths}
         for match in expression.finditer(buffer):
             start, end = match.span()
@@ -84,7 +84,7 @@ def keyword_scores(
         for stem, starts in places.items():
             weights[stem][np.searchsorted(ends, starts, side="right")] = weight
     total = 0.0
-    telling = set(telling_terms(query))
+    telling = set(load_telling_terms(query))
     for stem, worth in worths.items():
         has_stem = weights[stem] > 0
         count = int(has_stem.sum())
@@ -92,7 +92,7 @@ def keyword_scores(
         total += rarity
         scores += np.float32(rarity) * weights[stem]
         covered += rarity * has_stem
-        if stem in telling and count <= rare_limit(len(names)):
+        if stem in telling and count <= limit_rare(len(names)):
             named |= weights[stem] == NAME_WEIGHT
     return KeywordScores(scores, covered, total, rarest, scores, named)
 
@@ -109,14 +109,14 @@ def _stem_worths(query: Query) -> dict[str, float]:
     return {term.term: term.weight for term in ranked[:MAX_WORDS]}
 
 
-def _spoken(name: str) -> str:
+def _speak(name: str) -> str:
     """Return a name with spaces where its words meet."""
     if not name.islower():
         name = _CAMEL.sub(" ", name)
     return name.replace("_", " ")
 
 
-def _joined(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
+def _join_texts(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
     """Return the beginnings of all texts, folded, in one buffer, and where in it each ends."""
     cut = [text[:MAX_TEXT] for text in texts]
     odd = [row for row, text in enumerate(cut) if not text.isascii()]
@@ -128,7 +128,7 @@ def _joined(texts: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
     return "\n".join(cut).encode("utf-8", "replace").lower(), np.cumsum(sizes + 1)
 
 
-def _expression(stems: dict[str, float]) -> str:
+def _write_expression(stems: dict[str, float]) -> str:
     unspaced = [re2.escape(stem) for stem in stems if any(map(is_cjk, stem))]
     spaced = [re2.escape(stem) for stem in stems if not any(map(is_cjk, stem))]
     kinds = []
@@ -142,7 +142,7 @@ def _stem(written: str, stems: dict[str, float]) -> str | None:
     """Which wanted stem a match stands for; None when it only looked like one."""
     if written in stems:
         return written
-    return next((term for term in word_terms(written) if term in stems), None)
+    return next((term for term in analyse_word(written) if term in stems), None)
 
 
 class ColdCatalog:
@@ -159,7 +159,7 @@ class ColdCatalog:
         tokens: NDArray[np.int64] | None = None,
     ) -> None:
         """Take a list; `taxonomy` is the bundled one, and `tokens` are estimated, if None."""
-        self.taxonomy = taxonomy or domains.bundled()
+        self.taxonomy = taxonomy or domains.load_bundled()
         self.digest = tools.digest
         self._tools = tools.tools
         self._tokens = tokens
@@ -180,15 +180,15 @@ class ColdCatalog:
         """Estimated prompt tokens of each tool, shape (tools,)."""
         if self._tokens is not None:
             return self._tokens
-        return np.array([tool_tokens(tool) for tool in self._tools], np.int64)
+        return np.array([estimate_tool_tokens(tool) for tool in self._tools], np.int64)
 
     def tool(self, row: int) -> Tool:
         """Return a tool as it was sent."""
         return self._tools[row]
 
-    def tool_bytes(self, row: int) -> int:
+    def measure_tool(self, row: int) -> int:
         """About how many bytes a tool has as it was sent."""
-        return 4 * tool_tokens(self._tools[row])
+        return 4 * estimate_tool_tokens(self._tools[row])
 
     def traits(self, row: int) -> Traits:
         """Return what filters and details say of a tool, inferred now."""
@@ -205,7 +205,7 @@ class ColdCatalog:
         """Scores by whole words."""
         if self._scored is None or self._scored[0] != query:
             descriptions = [tool.description or "" for tool in self._tools]
-            scores = keyword_scores(query, self.names, descriptions)
+            scores = score_keywords(query, self.names, descriptions)
             self._scored = query, scores
         return self._scored[1]
 
@@ -215,14 +215,14 @@ class ColdCatalog:
 
     def mentions(self, text: str) -> list[Mention]:
         """Return the tools that a text names."""
-        return mentions_in_many(text, self.names)
+        return find_mentions(text, self.names)
 
     def has_telling_word(self, query: Query, allowed: Allowed | None) -> bool:
         """Whether a telling word of the query is in the name of a tool that may be selected."""
         named = self.lexical(query).named
         return bool((named if allowed is None else named & allowed).any())
 
-    def knows(self, term: str, *, in_name: bool = False) -> bool:
+    def has_term(self, term: str, *, in_name: bool = False) -> bool:
         """Return true: nothing is indexed, so that tools may have any term."""
         return True
 
@@ -230,7 +230,7 @@ class ColdCatalog:
         """Where a tool has a term, or None."""
         tool = self._tools[row]
         texts = {"name": tool.name, "description": tool.description or ""}
-        fields = [field for field, text in texts.items() if term in terms(text)]
+        fields = [field for field, text in texts.items() if term in analyse_terms(text)]
         return Hit(fields, 1.0) if fields else None
 
     def allowed(
@@ -239,12 +239,12 @@ class ColdCatalog:
         """Return the tools that may be selected, as far as they can be in the answer."""
         if filters is None and all(tool.status != "unavailable" for tool in self._tools):
             return None
-        query = analyse(asking_part(pattern))
-        named = with_whole_name(self.mentions(query.text), pattern, self.rows)
+        query = analyse(find_asking_part(pattern))
+        named = add_whole_name(self.mentions(query.text), pattern, self.rows)
         considered = [self.rows[name] for name in keep if name in self.rows]
         considered += [mention.row for mention in named]
         scores = self.lexical(query).bm25
-        return facets.allowed_by_score(
+        return facets.filter_by_score(
             self._tools, filters, self.taxonomy, scores, considered, top_k
         )
 
@@ -252,9 +252,9 @@ class ColdCatalog:
         """None: what a tool requires is not read yet."""
         return ()
 
-    def elsewhere(self, domain: str) -> Sequence[int]:
+    def find_elsewhere(self, domain: str) -> Sequence[int]:
         """Return the tools that declare another domain; none is inferred."""
-        return facets.declared_elsewhere(self._tools, domain)
+        return facets.find_declared_elsewhere(self._tools, domain)
 
     def __len__(self) -> int:
         return len(self._tools)

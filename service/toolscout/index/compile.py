@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.common.spelling import forms
+from toolscout.common.spelling import list_forms
 from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidJson
 from toolscout.index.bm25 import Bm25Weights, Postings
@@ -21,19 +21,19 @@ from toolscout.index.counts import Corpus, TermCounts
 from toolscout.index.embedder import Embedder
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Allowed, Facets
-from toolscout.index.lines import TextLines, line
+from toolscout.index.lines import TextLines, write_line
 from toolscout.index.names import NameIndex
 from toolscout.index.okapi import Okapi
 from toolscout.index.pattern_vectors import pack_text
-from toolscout.index.prerequisites import Prerequisites, needed_noun
+from toolscout.index.prerequisites import Prerequisites, find_needed_noun
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vector_index import index_vectors
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
-from toolscout.text.tokens import fold, terms, words, words_to_terms
+from toolscout.text.tokens import analyse_terms, analyse_words, fold, split_words
 from toolscout.tools.documents import Document, read_at
 from toolscout.tools.risk import PURPOSE_CHARS
-from toolscout.tools.summary import tool_tokens
+from toolscout.tools.summary import estimate_tool_tokens
 from toolscout.tools.traits import Clues, pack_clues
 
 T = TypeVar("T")
@@ -128,7 +128,7 @@ class Compiler:
     ) -> None:
         self.embedder = embedder
         self._weights = weights or Bm25Weights()
-        self.taxonomy = taxonomy or domains.bundled()
+        self.taxonomy = taxonomy or domains.load_bundled()
         self.synonyms = synonyms
 
     def lexical(self, tools: ToolList, store: ToolStore) -> tuple[Catalog, list[CompiledTool]]:
@@ -181,7 +181,7 @@ class Compiler:
                 tool.embedding_words = tool.example_texts = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
-        share = examples_of_each([tool.examples for tool in compiled])
+        share = count_examples([tool.examples for tool in compiled])
         examples = tuple(
             (row, example) for row, tool in enumerate(compiled) for example in tool.examples[:share]
         )
@@ -258,7 +258,7 @@ class Compiler:
         )
 
 
-def examples_of_each(examples: Sequence[Sequence[object]]) -> int:
+def count_examples(examples: Sequence[Sequence[object]]) -> int:
     """Return how many examples of each tool count."""
     return max(1, EXAMPLES_OF_ALL // max(1, sum(map(bool, examples))))
 
@@ -275,28 +275,30 @@ def _attempt(step: Callable[..., T], *args: Any) -> T | None:
 
 def compile_tool(tool: Tool, document: Document, taxonomy: Taxonomy) -> CompiledTool:
     """Compile what one tool says, without its vector."""
-    name = words(document.name[:INDEXED_NAME_CHARS])
-    description = words(document.description)
-    properties = words(document.properties)
+    name = split_words(document.name[:INDEXED_NAME_CHARS])
+    description = split_words(document.description)
+    properties = split_words(document.properties)
     # Of most tools the beginnings are the whole texts.
-    purpose = description if document.purpose == document.description else words(document.purpose)
+    purpose = (
+        description if document.purpose == document.description else split_words(document.purpose)
+    )
     is_whole = document.property_heads == document.properties
-    heads = properties if is_whole else words(document.property_heads)
-    name_terms = words_to_terms(name)
-    description_terms = words_to_terms(description)
+    heads = properties if is_whole else split_words(document.property_heads)
+    name_terms = analyse_words(name)
+    description_terms = analyse_words(description)
     return CompiledTool(
         lines=(
-            line(f"{document.name} {document.description} {document.properties}"),
-            line(document.name),
+            write_line(f"{document.name} {document.description} {document.properties}"),
+            write_line(document.name),
         ),
         embedding_words=((*name, *purpose), tuple(heads), tuple(name)),
-        tokens=tool_tokens(tool),
-        spellings=tuple(filter(None, map(_forms, (document.name, *document.aliases)))),
+        tokens=estimate_tool_tokens(tool),
+        spellings=tuple(filter(None, map(_spell, (document.name, *document.aliases)))),
         counts=TermCounts.of(
             (
-                _name_terms(name, name_terms, document, tool.namespace),
+                _analyse_name(name, name_terms, document, tool.namespace),
                 description_terms,
-                words_to_terms(properties),
+                analyse_words(properties),
             )
         ),
         name_terms=tuple(name_terms),
@@ -304,36 +306,36 @@ def compile_tool(tool: Tool, document: Document, taxonomy: Taxonomy) -> Compiled
             Clues(
                 tuple(sorted(taxonomy.telling((*name_terms, *description_terms)))),
                 document.description[:PURPOSE_CHARS],
-                _hints(document.annotations),
+                _read_hints(document.annotations),
             )
         ),
         available=tool.status != "unavailable",
-        needs=tuple(dict.fromkeys(filter(None, map(needed_noun, document.required)))),
+        needs=tuple(dict.fromkeys(filter(None, map(find_needed_noun, document.required)))),
         wire=_encode(tool),
-        example_texts=example_texts(tool),
+        example_texts=read_examples(tool),
     )
 
 
-def example_texts(tool: Tool) -> tuple[str, ...]:
+def read_examples(tool: Tool) -> tuple[str, ...]:
     """Return the requests that a tool says it serves."""
     listed = tool.examples if isinstance(tool.examples, list | tuple) else ()
     texts = (each.strip() for each in listed if isinstance(each, str))
     return tuple(text[:EXAMPLE_CHARS] for text in islice(filter(None, texts), MAX_EXAMPLES))
 
 
-def _hints(annotations: dict[str, Any] | None) -> dict[str, Any] | None:
+def _read_hints(annotations: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the annotations that are booleans, as MCP's are: only they tell a risk."""
     if annotations is None:
         return None
     return {key: hint for key, hint in annotations.items() if isinstance(hint, bool)}
 
 
-def _forms(name: str) -> tuple[str, ...]:
+def _spell(name: str) -> tuple[str, ...]:
     """Return the spellings of a name; of a long one only the whole."""
-    return forms(name) if len(name) <= INDEXED_NAME_CHARS else forms(name)[:1]
+    return list_forms(name) if len(name) <= INDEXED_NAME_CHARS else list_forms(name)[:1]
 
 
-def _name_terms(
+def _analyse_name(
     name: list[str], terms_of_name: list[str], document: Document, namespace: str | None
 ) -> list[str]:
     """Return the terms of the name, words written together, and its namespace and aliases."""
@@ -344,5 +346,5 @@ def _name_terms(
         name_terms.extend(fold(first + second) for first, second in pairwise(name))
     for further in (namespace, *document.aliases):
         if further:
-            name_terms.extend(terms(further))
+            name_terms.extend(analyse_terms(further))
     return name_terms

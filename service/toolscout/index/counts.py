@@ -62,7 +62,7 @@ def unpack_counts(packed: bytes) -> Counts:
     return np.minimum(counts, MOST_COUNTED).astype(np.uint8)
 
 
-def weighted_frequency(
+def weigh_frequency(
     counts: Counts,
     tools: NDArray[np.int32],
     lengths: NDArray[np.int32],
@@ -84,6 +84,6 @@ def weighted_frequency(
     return total
 
 
-def rare_limit(size: int) -> int:
+def limit_rare(size: int) -> int:
     """How many of `size` tools a rare word may be in: one in a hundred, or two."""
     return max(2, size // 100)

@@ -9,79 +9,83 @@ from toolscout.contract.fields import Detail, is_absent
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import NOT_JSON
 from toolscout.index.source import Source
-from toolscout.tools.documents import input_schema, read_tool
-from toolscout.tools.risk import needs_confirmation, needs_schema
-from toolscout.tools.summary import first_sentence, text_tokens, tool_tokens
+from toolscout.tools.documents import find_input_schema, read_tool
+from toolscout.tools.risk import requires_confirmation, requires_schema
+from toolscout.tools.summary import cut_first_sentence, estimate_text_tokens, estimate_tool_tokens
 from toolscout.tools.traits import Traits
 
 _encode = msgspec.json.Encoder().encode
 
 
-def details(
+def describe_tools(
     source: Source, rows: Iterable[int], detail: Detail | None, definitions: bool = False
 ) -> list[ToolDetail]:
     """Tools of a list at one level of detail."""
-    return [detail_of(source.tool(row), source.traits(row), detail, definitions) for row in rows]
+    return [
+        describe_tool(source.tool(row), source.traits(row), detail, definitions) for row in rows
+    ]
 
 
-def detail_of(
+def describe_tool(
     tool: Tool, traits: Traits, detail: Detail | None, definitions: bool = False
 ) -> ToolDetail:
     """Return a tool at one level of detail; `definitions` adds its definition as it was sent."""
-    definition = _definition_as_sent(tool) if definitions else msgspec.UNSET
+    definition = _read_definition(tool) if definitions else msgspec.UNSET
     if detail is None or detail == "names":
         return ToolDetail(tool.name, definition=definition)
     description, schema = _read(tool)
-    summary = first_sentence(description)
-    parameters = _parameters(schema)
+    summary = cut_first_sentence(description)
+    parameters = _describe_parameters(schema)
     full = detail == "full"
     return ToolDetail(
         name=tool.name,
         summary=summary,
         parameters=list(parameters),
-        required=_required(parameters) or None,
+        required=_list_required(parameters) or None,
         description=description if full else None,
         input_schema=schema if full else None,
         status="unavailable" if tool.status == "unavailable" else None,
         risk=traits.risk,
-        requires_full_schema=needs_schema(traits.risk) or None,
-        requires_confirmation=needs_confirmation(traits.risk) or None,
+        requires_full_schema=requires_schema(traits.risk) or None,
+        requires_confirmation=requires_confirmation(traits.risk) or None,
         namespace=traits.namespace or None,
         domain=traits.shown_domain or None,
         tags=traits.tags or None,
         source=traits.source or None,
         capabilities=tool.capabilities or None,
         required_keys=tool.required_keys or None,
-        tokens_brief=_brief_tokens(tool.name, summary, parameters),
-        tokens_full=tool_tokens(tool),
+        tokens_brief=_count_brief_tokens(tool.name, summary, parameters),
+        tokens_full=estimate_tool_tokens(tool),
         definition=definition,
     )
 
 
-def cost_of(tool: Tool, detail: Detail | None, definitions: bool = False) -> int:
+def count_cost(tool: Tool, detail: Detail | None, definitions: bool = False) -> int:
     """Prompt tokens of a tool at one level of detail; whole where none is named."""
     if definitions or detail not in ("names", "brief"):
-        return tool_tokens(tool)
+        return estimate_tool_tokens(tool)
     if detail == "names":
-        return text_tokens(tool.name)
+        return estimate_text_tokens(tool.name)
     description, schema = _read(tool)
-    return _brief_tokens(tool.name, first_sentence(description), _parameters(schema))
+    return _count_brief_tokens(
+        tool.name, cut_first_sentence(description), _describe_parameters(schema)
+    )
 
 
 def _read(tool: Tool) -> tuple[str, dict[str, Any] | None]:
     """Return description and input schema; nothing for what cannot be written as JSON."""
     try:
-        schema = input_schema(tool)
+        schema = find_input_schema(tool)
         _encode([[[[[schema]]]]])  # it will lie a few levels down in an answer
         return read_tool(tool).plain_description, schema
     except NOT_JSON:
         return tool.description or "", None
 
 
-def _parameters(schema: dict[str, Any] | None) -> dict[str, bool]:
+def _describe_parameters(schema: dict[str, Any] | None) -> dict[str, bool]:
     """Top-level parameters, those of `allOf` parts included, and whether each is required."""
     parameters: dict[str, bool] = {}
-    for part in _parts(schema):
+    for part in _list_parts(schema):
         properties = part.get("properties")
         required = part.get("required")
         names = required if isinstance(required, list) else []
@@ -91,11 +95,11 @@ def _parameters(schema: dict[str, Any] | None) -> dict[str, bool]:
     return parameters
 
 
-def _required(parameters: dict[str, bool]) -> list[str]:
+def _list_required(parameters: dict[str, bool]) -> list[str]:
     return [name for name, required in parameters.items() if required]
 
 
-def _parts(schema: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
+def _list_parts(schema: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
     if schema is None:
         return
     yield schema
@@ -105,12 +109,12 @@ def _parts(schema: dict[str, Any] | None) -> Iterable[dict[str, Any]]:
             yield part
 
 
-def _brief_tokens(name: str, summary: str, parameters: dict[str, bool]) -> int:
-    spelled = " ".join([*parameters, *_required(parameters)])
-    return text_tokens(f"{name} {summary} {spelled}".rstrip())
+def _count_brief_tokens(name: str, summary: str, parameters: dict[str, bool]) -> int:
+    spelled = " ".join([*parameters, *_list_required(parameters)])
+    return estimate_text_tokens(f"{name} {summary} {spelled}".rstrip())
 
 
-def _definition_as_sent(tool: Tool) -> msgspec.Raw | msgspec.UnsetType:
+def _read_definition(tool: Tool) -> msgspec.Raw | msgspec.UnsetType:
     """Return the definition, or the bare schema, as it was sent; nothing if it is no JSON."""
     raw = tool.parameters if is_absent(tool.definition) else tool.definition
     try:

@@ -104,28 +104,30 @@ class Embedder(WordTables):
         be in another language by its words alone.
         """
         is_foreign = is_strange and not earlier and self.is_foreign_by_words(spoken)
-        table = self._foreign if is_foreign else self._words_of(spoken)
+        table = self._foreign if is_foreign else self._split(spoken)
         total = np.zeros(self.dimension, np.float32)
-        self._sum(spoken, total, table)
+        self._sum_rows(spoken, total, table)
         turns: list[Floats] = []
         familiar = table.familiarity(spoken)
         if earlier:
             familiar = self.familiarity([*spoken, *chain(*(turn for turn, _ in earlier))])
-            turns.append(_unit(total.copy()))
+            turns.append(_scale_to_unit(total.copy()))
         for turn, weight in earlier:
             part = np.zeros(self.dimension, np.float32)
-            self._sum(turn, part)
+            self._sum_rows(turn, part)
             part *= np.float32(weight)
             total += part
-            turns.append(_unit(part) * np.float32(weight))
+            turns.append(_scale_to_unit(part) * np.float32(weight))
         if familiar <= 0 or not np.count_nonzero(total):
             return None
         is_foreign = table is self._foreign
         if earlier or not sentences:
-            return QueryVectors([_unit(total), *turns], familiar, is_foreign)
+            return QueryVectors([_scale_to_unit(total), *turns], familiar, is_foreign)
         parts = [self.encode(sentence, table) for sentence in sentences]
         share = SENTENCE_SHARE
-        return QueryVectors([_unit(total), *parts], familiar, is_foreign, parts_share=share)
+        return QueryVectors(
+            [_scale_to_unit(total), *parts], familiar, is_foreign, parts_share=share
+        )
 
     def tools(self, texts: Sequence[Sequence[Sequence[str]]]) -> Floats:
         """Return the vectors of tools, each given as the words of its text, properties and name.
@@ -136,9 +138,11 @@ class Embedder(WordTables):
         sums = np.zeros((len(PART_SHARES), len(texts), self.dimension), np.float32)
         for row, parts in enumerate(texts):
             for part, part_words in zip(sums, parts, strict=True):
-                self._sum(part_words, part[row])
+                self._sum_rows(part_words, part[row])
         shared = zip(PART_SHARES, sums, strict=True)
-        return _units(np.add.reduce([np.float32(share) * _units(part) for share, part in shared]))
+        return _scale_to_units(
+            np.add.reduce([np.float32(share) * _scale_to_units(part) for share, part in shared])
+        )
 
     def encode(self, text_words: Sequence[str], table: Words | None = None) -> Floats:
         """Return the vector of a text given as its words: (dimension,); zero if none is known.
@@ -146,13 +150,13 @@ class Embedder(WordTables):
         They are looked up in a `table`, by default in that of their language.
         """
         total = np.zeros(self.dimension, np.float32)
-        self._sum(text_words, total, table)
-        return _unit(total)
+        self._sum_rows(text_words, total, table)
+        return _scale_to_unit(total)
 
-    def _sum(self, text_words: Sequence[str], out: Floats, table: Words | None = None) -> None:
+    def _sum_rows(self, text_words: Sequence[str], out: Floats, table: Words | None = None) -> None:
         """Add up the rows of the words' tokens."""
         if table is None:
-            table = self._words_of(text_words)
+            table = self._split(text_words)
         ids = table.ids_of(text_words)
         if not len(ids):
             return
@@ -187,7 +191,7 @@ def load_embedder(source: str, has_encoder: bool) -> Embedder:
         raise ConfigurationError(f"model: cannot load {source}: {reason}") from error
 
 
-def _units(vectors: Floats) -> Floats:
+def _scale_to_units(vectors: Floats) -> Floats:
     """Rows scaled to length one; zero rows stay."""
     norms = np.sqrt(np.einsum("td,td->t", vectors, vectors))
     scales = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
@@ -195,7 +199,7 @@ def _units(vectors: Floats) -> Floats:
     return scaled
 
 
-def _unit(vector: Floats) -> Floats:
+def _scale_to_unit(vector: Floats) -> Floats:
     """Scaled to length one in place; the zero vector stays."""
     norm = sqrt(vector.dot(vector))
     if norm > 0:

@@ -15,7 +15,7 @@ from toolscout import data
 from toolscout.contract.answers import Via
 from toolscout.index.bm25 import Postings
 from toolscout.text.query import Query, QueryTerm
-from toolscout.text.tokens import fold, word_terms
+from toolscout.text.tokens import analyse_word, fold
 
 SYNONYM_WEIGHT = 0.1
 """What a synonym counts in the ranking beside the word itself."""
@@ -60,10 +60,10 @@ def expand(
     `is_word` tells words of the language from mistyped ones: "berlin" is not corrected to
     "merlin", however near that is. `synonyms` take the place of the bundled ones.
     """
-    rarity_of = postings.rarity
-    related = synonym_terms() if synonyms is None else synonyms
+    rarity_of = postings.find_rarity
+    related = load_synonym_terms() if synonyms is None else synonyms
     stand_ins: dict[str, QueryTerm] = {}
-    terms = _in_their_sense(query, rarity_of, stand_ins) if query.meanings else query.terms
+    terms = _add_senses(query, rarity_of, stand_ins) if query.meanings else query.terms
     unknown: list[QueryTerm] = []
     something_known = False
     for term in terms:
@@ -77,11 +77,11 @@ def expand(
         elif term.weight >= 1.0:
             something_known = True
         if term.term in related:
-            for synonym in postings.related(term.term, related[term.term]):
+            for synonym in postings.find_related(term.term, related[term.term]):
                 _keep(stand_ins, synonym, term, Via.SYNONYM, share, term.weight * rarity)
     for term in unknown:
         worth = term.weight * postings.idf_unseen
-        for spelling, via, weight in _spellings(term, postings, is_word, not something_known):
+        for spelling, via, weight in _find_spellings(term, postings, is_word, not something_known):
             _keep(stand_ins, spelling, term, via, weight, worth)
     if stand_ins:
         for term in terms:
@@ -91,7 +91,7 @@ def expand(
     return msgspec.structs.replace(query, terms=(*terms, *stand_ins.values()))
 
 
-def _in_their_sense(
+def _add_senses(
     query: Query, rarity_of: Callable[[str], float | None], stand_ins: dict[str, QueryTerm]
 ) -> tuple[QueryTerm, ...]:
     """Add what verbs mean where the catalog has a word for it, and let the verbs weigh less."""
@@ -107,17 +107,17 @@ def _in_their_sense(
     return tuple(terms)
 
 
-def _spellings(
+def _find_spellings(
     term: QueryTerm, postings: Postings, is_word: Callable[[str], bool], last_resort: bool
 ) -> Iterator[tuple[str, Via, float]]:
     """Longer words and corrected ones for a word that no tool has, with their weights."""
     written = fold(term.word)
     real = is_word(term.word)
     if len(written) >= MIN_PREFIX and not written.isdecimal() and (last_resort or not real):
-        for longer in postings.vocabulary.beginning_with(written):
+        for longer in postings.vocabulary.find_by_prefix(written):
             yield longer, Via.PREFIX, PREFIX_WEIGHT
     if len(written) >= MIN_FUZZY and not real and written.isalpha():
-        for near, edits in postings.vocabulary.corrections(written, term.term):
+        for near, edits in postings.vocabulary.find_corrections(written, term.term):
             yield near, Via.FUZZY, FUZZY_WEIGHT / max(edits, 1)
 
 
@@ -138,24 +138,24 @@ def _keep(
 
 def _is_whole_word(term: QueryTerm) -> bool:
     """Only words as written are completed or corrected, not the parts of identifiers."""
-    return term.term in word_terms(term.word)[-1:] and term.weight >= 1.0
+    return term.term in analyse_word(term.word)[-1:] and term.weight >= 1.0
 
 
 @cache
-def synonym_terms() -> Synonyms:
+def load_synonym_terms() -> Synonyms:
     """For each term its synonyms, from the bundled groups; symmetric."""
     topics = [topic for group in data.load("synonyms").values() for topic in group.values()]
-    return symmetric(line for topic in topics for line in topic)
+    return make_symmetric(line for topic in topics for line in topic)
 
 
-def symmetric(groups: Iterable[str]) -> Synonyms:
+def make_symmetric(groups: Iterable[str]) -> Synonyms:
     """Every word of a group for every other; words of a group have blanks between them.
 
     What is written with `_` or `-` is one word.
     """
     related: dict[str, dict[str, None]] = {}
     for group in groups:
-        terms = {word_terms(_JOINTS.sub("", word))[-1]: None for word in group.split()}
+        terms = {analyse_word(_JOINTS.sub("", word))[-1]: None for word in group.split()}
         for term, other in permutations(terms, 2):
             related.setdefault(term, {})[other] = None
     return {term: tuple(others) for term, others in related.items()}

@@ -14,7 +14,7 @@ from toolscout.contract.tools import Tool
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold
 from toolscout.tools.documents import decode_tool
-from toolscout.tools.filters import VALUES, filtered_facets, passes
+from toolscout.tools.filters import VALUES, does_pass, list_facets
 from toolscout.tools.risk import LEVELS
 from toolscout.tools.traits import Traits, infer, unpack_clues
 
@@ -73,20 +73,20 @@ class Facets:
         """Return the tools that pass, or None when all do; `rows` finds the tools to exclude."""
         if filters is None:
             return self.available
-        passed = self.passing(filters, rows)
+        passed = self.find_passing(filters, rows)
         return passed if self.available is None else passed & self.available
 
-    def passing(self, filters: Filters, rows: Mapping[str, int]) -> Allowed:
+    def find_passing(self, filters: Filters, rows: Mapping[str, int]) -> Allowed:
         """Return the tools that pass, also those that are not available."""
         passed = np.ones(len(self._wires), np.bool_)
-        for facet, values in filtered_facets(filters):
-            owners = self._owners(facet)
+        for facet, values in list_facets(filters):
+            owners = self._group_by_value(facet)
             mask = np.zeros(len(passed), np.bool_)
             for value in values:
                 mask[owners.get(value, [])] = True
             passed &= mask
         if filters.max_risk is not None:
-            passed &= self._risk_levels() <= _LEVEL[filters.max_risk]
+            passed &= self._group_by_risk() <= _LEVEL[filters.max_risk]
         passed[[rows[name] for name in filters.exclude or () if name in rows]] = False
         if filters.only:
             chosen = np.zeros(len(passed), np.bool_)
@@ -94,13 +94,13 @@ class Facets:
             passed &= chosen
         return passed
 
-    def elsewhere(self, domain: str) -> list[int]:
+    def find_elsewhere(self, domain: str) -> list[int]:
         """Return the tools known to belong to another domain, by more than a word of the name."""
         here = fold(domain)
         domains = enumerate(traits.domain for traits in self.prepare())
         return [row for row, other in domains if other and fold(other) != here]
 
-    def _owners(self, facet: str) -> dict[str, list[int]]:
+    def _group_by_value(self, facet: str) -> dict[str, list[int]]:
         """For each value of a facet the tools that have it."""
         owners = self._index.get(facet)
         if owners is None:
@@ -112,14 +112,14 @@ class Facets:
             self._index[facet] = owners
         return owners
 
-    def _risk_levels(self) -> NDArray[np.int8]:
+    def _group_by_risk(self) -> NDArray[np.int8]:
         if self._levels is None:
             levels = [_LEVEL[traits.risk] for traits in self.prepare()]
             self._levels = np.array(levels, np.int8)
         return self._levels
 
 
-def allowed_by_score(
+def filter_by_score(
     tools: Sequence[Tool],
     filters: Filters | None,
     taxonomy: Taxonomy,
@@ -145,7 +145,7 @@ def allowed_by_score(
     return passed
 
 
-def declared_elsewhere(tools: Sequence[Tool], domain: str) -> list[int]:
+def find_declared_elsewhere(tools: Sequence[Tool], domain: str) -> list[int]:
     """Return the tools that say themselves that they belong to another domain; none is inferred."""
     return [
         row for row, tool in enumerate(tools) if tool.domain and fold(tool.domain) != fold(domain)
@@ -155,4 +155,4 @@ def declared_elsewhere(tools: Sequence[Tool], domain: str) -> list[int]:
 def _is_allowed(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:
     if tool.status == "unavailable":
         return False
-    return filters is None or passes(tool, filters, taxonomy)
+    return filters is None or does_pass(tool, filters, taxonomy)

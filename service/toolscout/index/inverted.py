@@ -40,7 +40,7 @@ class InvertedIndex:
         """Index tools; also return their terms, in the order of the hashes."""
         spread = chain.from_iterable([tool.lengths for tool in tools])
         lengths = np.fromiter(spread, np.int32, 3 * len(tools)).reshape(-1, len(FIELDS))
-        rows, hashes, counts = _joined(tools, range(len(tools)))
+        rows, hashes, counts = _join_postings(tools, range(len(tools)))
         # A stable sort keeps the tools of one term in order.
         order = np.argsort(hashes, kind="stable")
         index = cls(hashes[order], rows[order], counts[order], lengths)
@@ -61,7 +61,7 @@ class InvertedIndex:
         rows = rows[stays]
         counts = self.counts[stays]
         hashes = np.repeat(self.keys, self.frequencies)[stays]
-        new_rows, new_hashes, new_counts = _joined([*tools.values()], [*tools])
+        new_rows, new_hashes, new_counts = _join_postings([*tools.values()], [*tools])
         order = np.lexsort((new_rows, new_hashes))
         new_rows = new_rows[order]
         new_hashes = new_hashes[order]
@@ -135,19 +135,19 @@ class InvertedIndex:
         return sum(each.nbytes for each in arrays) + sum(e.itemsize * len(e) for e in held)
 
     def _set_keys(self, keys: NDArray[np.int64], bounds: NDArray[np.int64]) -> None:
-        self._keys = packed("q", keys)
-        self.starts = packed("q", bounds)
-        self._shift, self._table = _table(keys)
+        self._keys = pack("q", keys)
+        self.starts = pack("q", bounds)
+        self._shift, self._table = _make_table(keys)
 
 
-def packed(code: str, values: NDArray[Any]) -> "array[Any]":
+def pack(code: str, values: NDArray[Any]) -> "array[Any]":
     """Return the same numbers where reading one is as cheap as from a list, at their own size."""
     made = array(code)
     made.frombytes(values.data.cast("B"))
     return made
 
 
-def _joined(
+def _join_postings(
     tools: Sequence[TermCounts], rows: Sequence[int]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], Counts]:
     """Return the row, hash and counts of each posting of tools in these rows."""
@@ -158,7 +158,7 @@ def _joined(
     return np.repeat(np.array(rows, np.int32), sizes), hashes, counts
 
 
-def _table(keys: NDArray[np.int64]) -> "tuple[int, array[int]]":
+def _make_table(keys: NDArray[np.int64]) -> "tuple[int, array[int]]":
     """Find where keys begin that have the same first bits, with a bit or so for each key.
 
     The first number says how far a key is shifted; that of key 0 is in the middle of the table.
@@ -166,4 +166,4 @@ def _table(keys: NDArray[np.int64]) -> "tuple[int, array[int]]":
     bits = max(1, len(keys).bit_length())
     buckets = (keys >> (64 - bits)) + (1 << bits - 1)
     ends = np.cumsum(np.bincount(buckets, minlength=1 << bits), dtype=np.int32)
-    return 64 - bits, packed("i", np.append(np.int32(0), ends))
+    return 64 - bits, pack("i", np.append(np.int32(0), ends))

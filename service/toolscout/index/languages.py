@@ -92,7 +92,7 @@ class Languages:
         pieces = [(text[start:end].lstrip(BEGIN), number) for start, end, number in self._cut(text)]
         ids = self._tokens[[number for _, number in pieces]].ravel().tolist()
         letters = sum(len(piece) for piece, _ in pieces)
-        familiar = _letters_known(word, [piece for piece, _ in pieces], letters)
+        familiar = _count_known_letters(word, [piece for piece, _ in pieces], letters)
         return Pieces(tuple(ids), letters, familiar)
 
     def _cut(self, text: str) -> list[tuple[int, int, int]]:
@@ -128,7 +128,7 @@ def has_letters(text: str) -> bool:
     return any(ord(char) in _CYRILLIC or is_cjk(char) for char in text)
 
 
-def _letters_known(word: str, pieces: list[str], letters: int) -> float:
+def _count_known_letters(word: str, pieces: list[str], letters: int) -> float:
     if not pieces:
         return 0.0
     if not is_cjk(word[0]):
@@ -154,9 +154,9 @@ STRANGE = 1 / 3
 
 
 @cache
-def function_words() -> frozenset[str]:
+def load_function_words() -> frozenset[str]:
     """Return the function words, those that do not begin names in capitals, too."""
-    foreign = _foreign() - english()
+    foreign = _load_foreign_words() - english()
     names = frozenset(data.load("foreign")["in_names"].split())
     return frozenset(foreign | {word.capitalize() for word in foreign - names})
 
@@ -166,12 +166,12 @@ def is_foreign(text_words: Sequence[str], is_known: Callable[[str], bool]) -> bo
 
     `is_known` tells whether the model knows a word as a whole.
     """
-    telling = function_words()
+    telling = load_function_words()
     if telling.isdisjoint(text_words):
         return False
     words = [word for word in dict.fromkeys(text_words) if word.isalpha()]
     foreign = [word for word in words if word in telling]
-    plain = _plain_english()
+    plain = _load_plain_english()
     if len(foreign) <= sum(word.lower() in plain for word in words):
         return False
     strange = sum(word not in telling and not is_known(word) for word in words)
@@ -184,7 +184,7 @@ def may_be_foreign(text_words: Sequence[str], is_known: Callable[[str], bool]) -
     Empty where it has a word of English grammar, or knows more than half of the words that tell:
     longer ones that are no names.
     """
-    telling = [word for word in dict.fromkeys(text_words) if _tells(word)]
+    telling = [word for word in dict.fromkeys(text_words) if _is_telling(word)]
     plain = {word for word in map(str.lower, telling) if word in english()}
     if plain:
         return []
@@ -192,16 +192,16 @@ def may_be_foreign(text_words: Sequence[str], is_known: Callable[[str], bool]) -
     return unknown if 2 * len(unknown) >= len(telling) else []
 
 
-def _tells(word: str) -> bool:
+def _is_telling(word: str) -> bool:
     return len(word) >= MIN_LETTERS and word.isalpha() and not word[0].isupper()
 
 
 @cache
-def _foreign() -> frozenset[str]:
+def _load_foreign_words() -> frozenset[str]:
     texts: dict[str, str] = data.load("foreign")["words"]
     return frozenset(normalise(word) for text in texts.values() for word in text.split())
 
 
 @cache
-def _plain_english() -> frozenset[str]:
-    return english() - _foreign()
+def _load_plain_english() -> frozenset[str]:
+    return english() - _load_foreign_words()

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolscout import data
 from toolscout.errors import ConfigurationError
-from toolscout.index.expand import Synonyms, symmetric, synonym_terms
+from toolscout.index.expand import Synonyms, load_synonym_terms, make_symmetric
 from toolscout.text.domains import Taxonomy
 
 MAX_GROUPS = 10_000
@@ -39,13 +39,13 @@ def load_synonyms(path: Path) -> Synonyms:
     Raises:
         ConfigurationError: the file cannot be read or has another form; says where.
     """
-    groups = list(_groups(_read("synonyms", path), path))
+    groups = list(_list_groups(_read("synonyms", path), path))
     if len(groups) > MAX_GROUPS:
         raise ConfigurationError(
             f"synonyms: {path}: at most {MAX_GROUPS} groups, got {len(groups)}"
         )
-    own = symmetric(groups)
-    bundled = synonym_terms()
+    own = make_symmetric(groups)
+    bundled = load_synonym_terms()
     terms = bundled.keys() | own.keys()
     return {
         term: tuple(dict.fromkeys((*own.get(term, ()), *bundled.get(term, ())))) for term in terms
@@ -60,14 +60,14 @@ def find_labels(path: Path) -> list[str]:
     Raises:
         ConfigurationError: as `load_synonyms`.
     """
-    return _labels(_read("synonyms", path))
+    return _list_labels(_read("synonyms", path))
 
 
-def _labels(table: Mapping[str, Any]) -> list[str]:
+def _list_labels(table: Mapping[str, Any]) -> list[str]:
     labels = []
     for key, value in table.items():
         if isinstance(value, dict):
-            labels += _labels(value)
+            labels += _list_labels(value)
         elif len(value) == 1 and key.casefold() not in value[0].casefold().split():
             labels.append(key)
     return labels
@@ -108,12 +108,12 @@ def _read(setting: str, path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{setting}: cannot read {path}: {error}") from None
 
 
-def _groups(table: Mapping[str, Any], path: Path, above: str = "") -> Iterator[str]:
+def _list_groups(table: Mapping[str, Any], path: Path, above: str = "") -> Iterator[str]:
     """Yield the groups of a table and of those in it; `above` is the key that leads to it."""
     for key, value in table.items():
         where = f"{above}{key}"
         if isinstance(value, dict):
-            yield from _groups(value, path, where + ".")
+            yield from _list_groups(value, path, where + ".")
             continue
         if not isinstance(value, list):
             raise ConfigurationError(

@@ -67,7 +67,7 @@ class TextLines:
         self.nbytes = self.size + 16 * len(self._lines)
         """Bytes of the buffer and its offsets."""
 
-    def work(self, expression: "re2._Regexp") -> int:
+    def estimate_work(self, expression: "re2._Regexp") -> int:
         """Return the most a scan of all lines can cost, in instructions times bytes."""
         return int(expression.programsize) * self.size
 
@@ -118,7 +118,7 @@ class TextLines:
         return joined
 
 
-def line(text: str) -> bytes:
+def write_line(text: str) -> bytes:
     """Return a text as one line of a buffer."""
     if not text.isprintable() or "  " in text:  # printable is no blank but the plain one
         text = " ".join(text.split())

@@ -16,8 +16,8 @@ from itertools import pairwise
 
 import msgspec
 
-from toolscout.common.spelling import forms, is_one_piece, key, normalise
-from toolscout.text.query import word_weights
+from toolscout.common.spelling import is_one_piece, list_forms, make_key, normalise
+from toolscout.text.query import load_word_weights
 from toolscout.text.tokens import is_cjk
 
 MAX_RUN = 8
@@ -99,7 +99,7 @@ class NameIndex:
 
     def find(self, written: str) -> tuple[int, ...]:
         """Tools of one written name: those fully so named, else those so named behind a prefix."""
-        return self._full.get(key(written)) or self._bare.get(key(written), ())
+        return self._full.get(make_key(written)) or self._bare.get(make_key(written), ())
 
     def mentions(self, text: str, is_rare: Callable[[str], bool]) -> list[Mention]:
         """Tools whose name stands in the text, the most specific first.
@@ -110,7 +110,7 @@ class NameIndex:
         """
         units = _ASCII_UNITS if text.isascii() else _UNITS
         spans = [match.span() for match in units.finditer(text)]
-        keys = _unit_keys(text, spans)
+        keys = _make_unit_keys(text, spans)
         hits: dict[int, Mention] = {}
         openings = self._openings
         at = 0
@@ -120,17 +120,17 @@ class NameIndex:
             if len(opening) < _OPENING:
                 opening = "".join(keys[at : at + _OPENING])
             if opening[:_OPENING] in openings or keys[at] in openings:
-                at += self._mention_at(text, spans, keys, at, is_rare, hits)
+                at += self._note_mention(text, spans, keys, at, is_rare, hits)
             else:
                 at += 1
         if self._has_cjk and not text.isascii():
-            for mention in self._unspaced(text):
+            for mention in self._find_unspaced(text):
                 _keep(hits, mention)
         if len(hits) < 2:
             return list(hits.values())
         return sorted(hits.values(), key=lambda m: (not m.sure, not m.literal, -m.length, m.row))
 
-    def _mention_at(
+    def _note_mention(
         self,
         text: str,
         spans: list[tuple[int, int]],
@@ -149,18 +149,18 @@ class NameIndex:
             if form in self._full or form in self._bare:
                 named.append((size, form))
         for size, form in reversed(named):
-            gaps = _gaps(text, spans[at : at + size])
+            gaps = _find_gaps(text, spans[at : at + size])
             if gaps is None:
                 continue
             literal = " " not in gaps
             full = self._full.get(form)
             bare = self._bare.get(form)
             written = text[spans[at][0] : spans[at + size - 1][1]]
-            sure = _as_a_name(text, spans, keys, at, size)
+            sure = _is_written_as_name(text, spans, keys, at, size)
             if not sure and size == 1 and full is not None:
-                sure = is_rare(form) and form not in word_weights()
+                sure = is_rare(form) and form not in load_word_weights()
             if not sure and size > 1 and literal:
-                sure = any(part not in word_weights() for part in keys[at : at + size])
+                sure = any(part not in load_word_weights() for part in keys[at : at + size])
             for row in full or ():
                 _keep(mentions, Mention(row, written, sure, len(form), literal))
             if sure and (full is None or size > 1):
@@ -169,9 +169,9 @@ class NameIndex:
             return size
         return 1
 
-    def _unspaced(self, text: str) -> Iterable[Mention]:
+    def _find_unspaced(self, text: str) -> Iterable[Mention]:
         """Names inside writing that puts no space between words."""
-        folded = key(text)
+        folded = make_key(text)
         for start, char in enumerate(folded):
             if not is_cjk(char):
                 continue
@@ -187,28 +187,28 @@ class NameIndex:
         return len(self._full) + len(self._bare)
 
 
-def mentions_in_many(text: str, names: Sequence[str]) -> list[Mention]:
+def find_mentions(text: str, names: Sequence[str]) -> list[Mention]:
     """Mentions of tools that are not indexed: only names that can stand in the text are.
 
     Without an index no plain word is known to be rare.
     """
-    possible = set(possible_forms(text))
+    possible = set(list_possible_forms(text))
     unspaced = any(map(is_cjk, text))
     bare = [name if is_one_piece(name) else _PREFIXED.sub("", name) for name in names]
     rows = [
         row
-        for row, (full, last) in enumerate(zip(_keys(names), _keys(bare), strict=True))
+        for row, (full, last) in enumerate(zip(_make_keys(names), _make_keys(bare), strict=True))
         if full in possible or last in possible or (unspaced and not full.isascii())
     ]
-    written = {row: (own_forms,) for row in rows if (own_forms := forms(names[row]))}
+    written = {row: (own_forms,) for row in rows if (own_forms := list_forms(names[row]))}
     mentions = NameIndex(written.values()).mentions(text, lambda _: False)
     places = list(written)
     return [msgspec.structs.replace(mention, row=places[mention.row]) for mention in mentions]
 
 
-def possible_forms(text: str) -> list[str]:
+def list_possible_forms(text: str) -> list[str]:
     """Return what tools may be called by in a text: its runs of words, each as one `key`."""
-    keys = [key(match.group()) for match in _UNITS.finditer(text)]
+    keys = [make_key(match.group()) for match in _UNITS.finditer(text)]
     return [
         "".join(keys[start : start + size])
         for start in range(len(keys))
@@ -216,9 +216,7 @@ def possible_forms(text: str) -> list[str]:
     ]
 
 
-def with_whole_name(
-    mentions: list[Mention], pattern: str, rows: Mapping[str, int]
-) -> list[Mention]:
+def add_whole_name(mentions: list[Mention], pattern: str, rows: Mapping[str, int]) -> list[Mention]:
     """Return the mentions of a pattern that may be a name to the letter."""
     name = pattern if pattern in rows else pattern.strip()
     row = rows.get(name)
@@ -228,12 +226,12 @@ def with_whole_name(
     return [Mention(row, name, True, len(name)), *others]
 
 
-def _keys(names: Sequence[str]) -> list[str]:
+def _make_keys(names: Sequence[str]) -> list[str]:
     """Return the `key` of each name, made for all of them at once where they are ASCII."""
     joined = "\n".join(names)
     if joined.isascii() and joined.count("\n") == len(names) - 1:
         return joined.lower().encode().translate(None, _JOINTS_BYTES).decode().split("\n")
-    return [key(normalise(name)) for name in names]
+    return [make_key(normalise(name)) for name in names]
 
 
 def _add(table: dict[str, tuple[int, ...]], form: str, row: int) -> None:
@@ -251,23 +249,23 @@ def _keep(mentions: dict[int, Mention], mention: Mention) -> None:
         mentions[mention.row] = mention
 
 
-def _unit_keys(text: str, spans: list[tuple[int, int]]) -> list[str]:
+def _make_unit_keys(text: str, spans: list[tuple[int, int]]) -> list[str]:
     """Return the `key` of each unit; of ASCII, case is folded once for all of them."""
     if not text.isascii():
-        return [key(text[start:end]) for start, end in spans]
+        return [make_key(text[start:end]) for start, end in spans]
     lower = text.lower()
     units = [lower[start:end] for start, end in spans]
     return [unit if unit.isalnum() else _JOINTS.sub("", unit) for unit in units]
 
 
-def _gaps(text: str, spans: list[tuple[int, int]]) -> list[str] | None:
+def _find_gaps(text: str, spans: list[tuple[int, int]]) -> list[str] | None:
     """Return what stands between the units of a run; None where they cannot be one name."""
     gaps: list[str] = []
     for before, after in pairwise(spans):
         gap = text[before[1] : after[0]]
         if gap == " ":
             # An identifier is a name of its own, whatever word follows it.
-            if not (_plain(text, before) and _plain(text, after)):
+            if not (_is_plain(text, before) and _is_plain(text, after)):
                 return None
         elif gap not in _GLUE:
             return None
@@ -275,13 +273,13 @@ def _gaps(text: str, spans: list[tuple[int, int]]) -> list[str] | None:
     return gaps
 
 
-def _plain(text: str, span: tuple[int, int]) -> bool:
+def _is_plain(text: str, span: tuple[int, int]) -> bool:
     """Whether a unit is an ordinary word or number: no separator, mix or inner capital."""
     word = text[span[0] : span[1]]
     return word.isdigit() or (word.isalpha() and (word[1:] == word[1:].lower() or word.isupper()))
 
 
-def _as_a_name(
+def _is_written_as_name(
     text: str, spans: list[tuple[int, int]], keys: list[str], at: int, size: int
 ) -> bool:
     """Whether a run of units is written the way names are, not the way prose is."""
@@ -297,7 +295,7 @@ def _as_a_name(
         return True
     if size > 1:
         return False
-    if not _plain(text, spans[at]):
+    if not _is_plain(text, spans[at]):
         return True
     previous = keys[at - 1] if at else ""
     following = keys[at + 1] if at + 1 < len(keys) else ""

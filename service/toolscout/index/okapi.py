@@ -12,7 +12,7 @@ from rank_bm25 import BM25Okapi
 from toolscout.contract.tools import Tool
 from toolscout.index.bm25 import Floats
 from toolscout.text.query import Query
-from toolscout.text.tokens import spoken_name, terms
+from toolscout.text.tokens import analyse_terms, speak_name
 from toolscout.tools.documents import decode_tool, read_tool
 
 
@@ -47,7 +47,7 @@ class Okapi:
         """Index the texts, unless they are: some 10 ms for 300 tools."""
         if self._scorer is None:
             # rank-bm25 divides by the mean length: a text without a term never matches.
-            texts = [_text(decode_tool(wire)) or [""] for wire in self._wires]
+            texts = [_write_text(decode_tool(wire)) or [""] for wire in self._wires]
             self._scorer = PositiveOkapi(texts)
         return self._scorer
 
@@ -59,10 +59,10 @@ class Okapi:
         return scores.astype(np.float32)
 
 
-def _text(tool: Tool) -> list[str]:
+def _write_text(tool: Tool) -> list[str]:
     document = read_tool(tool)
     return [
-        *terms(spoken_name(document.name)),
-        *terms(document.description),
-        *terms(document.properties),
+        *analyse_terms(speak_name(document.name)),
+        *analyse_terms(document.description),
+        *analyse_terms(document.properties),
     ]

@@ -27,7 +27,7 @@ def weigh_one_text(index: InvertedIndex, idf: NDArray[np.float64]) -> Floats:
     return made
 
 
-def sum_up(terms: Sequence[tuple[NDArray[np.int32], Floats]], size: int) -> Floats:
+def add_up(terms: Sequence[tuple[NDArray[np.int32], Floats]], size: int) -> Floats:
     """Add up what terms are worth in each tool, shape (tools,)."""
     if not terms:
         return np.zeros(size, np.float32)

@@ -5,14 +5,14 @@ from binascii import Error as NotBase64
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from toolscout.common.spelling import forms, key
+from toolscout.common.spelling import list_forms, make_key
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, BadCursor, FieldError
 from toolscout.index.catalog import Catalog
 from toolscout.tools.documents import read_tool
-from toolscout.tools.filters import domain_counts
-from toolscout.tools.summary import CUT, first_sentence, text_tokens
+from toolscout.tools.filters import count_domains
+from toolscout.tools.summary import CUT, cut_first_sentence, estimate_text_tokens
 
 INDEX_CHARS = 120
 """Characters of a summary in the index at most, with the ellipsis of one that is cut."""
@@ -29,7 +29,7 @@ _MARK = 16
 """Characters of the digest in a cursor: it belongs to this content and no other."""
 
 
-def page(catalog: Catalog, cursor: str | None, size: int) -> tuple[range, str | None]:
+def read_page(catalog: Catalog, cursor: str | None, size: int) -> tuple[range, str | None]:
     """Return the rows of one page and the cursor of the next, None behind the last.
 
     Raises:
@@ -41,32 +41,34 @@ def page(catalog: Catalog, cursor: str | None, size: int) -> tuple[range, str | 
     return range(start, end), urlsafe_b64encode(following).decode() if end < len(catalog) else None
 
 
-def names(catalog: Catalog, filters: Filters) -> list[str]:
+def list_names(catalog: Catalog, filters: Filters) -> list[str]:
     """Return the names of the tools that pass, sorted, also of those that are not available."""
-    passing = catalog.facets.passing(filters, catalog.rows)
+    passing = catalog.facets.find_passing(filters, catalog.rows)
     return [catalog.names[row] for row in passing.nonzero()[0]]
 
 
 def index(catalog: Catalog, rows: Iterable[int] | None = None) -> Iterator[tuple[str, str]]:
     """Yield the name of every tool, or of some, with a summary of a line."""
     for row in range(len(catalog)) if rows is None else rows:
-        text = _description(catalog.tool(row))
-        sentence = first_sentence(text, INDEX_CHARS)
+        text = _describe_size(catalog.tool(row))
+        sentence = cut_first_sentence(text, INDEX_CHARS)
         fits = len(sentence) <= INDEX_CHARS
-        summary = sentence if fits else first_sentence(text, INDEX_CHARS - len(CUT))
+        summary = sentence if fits else cut_first_sentence(text, INDEX_CHARS - len(CUT))
         yield catalog.names[row], summary
 
 
 def complete(catalog: Catalog, prefix: str, limit: int = MAX_COMPLETIONS) -> list[str]:
     """Names that begin so in any spelling, with or without their prefixes, in order."""
-    beginning = key(prefix)
+    beginning = make_key(prefix)
     if not beginning:
         return []
-    matches = (n for n in catalog.names if any(form.startswith(beginning) for form in forms(n)))
+    matches = (
+        n for n in catalog.names if any(form.startswith(beginning) for form in list_forms(n))
+    )
     return [name for name, _ in zip(matches, range(limit), strict=False)]
 
 
-def overview(catalog: Catalog, rows: Iterable[int] | None = None) -> str:
+def describe(catalog: Catalog, rows: Iterable[int] | None = None) -> str:
     """Return what a catalog, or a part of it, holds: its namespaces, largest first.
 
     That is a few hundred tokens.
@@ -82,21 +84,21 @@ def overview(catalog: Catalog, rows: Iterable[int] | None = None) -> str:
         line = f"{space or 'without namespace'} ({len(names)}): {shown}"
         rest = sum(len(spaces[left]) for left in order[number:])
         last = f"and {rest} tools in {len(order) - number} further namespaces"
-        if text_tokens("\n".join([*lines, line, last])) > OVERVIEW_TOKENS:
+        if estimate_text_tokens("\n".join([*lines, line, last])) > OVERVIEW_TOKENS:
             return "\n".join([*lines, last])
         lines.append(line)
     return "\n".join(lines)
 
 
-def domains(catalog: Catalog) -> dict[str, int]:
+def count_shown_domains(catalog: Catalog) -> dict[str, int]:
     """How many tools each domain has."""
     counts = Counter(catalog.facets.of(row).shown_domain for row in range(len(catalog)))
     return {domain: counts[domain] for domain in sorted(counts) if domain}
 
 
-def filtered_domains(catalog: Catalog, rows: Iterable[int] | None = None) -> dict[str, int]:
+def count_filtered_domains(catalog: Catalog, rows: Iterable[int] | None = None) -> dict[str, int]:
     """Return how many tools, or of some rows, a filter by each domain lets through, most first."""
-    return domain_counts(map(catalog.traits, range(len(catalog)) if rows is None else rows))
+    return count_domains(map(catalog.traits, range(len(catalog)) if rows is None else rows))
 
 
 def _place(catalog: Catalog, cursor: str) -> int:
@@ -114,7 +116,7 @@ def _place(catalog: Catalog, cursor: str) -> int:
     return start
 
 
-def _description(tool: Tool) -> str:
+def _describe_size(tool: Tool) -> str:
     try:
         return read_tool(tool).plain_description
     except NOT_JSON:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index.embedder import Embedder, QueryVectors
-from toolscout.text.passages import asking_part
+from toolscout.text.passages import find_asking_part
 from toolscout.text.query import Query, analyse
 
 Floats = NDArray[np.float32]
@@ -91,7 +91,7 @@ def read_pattern(query: Query, vectors: QueryVectors | None) -> Pattern:
 
 def pack_text(text: str, embedder: Embedder) -> bytes:
     """Return a text as a packed pattern."""
-    query = analyse(asking_part(text))
+    query = analyse(find_asking_part(text))
     return pack(read_pattern(query, embedder.query(query.embedding_words)))
 
 

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from toolscout.common.spelling import prefix
+from toolscout.common.spelling import find_prefix
 from toolscout.index.bm25 import Postings
-from toolscout.text.tokens import split_identifier, word_terms, words, words_to_terms
-from toolscout.tools.risk import verb_kind
+from toolscout.text.tokens import analyse_word, analyse_words, split_identifier, split_words
+from toolscout.tools.risk import find_verb_kind
 
 _IDENTIFIERS = frozenset(("id", "ids", "uuid", "uuids", "guid", "key", "token", "tokens"))
 """Last words of parameters that hold what another tool finds."""
@@ -29,13 +29,13 @@ MIN_TOOLS_TO_TELL = 5
 
 
 @lru_cache(maxsize=16_384)
-def needed_noun(parameter: str) -> str | None:
+def find_needed_noun(parameter: str) -> str | None:
     """Return the noun that a parameter identifies (`customer_id`, `customerIds`), as a term."""
-    parts = [part for word in words(parameter) for part in split_identifier(word)]
+    parts = [part for word in split_words(parameter) for part in split_identifier(word)]
     if not parts or parts[-1].lower() not in _IDENTIFIERS:
         return None
     if len(parts) > 1:
-        return word_terms(parts[-2].lower())[-1]
+        return analyse_word(parts[-2].lower())[-1]
     return parts[0].lower() if parts[0].lower() in _BY_THEMSELVES else None
 
 
@@ -61,13 +61,13 @@ class Prerequisites:
 
     def of(self, row: int) -> list[tuple[str, list[int]]]:
         """Return the nouns whose identifiers a tool requires, each with its possible finders."""
-        nouns = [(noun, self._finders_of(noun)) for noun in self._needs[row]]
+        nouns = [(noun, self._find_finders(noun)) for noun in self._needs[row]]
         return [(noun, finders) for noun, finders in nouns if finders]
 
     def prepare(self) -> set[str]:
         """Return the nouns that most tools of the servers with them require; counted once."""
         if self._common is None:
-            servers = [prefix(name) for name in self._names]
+            servers = [find_prefix(name) for name in self._names]
             sizes = Counter(servers)
             counts = Counter(noun for nouns in self._needs for noun in nouns)
             where: dict[str, set[str]] = {}
@@ -82,15 +82,15 @@ class Prerequisites:
             }
         return self._common
 
-    def _finders_of(self, noun: str) -> list[int]:
+    def _find_finders(self, noun: str) -> list[int]:
         finders = self._finders.get(noun)
         if finders is None:
-            named = self._postings.rows_named(noun).tolist()
+            named = self._postings.find_named_rows(noun).tolist()
             finders = self._finders[noun] = [
                 row
                 for row in ([] if noun in self.prepare() else named)
                 if noun not in self._needs[row]
-                and noun in words_to_terms(words(self._names[row]))
-                and verb_kind(self._names[row]) in ("read_only", None)
+                and noun in analyse_words(split_words(self._names[row]))
+                and find_verb_kind(self._names[row]) in ("read_only", None)
             ]
         return finders

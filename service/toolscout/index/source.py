@@ -56,7 +56,7 @@ class Source(Protocol):
     def tool(self, row: int) -> Tool:
         """Return a tool as it was sent."""
 
-    def tool_bytes(self, row: int) -> int:
+    def measure_tool(self, row: int) -> int:
         """About how many bytes a tool has as it was sent."""
 
     def traits(self, row: int) -> Traits:
@@ -80,7 +80,7 @@ class Source(Protocol):
     def has_telling_word(self, query: Query, allowed: Allowed | None) -> bool:
         """Whether a telling word of the query is in the name of a tool that may be selected."""
 
-    def knows(self, term: str, *, in_name: bool = False) -> bool:
+    def has_term(self, term: str, *, in_name: bool = False) -> bool:
         """Whether any tool has a term, or has it in its name; true where nothing is indexed."""
 
     def find(self, term: str, row: int) -> Hit | None:
@@ -98,7 +98,7 @@ class Source(Protocol):
     def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:
         """Return the nouns whose identifiers a tool requires, each with its possible finders."""
 
-    def elsewhere(self, domain: str) -> Sequence[int]:
+    def find_elsewhere(self, domain: str) -> Sequence[int]:
         """Return the tools that are known to belong to another domain."""
 
     def __len__(self) -> int: ...

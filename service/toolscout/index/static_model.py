@@ -36,12 +36,12 @@ def load(source: str | Path) -> Model:
         return Model(rows, tokenizer, tokenizer.token_to_id(UNKNOWN))
     from model2vec import StaticModel
 
-    model = StaticModel.from_pretrained(_folder(source), force_download=False)
+    model = StaticModel.from_pretrained(_find_folder(source), force_download=False)
     about = model.unk_token_id, model.token_mapping, model.weights
     return Model(model.embedding, model.tokenizer, *about)
 
 
-def _folder(source: str | Path) -> str | Path:
+def _find_folder(source: str | Path) -> str | Path:
     """Where a model lies; one of the hub is downloaded once, as it was at its commit."""
     if Path(source).exists():
         return source

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.common.json_errors import not_json
+from toolscout.common.json_errors import explain_json
 from toolscout.contract.bounds import MAX_OFFERED, MAX_TOOL_DEPTH, MAX_TOOL_VALUES
 from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.tools import RAW_FIELDS, Tool
@@ -145,7 +145,7 @@ def _read(posted: Posted, number: int, entry: msgspec.Raw, path: str) -> None:
     try:
         fields = msgspec.json.decode(entry)
     except NOT_JSON as error:
-        raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
+        raise InvalidJson(f"{path} is not valid JSON", (explain_json(path, error),)) from None
     posted.read(number, fields, entry)
 
 
@@ -180,21 +180,21 @@ _raws = attrgetter(*RAW_FIELDS)
 _encode = msgspec.json.Encoder().encode
 
 
-def tool_digest(tool: Tool) -> bytes:
+def hash_tool(tool: Tool) -> bytes:
     """SHA-256 over every field of a tool, raw JSON as it was sent; null counts as absent."""
     for raw in _raws(tool):
         if raw is not ABSENT and is_absent(raw):
-            tool = _without_nulls(tool)
+            tool = _drop_nulls(tool)
             break
     return sha256(_encode(tool)).digest()
 
 
-def _without_nulls(tool: Tool) -> Tool:
+def _drop_nulls(tool: Tool) -> Tool:
     nulls = [field for field in RAW_FIELDS if is_absent(getattr(tool, field))]
     return msgspec.structs.replace(tool, **dict.fromkeys(nulls, ABSENT))
 
 
-def catalog_digest(tools: Iterable[bytes]) -> str:
+def hash_catalog(tools: Iterable[bytes]) -> str:
     """SHA-256 over the sorted, distinct tool digests: the order of a list does not matter."""
     return sha256(b"".join(sorted(set(tools)))).hexdigest()
 
@@ -248,8 +248,8 @@ class ToolList:
         rows = [first[name] for name in sorted(first)]
         tools = tuple([offered[row] for row in rows])
         places = tuple(rows if numbers is None else [numbers[row] for row in rows])
-        digests = tuple(map(tool_digest, tools))
-        digest = catalog_digest(digests)
+        digests = tuple(map(hash_tool, tools))
+        digest = hash_catalog(digests)
         total = len(offered) + skipped.entries
         return cls(tools, digests, digest, places, total, skipped)
 
@@ -268,7 +268,7 @@ class ToolList:
         tools = tuple([self.tools[row] for row in rows])
         digests = tuple([self.digests[row] for row in rows])
         places = tuple([self.places[row] for row in rows])
-        return ToolList(tools, digests, catalog_digest(digests), places, len(tools))
+        return ToolList(tools, digests, hash_catalog(digests), places, len(tools))
 
     @classmethod
     def decode(
@@ -294,15 +294,15 @@ class ToolList:
             wrong = wrong_field(path, error)
             raise InvalidRequest(f"{wrong.path}: {wrong.message}", (wrong,)) from None
         except NOT_JSON as error:
-            raise InvalidJson(f"{path} is not valid JSON", (not_json(path, error),)) from None
-        odd = _without_objects(path, posted)
+            raise InvalidJson(f"{path} is not valid JSON", (explain_json(path, error),)) from None
+        odd = _find_non_objects(path, posted)
         for place in sorted(odd, reverse=True):
             del posted.tools[place], posted.numbers[place]
             posted.skip(odd[place])
         return cls.of(posted.tools, limit, path, posted.numbers, posted.skipped)
 
 
-def _without_objects(root: str, posted: Posted) -> dict[int, FieldError]:
+def _find_non_objects(root: str, posted: Posted) -> dict[int, FieldError]:
     """Return the tools with a raw field that is no object, by row; one nested too deep is an error.
 
     Raw fields are not parsed here. The parser has a limit of its own, which depends on how deep the

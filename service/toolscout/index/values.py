@@ -19,14 +19,16 @@ def count_values(text: bytes | memoryview) -> int:
     """Count commas and opening brackets, those inside texts included."""
     chars = np.frombuffer(text, np.uint8)
     return sum(
-        int(np.count_nonzero(_marks(chars[at : at + _PIECE])))
+        int(np.count_nonzero(_find_marks(chars[at : at + _PIECE])))
         for at in range(0, len(chars), _PIECE)
     )
 
 
 def count_values_outside_texts(text: bytes | memoryview) -> int:
     """Count commas and opening brackets that are not inside texts."""
-    return sum(int(np.count_nonzero(_marks(piece) & outside)) for piece, outside in _pieces(text))
+    return sum(
+        int(np.count_nonzero(_find_marks(piece) & outside)) for piece, outside in _cut_pieces(text)
+    )
 
 
 def is_deeper(text: bytes | memoryview, levels: int) -> bool:
@@ -40,7 +42,7 @@ def is_deeper(text: bytes | memoryview, levels: int) -> bool:
     if content.count(b"{") + content.count(b"[") <= levels:
         return False
     level = 0
-    for piece, outside in _pieces(content):
+    for piece, outside in _cut_pieces(content):
         cased = piece | _CASE
         steps = ((cased == _BRACE) & outside).astype(np.int32)
         steps -= (cased == _CLOSING) & outside
@@ -51,9 +53,9 @@ def is_deeper(text: bytes | memoryview, levels: int) -> bool:
     return False
 
 
-def _pieces(text: bytes | memoryview) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.bool_]]]:
+def _cut_pieces(text: bytes | memoryview) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.bool_]]]:
     """Pieces of JSON, and which of their characters are outside texts."""
-    chars = np.frombuffer(_without_escapes(bytes(text)), np.uint8)
+    chars = np.frombuffer(_drop_escapes(bytes(text)), np.uint8)
     parity = 0
     for at in range(0, len(chars), _PIECE):
         piece = chars[at : at + _PIECE]
@@ -63,12 +65,12 @@ def _pieces(text: bytes | memoryview) -> Iterator[tuple[NDArray[np.uint8], NDArr
         parity = int(quotes[-1]) & 1
 
 
-def _marks(chars: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def _find_marks(chars: NDArray[np.uint8]) -> NDArray[np.bool_]:
     marks: NDArray[np.bool_] = (chars == _COMMA) | (chars | _CASE == _BRACE)
     return marks
 
 
-def _without_escapes(text: bytes) -> bytes:
+def _drop_escapes(text: bytes) -> bytes:
     if b"\\" not in text:
         return text
     return text.replace(rb"\\", b"__").replace(rb"\"", b"__")

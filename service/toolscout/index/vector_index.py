@@ -83,12 +83,12 @@ class QuantisedIndex(VectorIndex):
         self.size, self._dimension = codes.shape
         self._codes = codes
         self._scales = scales
-        self._codec = _codec(self._dimension)
+        self._codec = _make_codec(self._dimension)
 
     @classmethod
     def of(cls, vectors: Floats) -> "QuantisedIndex":
         """Quantise vectors, shape (tools, dimension)."""
-        codec = _codec(vectors.shape[1])
+        codec = _make_codec(vectors.shape[1])
         codes = np.empty(vectors.shape, np.uint8)
         scales = np.empty(len(vectors), np.float32)
         for at in range(0, len(vectors), BLOCK):
@@ -127,13 +127,13 @@ def index_vectors(vectors: Floats) -> VectorIndex:
     return QuantisedIndex.of(vectors) if len(vectors) > QUANTISED_ABOVE else VectorIndex(vectors)
 
 
-def bytes_per_tool(size: int, dimension: int) -> int:
+def measure_tool(size: int, dimension: int) -> int:
     """Return the bytes of one vector in a catalog of this size."""
     return dimension + 4 if size > QUANTISED_ABOVE else 4 * dimension
 
 
 @cache
-def _codec(dimension: int) -> Any:
+def _make_codec(dimension: int) -> Any:
     """Return FAISS's codec of numbers from -128 to 127; it holds no rows."""
     kind = faiss.ScalarQuantizer.QT_8bit_direct_signed
     return faiss.IndexScalarQuantizer(dimension, kind, faiss.METRIC_INNER_PRODUCT)

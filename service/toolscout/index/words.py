@@ -16,12 +16,12 @@ from tokenizers import Tokenizer
 from toolscout.index.languages import (
     SHARES,
     Languages,
-    function_words,
     has_letters,
     is_foreign,
+    load_function_words,
     may_be_foreign,
 )
-from toolscout.text.tokens import MAX_WORD, spoken_name, words
+from toolscout.text.tokens import MAX_WORD, speak_name, split_words
 
 KNOWN_EXCESS = 1.5
 """Letters per token, beyond the first, from which a word counts as fully known."""
@@ -115,13 +115,13 @@ class WordTables:
         self._foreign = Words(lambda word: self._find_foreign(word, self._is_foreign_part))
         self._mixed = Words(lambda word: self._find_foreign(word, has_letters))
         self._languages_at = languages
-        self._telling = frozenset[str]() if languages is None else function_words()
+        self._telling = frozenset[str]() if languages is None else load_function_words()
         self._languages: Languages | None = None
         self._loading = Lock()
 
     def familiarity(self, text_words: Sequence[str]) -> float:
         """How far the model knows the words, 0 to 1; see `Words.familiarity`."""
-        return self._words_of(text_words).familiarity(text_words)
+        return self._split(text_words).familiarity(text_words)
 
     def is_foreign(self, text_words: Sequence[str]) -> bool:
         """Whether words are a text in another language with Latin letters, by its grammar."""
@@ -133,13 +133,15 @@ class WordTables:
         """Whether a text needs the dictionary of other languages, and it is not loaded."""
         if self._languages is not None or self._languages_at is None:
             return False
-        return self.is_in_other_language(text) or bool(may_be_foreign(words(text), self._has_whole))
+        return self.is_in_other_language(text) or bool(
+            may_be_foreign(split_words(text), self._has_whole)
+        )
 
     def is_in_other_language(self, text: str) -> bool:
         """Whether a text is in a language of which English tools have no word."""
         if not text.isascii() and has_letters(text):
             return True
-        return self.is_foreign(words(text))
+        return self.is_foreign(split_words(text))
 
     def is_foreign_by_words(self, text_words: Sequence[str]) -> bool:
         """Whether a question is in another language by its words, without any of its grammar.
@@ -177,12 +179,12 @@ class WordTables:
 
     def is_word(self, word: str) -> bool:
         """Whether the model's vocabulary has a word as a whole: then it is no typing error."""
-        return self._has_whole(word) and (word.isascii() or self._pieces(word)[1] >= len(word))
+        return self._has_whole(word) and (word.isascii() or self._cut_pieces(word)[1] >= len(word))
 
     def _has_whole(self, word: str) -> bool:
         return len(self._words[word]) == ID_BYTES
 
-    def _words_of(self, text_words: Sequence[str]) -> Words:
+    def _split(self, text_words: Sequence[str]) -> Words:
         """How words of a text are looked up: another language has words that look like English."""
         if self._languages_at is None:
             return self._words
@@ -191,8 +193,8 @@ class WordTables:
         return self._foreign if self.is_foreign(text_words) else self._words
 
     def _find(self, word: str) -> tuple[tuple[int, ...], float]:
-        ids, letters = self._pieces(word)
-        return ids, _letters_known(ids, letters, word)
+        ids, letters = self._cut_pieces(word)
+        return ids, _count_known_letters(ids, letters, word)
 
     def _find_foreign(
         self, word: str, is_in_dictionary: Callable[[str], bool]
@@ -201,29 +203,29 @@ class WordTables:
         languages = self.load_languages()
         ids: list[int] = []
         letters_known = 0.0
-        for part in spoken_name(word[:MAX_WORD]).split():
+        for part in speak_name(word[:MAX_WORD]).split():
             pieces = languages.split(part) if is_in_dictionary(part) else None
             if pieces is not None and pieces.ids:
                 ids.extend(pieces.ids)
                 letters_known += pieces.known
             else:
-                own, letters = self._tokens(part)
+                own, letters = self._tokenize(part)
                 ids.extend(own * SHARES)
-                letters_known += _letters_known(own, letters, part)
+                letters_known += _count_known_letters(own, letters, part)
         return tuple(ids), letters_known
 
     def _is_foreign_part(self, part: str) -> bool:
         """Whether a word of a foreign text is no English one."""
         if has_letters(part) or part in self.load_languages():
             return True
-        own, letters = self._tokens(part)
+        own, letters = self._tokenize(part)
         return len(own) != 1 or letters < len(part)
 
-    def _pieces(self, word: str) -> tuple[tuple[int, ...], int]:
+    def _cut_pieces(self, word: str) -> tuple[tuple[int, ...], int]:
         """Tokens of a word that the vocabulary has, and how many letters they cover."""
-        return self._tokens(spoken_name(word[:MAX_WORD]))
+        return self._tokenize(speak_name(word[:MAX_WORD]))
 
-    def _tokens(self, spoken: str) -> tuple[tuple[int, ...], int]:
+    def _tokenize(self, spoken: str) -> tuple[tuple[int, ...], int]:
         if self._word_pieces is not None and spoken.isascii() and spoken.isalnum():
             cut = self._word_pieces.tokenize(spoken.lower())
             pieces = [(piece.id, piece.offsets) for piece in cut]
@@ -234,7 +236,7 @@ class WordTables:
         return tuple(token for token, _ in own), sum(letters for _, letters in own)
 
 
-def _letters_known(ids: Sequence[int], covered: int, word: str) -> float:
+def _count_known_letters(ids: Sequence[int], covered: int, word: str) -> float:
     """How many letters of a word count as known, by the tokens that cover some of them."""
     excess = (covered / len(ids) - 1.0) / KNOWN_EXCESS if ids else 0.0
     return min(covered, len(word)) * min(1.0, max(0.0, excess))

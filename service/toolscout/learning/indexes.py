@@ -59,13 +59,13 @@ class Indexes:
         return index
 
     def _make(self, catalog: Catalog, now: float) -> LearnedIndex:
-        keys = list(zip(catalog.names, _digests_of(catalog), strict=True))
+        keys = list(zip(catalog.names, _hash_contents(catalog), strict=True))
         index = LearnedIndex(keys, self._experience, now, catalog)
         self._made.put(catalog.digest, index)
         return index
 
 
-def content_digest(wire: bytes) -> str:
+def hash_content(wire: bytes) -> str:
     """Return a digest of a tool that ignores its status, and spaces and order of its JSON."""
     with suppress(*NOT_JSON):  # invalid annotations are compared as they were sent
         tool = _decode_tool(wire)
@@ -74,10 +74,10 @@ def content_digest(wire: bytes) -> str:
     return sha256(wire).hexdigest()[:16]
 
 
-def _digests_of(catalog: Catalog) -> tuple[str, ...]:
+def _hash_contents(catalog: Catalog) -> tuple[str, ...]:
     """Return the content digests of a catalog's tools."""
     digests = _digests.get(catalog.digest)
     if digests is None:
-        digests = tuple(map(content_digest, catalog.wires))
+        digests = tuple(map(hash_content, catalog.wires))
         _digests.put(catalog.digest, digests)
     return digests

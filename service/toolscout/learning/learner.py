@@ -18,12 +18,12 @@ from toolscout.experience.chains import Insight
 from toolscout.experience.examples import ExamplePriors
 from toolscout.experience.prior import HALF_LIFE_S, prior_of
 from toolscout.experience.reported import DAY_S, Experience, Observation, Use
-from toolscout.experience.turns import Turn, digest, report_of, source_of
+from toolscout.experience.turns import Turn, hash_texts, identify_source, report_of
 from toolscout.index.catalog import Catalog
 from toolscout.index.embedder import Embedder
 from toolscout.index.pattern_vectors import LAYOUT, pack, pack_text, read_pattern, unpack
-from toolscout.learning.indexes import content_digest
-from toolscout.learning.log import KEPT_S, Erasure, Report, Seen, Slices, unfinished
+from toolscout.learning.indexes import hash_content
+from toolscout.learning.log import KEPT_S, Erasure, Report, Seen, Slices, find_unfinished
 from toolscout.learning.retention import AgingLog
 from toolscout.learning.tenants import Tenant, Tenants
 from toolscout.ranking import scoring
@@ -95,7 +95,7 @@ class Learner:
 
     def use(self, tenant: str, catalog: Catalog, row: int) -> Use | None:
         """Return the results of calls of a catalog's tool; None if there are none."""
-        content = content_digest(catalog.wires[row])
+        content = hash_content(catalog.wires[row])
         return self.experience(tenant).use(catalog.names[row], content)
 
     def prior(self, tenant: str, catalog: Catalog) -> Prior | None:
@@ -106,7 +106,7 @@ class Learner:
         # While a thread makes the index of a large catalog, its examples count all the same.
         return self._examples.of(catalog, tenant) if index is None else prior_of(index)
 
-    def insight(
+    def find_insight(
         self, tenant: str, pattern: str, fits: Callable[[str], bool] = lambda _: True
     ) -> Insight | None:
         """Return the chain for a pattern, with only allowed tools; None if none is near."""
@@ -117,11 +117,11 @@ class Learner:
         vectors = self.embedder.query(query.embedding_words)
         familiarity = 0.0 if vectors is None else vectors.familiarity
         read = read_pattern(query, vectors)
-        return learned.chains.insight(read, familiarity, self.clock(), fits)
+        return learned.chains.find_insight(read, familiarity, self.clock(), fits)
 
     def chain(self, tenant: str, pattern: str, catalog: Catalog) -> Chain | None:
         """Return the chain of a catalog's tools to follow for a pattern; None if none is near."""
-        insight = self.insight(tenant, pattern, catalog.rows.__contains__)
+        insight = self.find_insight(tenant, pattern, catalog.rows.__contains__)
         return None if insight is None else insight.chain
 
     async def remember(self, tenant: str, turn: str, decision: Decision) -> None:
@@ -135,9 +135,9 @@ class Learner:
             searched = Turn(now, catalog, unpacked=pattern)
         else:
             texts = [*(message.text for message in reversed(ask.earlier)), ask.ranking_part]
-            searched = Turn(now, catalog, vector=await self._packed("\n".join(texts)))
+            searched = Turn(now, catalog, vector=await self._pack("\n".join(texts)))
         turns = self._tenants.of(tenant).turns
-        turns.remember(digest(turn), searched, write=self._log is not None)
+        turns.remember(hash_texts(turn), searched, write=self._log is not None)
 
     async def record(
         self, tenant: str, observations: Sequence[Observation], key: str = "", space: str = ""
@@ -162,7 +162,7 @@ class Learner:
         complete = list[Seen]()
         batch = Counter[str]()
         for seen in observations:
-            completed = await self._completed(space or tenant, learned, seen, key)
+            completed = await self._complete(space or tenant, learned, seen, key)
             # What does not count is not stored either, where it would push out what does.
             if completed is not None and learned.turns.count_in_batch(completed[0], batch):
                 complete.append(completed)
@@ -248,7 +248,7 @@ class Learner:
         epoch = await log.epoch(tenant)  # afterwards: an erasure is begun before it removes
         if self._tenants.peek(tenant) is not learned:
             return  # forgotten meanwhile
-        begun = unfinished(epoch) if epoch == learned.epoch else None
+        begun = find_unfinished(epoch) if epoch == learned.epoch else None
         if begun is not None:  # whoever began it has had a second
             epoch = await log.finish(tenant, begun)
         if is_gone and epoch == learned.epoch:
@@ -276,9 +276,9 @@ class Learner:
 
     def _is_elsewhere(self, learned: Tenant, seen: Observation) -> bool:
         """Whether only another process may know the turn of an observation."""
-        return not seen.pattern and learned.turns.find(digest(seen.turn), self.clock()) is None
+        return not seen.pattern and learned.turns.find(hash_texts(seen.turn), self.clock()) is None
 
-    async def _completed(
+    async def _complete(
         self, space: str, learned: Tenant, seen: Observation, key: str
     ) -> Seen | None:
         """Add what the process knows of an observation, and replace its text by a vector.
@@ -288,7 +288,7 @@ class Learner:
         report = report_of(seen)
         if learned.turns.is_counted(report):
             return None
-        turn = learned.turns.find(digest(seen.turn), self.clock()) if seen.turn else None
+        turn = learned.turns.find(hash_texts(seen.turn), self.clock()) if seen.turn else None
         if not seen.pattern and turn is None:
             return None
         catalogs = [seen.catalog] if seen.catalog else learned.recent
@@ -299,15 +299,15 @@ class Learner:
         if catalog is None and space != tenant_of(space):
             return None
         if turn is not None and not seen.pattern:
-            packed = turn.packed()
+            packed = turn.pack()
         else:
-            packed = await self._packed(seen.pattern, catalog)
+            packed = await self._pack(seen.pattern, catalog)
         now = self.clock()
         complete = replace(  # as other processes will read it
             seen,
             pattern="",
             catalog="",
-            digest=content_digest(catalog.wires[catalog.rows[seen.tool]]) if catalog else "",
+            digest=hash_content(catalog.wires[catalog.rows[seen.tool]]) if catalog else "",
             time=now,
             origin=learned.origin,
             vector=packed,
@@ -315,7 +315,7 @@ class Learner:
             turn="",
             report=report,
         )
-        source = source_of(key, complete, int(now // HALF_LIFE_S))
+        source = identify_source(key, complete, int(now // HALF_LIFE_S))
         return replace(complete, source=source), unpack(packed)
 
     async def prepare(self, text: str) -> None:
@@ -323,7 +323,7 @@ class Learner:
         if self.embedder.needs_languages(text):
             await asyncio.to_thread(self.embedder.load_languages)
 
-    async def _packed(self, pattern: str, catalog: Catalog | None = None) -> bytes:
+    async def _pack(self, pattern: str, catalog: Catalog | None = None) -> bytes:
         """Return a pattern as a vector: as a search of the catalog reads it, if that is known."""
         await self.prepare(pattern)
         if catalog is None:

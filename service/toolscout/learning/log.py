@@ -17,7 +17,7 @@ from toolscout.experience.turns import Turn
 from toolscout.index.pattern_vectors import Floats, unpack
 from toolscout.settings import LEARNING_DAYS
 from toolscout.state.guarded import Guard
-from toolscout.state.store import EPOCH, START, Entry, key, last_name
+from toolscout.state.store import EPOCH, START, Entry, find_last_name, make_key
 
 OBSERVATIONS = "learning"
 """The kind of key of a log of observations."""
@@ -67,7 +67,9 @@ class _TurnEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 _decode_turn = msgspec.json.Decoder(_TurnEntry).decode
 
 
-def _time_of(entry: Entry, decode: Callable[[bytes], Observation | _TurnEntry] = _decode) -> float:
+def _read_time(
+    entry: Entry, decode: Callable[[bytes], Observation | _TurnEntry] = _decode
+) -> float:
     """Return when an observation was made, or a turn searched; 0 if the entry is damaged."""
     try:
         return decode(entry.value).time
@@ -98,7 +100,7 @@ ALL = Erasure()
 _decode_erasure = msgspec.json.Decoder(Erasure).decode
 
 
-def unfinished(epoch: bytes | None) -> Erasure | None:
+def find_unfinished(epoch: bytes | None) -> Erasure | None:
     """Return what a process was removing when it began an epoch; None if that is done."""
     with suppress(*_UNREADABLE):
         return _decode_erasure((epoch or b"").partition(b" ")[2])
@@ -125,11 +127,11 @@ class Log:
             StoreUnavailable: they could not be stored.
         """
         encoded = [_encode(seen) for seen in observations]
-        await self._writing.append(key(OBSERVATIONS, tenant), encoded, KEEP)
+        await self._writing.append(make_key(OBSERVATIONS, tenant), encoded, KEEP)
 
     async def epoch(self, tenant: str) -> bytes | None:
         """Return what changes when the logs are dropped."""
-        return await self._reading.get(key(EPOCH, tenant))
+        return await self._reading.get(make_key(EPOCH, tenant))
 
     async def drop(self, tenant: str) -> bytes:
         """Remove all entries of a tenant, and return the new epoch.
@@ -142,7 +144,7 @@ class Log:
     async def _begin_epoch(self, tenant: str, erasing: bytes = b"") -> bytes:
         """Have all processes read the logs again, which have to be as they shall be read."""
         epoch = token_hex(8).encode() + erasing
-        await self._writing.put(key(EPOCH, tenant), epoch)
+        await self._writing.put(make_key(EPOCH, tenant), epoch)
         return epoch
 
     async def forget(self, tenant: str, erasure: "Erasure", *, is_known: bool) -> bytes | None:
@@ -156,7 +158,7 @@ class Log:
         Raises:
             StoreUnavailable: some of it may remain, until this is called again.
         """
-        begun = unfinished(await self.epoch(tenant))
+        begun = find_unfinished(await self.epoch(tenant))
         if begun is not None and begun != erasure:
             await self.finish(tenant, begun)
         if begun == erasure or is_known or await self.has(tenant, erasure):
@@ -181,12 +183,12 @@ class Log:
         Raises:
             StoreUnavailable: some of them may remain.
         """
-        log = key(OBSERVATIONS, tenant)
+        log = make_key(OBSERVATIONS, tenant)
         if erasure == ALL:
             for kind in (TURNS, OBSERVATIONS):
-                await self._writing.drop(key(kind, tenant))
+                await self._writing.drop(make_key(kind, tenant))
             return await self._begin_epoch(tenant)
-        async for entries in self._pages(log):
+        async for entries in self._read_pages(log):
             meant = [entry.position for entry in entries if erasure.means(entry)]
             if meant:
                 await self._reading.remove(log, meant)
@@ -194,24 +196,24 @@ class Log:
 
     async def has(self, tenant: str, erasure: "Erasure") -> bool:
         """Return whether the log has an observation that is meant, damaged ones aside."""
-        async for entries in self._pages(key(OBSERVATIONS, tenant)):
+        async for entries in self._read_pages(make_key(OBSERVATIONS, tenant)):
             if any(erasure.means(entry, damaged=False) for entry in entries):
                 return True
         return False
 
     async def times(self, tenant: str) -> list[float]:
         """Return when each observation of a log was made."""
-        pages = self._pages(key(OBSERVATIONS, tenant))
-        return [_time_of(entry) async for entries in pages for entry in entries]
+        pages = self._read_pages(make_key(OBSERVATIONS, tenant))
+        return [_read_time(entry) async for entries in pages for entry in entries]
 
     async def now(self) -> float:
         """Return the store's time."""
         return await self._reading.now()
 
-    async def oldest(self, tenant: str) -> float | None:
+    async def find_oldest(self, tenant: str) -> float | None:
         """Return when the first observation of a log was made; None of an empty log."""
-        entries = await self._read(key(OBSERVATIONS, tenant), START, 1)
-        return _time_of(entries[0]) if entries else None
+        entries = await self._read(make_key(OBSERVATIONS, tenant), START, 1)
+        return _read_time(entries[0]) if entries else None
 
     async def forget_turns(self, tenant: str, before: float) -> None:
         """Remove the turns that were searched before a time.
@@ -221,9 +223,9 @@ class Log:
         """
 
         def is_old(entry: Entry) -> bool:
-            return _time_of(entry, _decode_turn) < before
+            return _read_time(entry, _decode_turn) < before
 
-        log = key(TURNS, tenant)
+        log = make_key(TURNS, tenant)
         while any(map(is_old, await self._read(log, START, 1))):  # the oldest come first
             old = [entry.position for entry in await self._read(log, START) if is_old(entry)]
             await self._reading.remove(log, old)
@@ -237,7 +239,7 @@ class Log:
         logs: list[str] = []
         for kind in (TURNS, OBSERVATIONS):
             logs += await self._reading.logs(f"{kind}/")
-        return sorted(set(map(last_name, logs)))
+        return sorted(set(map(find_last_name, logs)))
 
     async def read(
         self, tenant: str, last: dict[str, Entry], report: Report
@@ -246,7 +248,7 @@ class Log:
 
         `last` has the last entries that were read, by log, and is updated.
         """
-        log = key(OBSERVATIONS, tenant)
+        log = make_key(OBSERVATIONS, tenant)
         entries = await self._read(log, last.get(OBSERVATIONS, BEGINNING).position)
         if entries:
             last[OBSERVATIONS] = entries[-1]
@@ -266,12 +268,12 @@ class Log:
         encoded = []
         slices = Slices()
         for name, turn in turns.items():
-            vector = turn.packed()
+            vector = turn.pack()
             model = self.model if vector else ""
             entry = _TurnEntry(name, turn.time, turn.catalog, vector, model)
             encoded.append(_encode(entry))
             await slices.pause()
-        await self._writing.append(key(TURNS, tenant), encoded, TURNS_KEPT)
+        await self._writing.append(make_key(TURNS, tenant), encoded, TURNS_KEPT)
 
     async def read_turns(self, tenant: str, last: dict[str, Entry]) -> dict[str, Turn]:
         """Return the turns that were written since the last call, those of this model.
@@ -280,7 +282,7 @@ class Log:
             StoreUnavailable: they could not be read.
         """
         turns: dict[str, Turn] = {}
-        log = key(TURNS, tenant)
+        log = make_key(TURNS, tenant)
         if TURNS in last and not await self._reading.has_entry(log, last[TURNS]):
             del last[TURNS]  # all are over, or the store is an older copy
         while entries := await self._read(log, last.get(TURNS, BEGINNING).position):
@@ -296,9 +298,9 @@ class Log:
         """Return whether the observation that was read last is gone, as from a restored copy."""
         if OBSERVATIONS not in last:
             return False
-        return not await self._reading.has_entry(key(OBSERVATIONS, tenant), last[OBSERVATIONS])
+        return not await self._reading.has_entry(make_key(OBSERVATIONS, tenant), last[OBSERVATIONS])
 
-    async def _pages(self, log: str) -> AsyncIterator[list[Entry]]:
+    async def _read_pages(self, log: str) -> AsyncIterator[list[Entry]]:
         position = START
         while entries := await self._read(log, position):
             position = entries[-1].position

@@ -11,7 +11,7 @@ from math import inf
 
 from toolscout.experience.reported import DAY_S
 from toolscout.experience.turns import TURN_S
-from toolscout.learning.log import Erasure, Log, Report, unfinished
+from toolscout.learning.log import Erasure, Log, Report, find_unfinished
 from toolscout.state.guarded import Guard
 from toolscout.state.store import StoreUnavailable
 
@@ -70,7 +70,7 @@ class AgingLog(Log):
         self._tidied[tenant] = self.steady()
         now = await self.now()
         await self.forget_turns(tenant, now - TURN_S)
-        oldest = await self.oldest(tenant)
+        oldest = await self.find_oldest(tenant)
         before = now - self.kept_s
         if oldest is None or oldest >= before - min(DAY_S, SLACK * self.kept_s):
             self._held.pop(tenant, None)
@@ -99,7 +99,7 @@ class AgingLog(Log):
         try:
             for tenant in await self.tenants():
                 if tenant not in tenants:
-                    if begun := unfinished(await self.epoch(tenant)):
+                    if begun := find_unfinished(await self.epoch(tenant)):
                         await self.finish(tenant, begun)
                     await self.tidy(tenant)
         except StoreUnavailable as error:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import UnsetType
 
-from toolscout.common.spelling import fold, prefix
+from toolscout.common.spelling import find_prefix, fold
 from toolscout.contract.answers import Resolution
 from toolscout.contract.catalogs import SchemaError, SchemasAnswer, ToolPage
 from toolscout.contract.fields import Detail, Outcome
@@ -27,9 +27,15 @@ from toolscout.metatools.arguments import (
     SearchTools,
     ToolInfo,
 )
-from toolscout.tools.risk import needs_confirmation, needs_schema, risk_of
-from toolscout.tools.shapes import as_mapping, schema_of, texts
-from toolscout.tools.summary import MAX_HINT_CHARS, MAX_HINTS, examples, first_sentence, namespaces
+from toolscout.tools.risk import requires_confirmation, requires_schema, risk_of
+from toolscout.tools.shapes import as_mapping, read_texts, schema_of
+from toolscout.tools.summary import (
+    MAX_HINT_CHARS,
+    MAX_HINTS,
+    count_namespaces,
+    cut_first_sentence,
+    pick_examples,
+)
 
 _AFTER = "after:"
 
@@ -111,14 +117,14 @@ async def list_tools_meta(source: Source, arguments: ListToolsMeta) -> ToolPage:
     names = await source.names(arguments.filters)
     if not names:
         await check_domain(source, arguments.domain)
-    page, following = page_of(names, arguments.cursor or None, arguments.page_size)
+    page, following = cut_page(names, arguments.cursor or None, arguments.page_size)
     shown = await source.show(page, arguments.detail)
     return ToolPage(list(shown), len(names), following)
 
 
 async def tool_info(source: Source, arguments: ToolInfo) -> ToolDetail:
     """Show one tool in brief, or with detail "full" its input schema: read that before a call."""
-    (shown,) = await source.show([await resolved(source, arguments.name)], arguments.detail)
+    (shown,) = await source.show([await resolve_name(source, arguments.name)], arguments.detail)
     return shown
 
 
@@ -127,12 +133,12 @@ async def get_tool_schemas(source: Source, arguments: GetToolSchemas) -> Schemas
     answers = await source.resolve(list(dict.fromkeys(arguments.names)))
     names = dict.fromkeys(one.name for one in answers if one.name is not None)
     shown = await source.show(list(names), "full")
-    return SchemasAnswer(list(shown), schema_errors(answers), len(shown))
+    return SchemasAnswer(list(shown), list_schema_errors(answers), len(shown))
 
 
 async def get_required_keys_for_tool(source: Source, arguments: GetRequiredKeys) -> RequiredKeys:
     """List the keys that a tool needs to be called: their names, no values."""
-    name = await resolved(source, arguments.name)
+    name = await resolve_name(source, arguments.name)
     return RequiredKeys(name, await source.required_keys(name))
 
 
@@ -146,11 +152,11 @@ async def find_tool(source: Source, task: Any, call: str) -> str:
         raise CallError("task: expected a text")
     answer = await source.search(SearchTools(query=task, top_k=CANDIDATES, detail="names"))
     if not answer.tools or answer.outcome == "no_match":
-        nothing = answer.message or none_found(await source.names(None)).message
+        nothing = answer.message or describe_none(await source.names(None)).message
         return f"Task: {task}\n\n{nothing}"
     best, *others = (tool.name for tool in answer.tools)
     (tool,) = await source.show([best], "full")
-    return best_tool(task, tool, others, call, is_clear=answer.outcome == "match")
+    return show_best(task, tool, others, call, is_clear=answer.outcome == "match")
 
 
 async def check_domain(source: Source, domain: str | UnsetType) -> None:
@@ -166,7 +172,7 @@ async def check_domain(source: Source, domain: str | UnsetType) -> None:
     raise CallError(f"domain: no tool has it; tools have {', '.join(shown) or 'none'}")
 
 
-async def resolved(source: Source, name: str) -> str:
+async def resolve_name(source: Source, name: str) -> str:
     """Return the name of the tool that a written name means.
 
     Raises:
@@ -180,7 +186,7 @@ async def resolved(source: Source, name: str) -> str:
     raise CallError(f"{what} this name{'; near: ' if near else ''}{near}")
 
 
-def schema_errors(answers: Sequence[Resolution]) -> list[SchemaError]:
+def list_schema_errors(answers: Sequence[Resolution]) -> list[SchemaError]:
     """Return the names that mean no tool, each with similar ones."""
     return [
         SchemaError(one.query, one.ambiguous and one.ambiguous[:MAX_HINTS], one.suggestions)
@@ -191,29 +197,29 @@ def schema_errors(answers: Sequence[Resolution]) -> list[SchemaError]:
 
 def show(tool: Any, detail: Detail, token: str | None = None, call: str | None = None) -> Shown:
     """Show a tool of any provider's shape; in brief by a sentence, its parameters and risk."""
-    name, description = texts(tool)
+    name, description = read_texts(tool)
     if detail == "names":
         return Shown(name)
     level = risk_of(tool)
     is_full = detail == "full"
-    parameters, required = parameters_of(tool)
+    parameters, required = list_parameters(tool)
     return Shown(
         name,
         parameters=None if is_full else parameters or None,
         required=None if is_full else required or None,
-        summary=None if is_full else first_sentence(description),
+        summary=None if is_full else cut_first_sentence(description),
         description=description if is_full else None,
         input_schema=dict(schema_of(tool)) if is_full else None,
         status="unavailable" if as_mapping(tool).get("status") == "unavailable" else None,
         risk=level,
-        requires_full_schema=needs_schema(level) or None,
-        requires_confirmation=needs_confirmation(level) or None,
+        requires_full_schema=requires_schema(level) or None,
+        requires_confirmation=requires_confirmation(level) or None,
         token=token,
         call=call,
     )
 
 
-def parameters_of(tool: Any) -> tuple[list[str], list[str]]:
+def list_parameters(tool: Any) -> tuple[list[str], list[str]]:
     """Return the names of the parameters of a tool, and those that are required."""
     schema = schema_of(tool)
     properties = schema.get("properties")
@@ -223,25 +229,25 @@ def parameters_of(tool: Any) -> tuple[list[str], list[str]]:
     return list(map(str, listed)), list(map(str, needed))
 
 
-def none_found(
-    names: Sequence[str], advice: str = TRY_ALL, namespace_of: Callable[[str], str] = prefix
+def describe_none(
+    names: Sequence[str], advice: str = TRY_ALL, namespace_of: Callable[[str], str] = find_prefix
 ) -> ToolsFound:
     """Say that nothing fits, how many tools there are, and some namespaces, or names without.
 
     That is said of a search that has worked; one that could not be made is an error.
     """
-    spaces = namespaces(names, namespace_of)
+    spaces = count_namespaces(names, namespace_of)
     there_are = "There is 1 tool" if len(names) == 1 else f"There are {len(names)} tools"
     return ToolsFound(
         [],
         message=f"No tool fits this query. {there_are}: {advice}.",
         total=len(names),
         namespaces=spaces or None,
-        for_example=None if spaces else examples(names) or None,
+        for_example=None if spaces else pick_examples(names) or None,
     )
 
 
-def page_of(
+def cut_page(
     names: Sequence[str], cursor: str | None, size: int
 ) -> tuple[Sequence[str], str | None]:
     """Return a page of sorted names, and the cursor of the next one; None after the last.
@@ -251,14 +257,14 @@ def page_of(
     Raises:
         CallError: the cursor is malformed.
     """
-    start = 0 if cursor is None else bisect_right(names, _last_name(cursor))
+    start = 0 if cursor is None else bisect_right(names, _read_cursor(cursor))
     page = names[start : start + size]
     if start + size >= len(names):
         return page, None
     return page, urlsafe_b64encode(f"{_AFTER}{page[-1]}".encode()).decode()
 
 
-def _last_name(cursor: str) -> str:
+def _read_cursor(cursor: str) -> str:
     try:
         text = urlsafe_b64decode(cursor.encode()).decode()
     except (NotBase64, ValueError):
@@ -268,7 +274,7 @@ def _last_name(cursor: str) -> str:
     return text.removeprefix(_AFTER)
 
 
-def best_tool(
+def show_best(
     task: str, tool: ToolDetail, others: Sequence[str], call: str, *, is_clear: bool
 ) -> str:
     """Show the best tool for a task, and the names of the next ones.
@@ -285,7 +291,7 @@ def best_tool(
     schema = tool.input_schema or {}
     shown = f"Its input schema: {msgspec.json.encode(schema).decode()}"
     if len(description) + len(shown) > MAX_WHOLE_CHARS:
-        description = first_sentence(description)
+        description = cut_first_sentence(description)
         properties = schema.get("properties")
         parameters = ", ".join(properties if isinstance(properties, dict) else ()) or "none"
         shown = f"Parameters: {parameters} (tool_info with detail full shows its schema)"

@@ -144,7 +144,7 @@ def read_arguments(kind: type[A], arguments: Mapping[str, Any] | None) -> A:
     where = wrong.path
     message = wrong.message[:_MAX_SHOWN]
     if unknown:
-        near = _nearest(unknown[1], kind.__struct_fields__)
+        near = _find_nearest(unknown[1], kind.__struct_fields__)
         known = ", ".join(kind.__struct_fields__)
         message += f"; did you mean {near}?" if near else f"; known are {known}"
     if message == _INVALID_CHOICE:
@@ -152,22 +152,22 @@ def read_arguments(kind: type[A], arguments: Mapping[str, Any] | None) -> A:
     raise CallError(f"{'arguments' if where == 'body' else where}: {message}")
 
 
-def _nearest(written: str, fields: Collection[str]) -> str | None:
+def _find_nearest(written: str, fields: Collection[str]) -> str | None:
     """Return the argument with a name, here or in other systems, that is like a written one."""
     arguments = {name: name for name in fields}
-    arguments |= {alias: name for alias in ALIASES if (name := _meant(alias, fields))}
+    arguments |= {alias: name for alias in ALIASES if (name := _find_meant(alias, fields))}
     near = get_close_matches(written[:_MAX_SHOWN], arguments, 1, MIN_SIMILARITY)
     return arguments[near[0]] if near else None
 
 
-def _meant(alias: str, fields: Collection[str]) -> str | None:
+def _find_meant(alias: str, fields: Collection[str]) -> str | None:
     """Return the argument that an alias stands for, if there is one."""
     return next((name for name in ALIASES[alias] if name in fields), None)
 
 
 def _rename(written: dict[str, Any], alias: str, fields: Collection[str]) -> None:
     """Replace an alias by the argument that it stands for, if there is one."""
-    name = _meant(alias, fields)
+    name = _find_meant(alias, fields)
     if name is None:
         return
     value = written.pop(alias)
@@ -202,11 +202,11 @@ def answer_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
     schema = schema_of(struct)
     for part in (schema, *schema.get("$defs", {}).values()):
         part["properties"] = {
-            name: _without_null(field) for name, field in part["properties"].items() if field
+            name: _drop_null(field) for name, field in part["properties"].items() if field
         }
     return schema
 
 
-def _without_null(field: dict[str, Any]) -> dict[str, Any]:
+def _drop_null(field: dict[str, Any]) -> dict[str, Any]:
     options = [option for option in field.get("anyOf", ()) if option != _NULL]
     return options[0] if len(options) == 1 else field

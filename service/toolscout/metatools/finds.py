@@ -19,12 +19,12 @@ from toolscout.metatools.answers import (
     Source,
     ToolsFound,
     check_domain,
-    parameters_of,
-    schema_errors,
+    list_parameters,
+    list_schema_errors,
 )
 from toolscout.metatools.arguments import MAX_SCHEMAS, Arguments, SearchTools, Text, TopK
-from toolscout.tools.shapes import schema_of, texts
-from toolscout.tools.summary import first_sentence, text_tokens
+from toolscout.tools.shapes import read_texts, schema_of
+from toolscout.tools.summary import cut_first_sentence, estimate_text_tokens
 
 SCHEMA_TOKENS = 200
 """Estimated tokens of an answer up to which tools after the best one are shown whole."""
@@ -106,7 +106,7 @@ async def search_tools(source: Schemas, arguments: FindTools) -> ToolsRead:
         answers = await source.resolve(list(dict.fromkeys(arguments.names)))
         names = dict.fromkeys(one.name for one in answers if one.name is not None)
         shown = await source.show(list(names), "full")
-        return ToolsRead(tools=shown, errors=schema_errors(answers) or None)
+        return ToolsRead(tools=shown, errors=list_schema_errors(answers) or None)
     if arguments.queries:
         asked = [*dict.fromkeys([*filter(str.strip, [arguments.query or ""]), *arguments.queries])]
         each = [structs.replace(arguments, query=one, queries=UNSET) for one in asked]
@@ -123,9 +123,9 @@ async def search_tools(source: Schemas, arguments: FindTools) -> ToolsRead:
     if not answer.tools:
         await check_domain(source, arguments.domain)
     names_found = [tool.name for tool in answer.tools]
-    in_full = _in_full(names_found, source)
+    in_full = _choose_in_full(names_found, source)
     more = [
-        f"{source.caller(name)} {signature(source.definition(name))}"
+        f"{source.caller(name)} {write_signature(source.definition(name))}"
         for name in names_found
         if name not in in_full
     ]
@@ -143,45 +143,45 @@ def _type_of(schema: Any) -> str:
     return f": {kind}" if kind in PLAIN_TYPES else ""
 
 
-def _in_full(names: Sequence[str], source: Schemas) -> list[str]:
+def _choose_in_full(names: Sequence[str], source: Schemas) -> list[str]:
     """Return the best name, and others whose definitions fit beside it."""
     left = SCHEMA_TOKENS
     chosen = []
     for place, name in enumerate(names):
         tool = source.definition(name)
-        schema = msgspec.json.encode(without_titles(schema_of(tool)), enc_hook=str).decode()
-        size = text_tokens(texts(tool)[1] + schema)
+        schema = msgspec.json.encode(drop_titles(schema_of(tool)), enc_hook=str).decode()
+        size = estimate_text_tokens(read_texts(tool)[1] + schema)
         if place == 0 or size <= left:
             chosen.append(name)
             left -= size
     return chosen
 
 
-def without_titles(schema: Any) -> Any:
+def drop_titles(schema: Any) -> Any:
     """Return a JSON Schema without what generators add to it: titles, and its own version."""
     if isinstance(schema, list):
-        return list(map(without_titles, schema))
+        return list(map(drop_titles, schema))
     if not isinstance(schema, Mapping):
         return schema
     return {
-        key: value if key in VALUES else without_titles(value)
+        key: value if key in VALUES else drop_titles(value)
         for key, value in schema.items()
         if not (key in ("title", "$schema") and isinstance(value, str))
     }
 
 
-def signature(tool: Any) -> str:
+def write_signature(tool: Any) -> str:
     """Return a tool in a line: its name, its parameters, the first sentence about it.
 
     Required parameters have their types, so that a tool which takes only texts and numbers can be
     called by its line.
     """
-    name, description = texts(tool)
-    listed, needed = parameters_of(tool)
+    name, description = read_texts(tool)
+    listed, needed = list_parameters(tool)
     schemas = schema_of(tool).get("properties") or {}
     parameters = [f"{one}{_type_of(schemas.get(one))}" for one in needed]
     parameters += [f"{one}?" for one in listed if one not in needed]
     if len(parameters) > MAX_PARAMETERS:
         parameters[MAX_PARAMETERS:] = ["…"]
-    sentence = first_sentence(description, LINE_CHARS)
+    sentence = cut_first_sentence(description, LINE_CHARS)
     return f"{name}({', '.join(parameters)}){': ' if sentence else ''}{sentence}"

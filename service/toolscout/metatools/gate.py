@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from toolscout.tools.risk import needs_schema, risk_of
-from toolscout.tools.shapes import as_mapping, texts
+from toolscout.tools.risk import requires_schema, risk_of
+from toolscout.tools.shapes import as_mapping, read_texts
 
 TOKEN_BYTES = 4
 
@@ -42,8 +42,8 @@ class RiskGate:
     def refusal(self, tool: Any) -> str | None:
         """Return the refusal for a model that calls a risky tool too early, else None."""
         level = risk_of(tool)
-        if not needs_schema(level) or not self.refuses(tool):
+        if not requires_schema(level) or not self.refuses(tool):
             return None
-        name, _ = texts(tool)
+        name, _ = read_texts(tool)
         how = 'read its full schema with tool_info and detail "full" before calling it.'
         return f"{name} is {level}: {how}"

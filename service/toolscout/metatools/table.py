@@ -62,7 +62,7 @@ FIND = MetaTool("Search tools", finds.search_tools, finds.FindTools, finds.Tools
 """`search_tools` of those that call tools, too: a result takes two turns."""
 
 
-def instructions(where: str, call: str, gate: str) -> str:
+def write_instructions(where: str, call: str, gate: str) -> str:
     """Return what a model is told of the tools.
 
     Args:

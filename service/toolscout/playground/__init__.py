@@ -52,7 +52,7 @@ def is_on(settings: Settings) -> bool:
 
 
 @cache
-def static_files() -> dict[str, StaticFile]:
+def load_static_files() -> dict[str, StaticFile]:
     """Return the files of the page by name, read once."""
     by_name: dict[str, StaticFile] = {}
     for entry in files(__name__).joinpath("static").iterdir():

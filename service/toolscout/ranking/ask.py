@@ -20,7 +20,7 @@ from toolscout.ranking.boost import Boosts
 from toolscout.ranking.calibration import WEAK
 from toolscout.ranking.choose import Chain, NoMatch
 from toolscout.text.conversation import Earlier
-from toolscout.text.passages import asking_part
+from toolscout.text.passages import find_asking_part
 from toolscout.text.query import Query
 
 Floats = NDArray[np.float32]
@@ -107,7 +107,7 @@ class Ask(Options, frozen=True, kw_only=True):
     @property
     def ranking_part(self) -> str:
         """Return what the pattern asks; of a long one a part, where no tools are at hand."""
-        return asking_part(self.pattern)
+        return find_asking_part(self.pattern)
 
 
 class DecideOptions(TypedDict, total=False):

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.contract.requests import Context, Session
-from toolscout.text.domains import Taxonomy, leading
+from toolscout.text.domains import Taxonomy, find_leading
 from toolscout.text.query import Query
-from toolscout.text.tokens import terms
+from toolscout.text.tokens import analyse_terms
 
 Floats = NDArray[np.float32]
 
@@ -60,7 +60,7 @@ class Boosts(msgspec.Struct, frozen=True, eq=False):
         return [*parts, self.of_domain] if self.of_domain and row in self.elsewhere else parts
 
 
-def boosts_for(
+def find_boosts(
     session: Session | None,
     context: Context | None,
     query: Query,
@@ -73,10 +73,10 @@ def boosts_for(
     `rows` finds tools by name; `elsewhere` gives the rows of tools of other domains than one.
     """
     factors = np.ones(len(rows), np.float32)
-    parts = {} if session is None else _of_session(session, rows)
+    parts = {} if session is None else _boost_session(session, rows)
     for row, boosts in parts.items():
         factors[row] = 1.0 + sum(part.change for part in boosts)
-    domain, strength = ("", 0.0) if context is None else work_of(context, query, taxonomy)
+    domain, strength = ("", 0.0) if context is None else find_work(context, query, taxonomy)
     if not domain:
         return Boosts(factors, parts)
     lowered = elsewhere(domain)
@@ -85,21 +85,21 @@ def boosts_for(
     return Boosts(factors, parts, Boost("domain", domain, -lost), frozenset(lowered))
 
 
-def work_of(context: Context, query: Query, taxonomy: Taxonomy) -> tuple[str, float]:
+def find_work(context: Context, query: Query, taxonomy: Taxonomy) -> tuple[str, float]:
     """Return the domain of a request and its certainty, 0 to 1; "" without enough evidence.
 
     The query takes precedence: the context counts only if the query leaves the domain open.
     """
     asked = {term.term for term in query.terms if term.via is None}
-    domain, lead = leading(taxonomy.count(asked))
+    domain, lead = find_leading(taxonomy.count(asked))
     if not domain:
-        around = {term for signal in context.signals or () for term in terms(signal)}
+        around = {term for signal in context.signals or () for term in analyse_terms(signal)}
         around.update(term for file in context.files or () for term in taxonomy.file_terms(file))
-        domain, lead = leading(taxonomy.count(asked | around))
+        domain, lead = find_leading(taxonomy.count(asked | around))
     return domain, min(1.0, lead / SURE_LEAD)
 
 
-def _of_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boost]]:
+def _boost_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boost]]:
     boosts: dict[int, list[Boost]] = {}
     for use in session.recent or ():
         row = rows.get(use.name)
@@ -108,7 +108,7 @@ def _of_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boo
         if row is None or successes + failures == 0:
             continue
         # One success is weaker evidence than ten: it counts half.
-        weight = MAX_BOOST * _worn(use.turns_ago or 0.0) / (successes + failures + 1.0)
+        weight = MAX_BOOST * _weaken(use.turns_ago or 0.0) / (successes + failures + 1.0)
         parts = boosts.setdefault(row, [])
         if successes:
             parts.append(Boost("session", "successes", successes * weight))
@@ -116,16 +116,16 @@ def _of_session(session: Session, rows: Mapping[str, int]) -> dict[int, list[Boo
             parts.append(Boost("session", "failures", -failures * weight))
     latest = [name for name in session.expanded or () if name in rows][-REMEMBERED:]
     for age, name in enumerate(reversed(latest)):
-        change = EXPANDED * _worn(float(age))
+        change = EXPANDED * _weaken(float(age))
         boosts.setdefault(rows[name], []).append(Boost("session", "expanded", change))
-    return {row: _bounded(parts) for row, parts in boosts.items()}
+    return {row: _bound_parts(parts) for row, parts in boosts.items()}
 
 
-def _worn(turns: float) -> float:
+def _weaken(turns: float) -> float:
     return float(0.5 ** (turns / HALF_LIFE))
 
 
-def _bounded(parts: list[Boost]) -> list[Boost]:
+def _bound_parts(parts: list[Boost]) -> list[Boost]:
     """Scale the parts down together if their sum exceeds the bound."""
     total = abs(sum(part.change for part in parts))
     if total <= MAX_BOOST:

@@ -72,7 +72,7 @@ that no tool answers 17.4 %, as before (17.8 %).
 """
 
 
-def relevance(evidence: Evidence) -> float:
+def calculate_relevance(evidence: Evidence) -> float:
     """Return the calibrated score of one tool.
 
     Words and meaning count together for the share of the query that the model knows; for the
@@ -81,18 +81,18 @@ def relevance(evidence: Evidence) -> float:
     coverage = evidence.coverage
     cosine = evidence.cosine
     if coverage is None:
-        return _with_meaning(0.0, cosine or 0.0)
+        return _add_meaning(0.0, cosine or 0.0)
     mass = min(evidence.mass or 0.0, MASS_LIMIT)
     # The fit gave -4.57; raised so that few answerable queries fall below the thresholds.
-    by_words = _chance(-4.17 + 2.40 * coverage + 1.31 * mass)
+    by_words = _calculate_chance(-4.17 + 2.40 * coverage + 1.31 * mass)
     if evidence.unspaced:
         # Character bigrams overlap and repeat, so a good match covers a smaller share of them.
-        by_bigrams = _chance(-3.95 + 1.75 * coverage + 1.51 * mass)
+        by_bigrams = _calculate_chance(-3.95 + 1.75 * coverage + 1.51 * mass)
         by_words += evidence.unspaced * (by_bigrams - by_words)
     if cosine is None or not is_familiar(evidence.familiarity, evidence.unspaced):
         return by_words
     familiar = evidence.familiarity
-    return familiar * _with_meaning(coverage, cosine) + (1.0 - familiar) * by_words
+    return familiar * _add_meaning(coverage, cosine) + (1.0 - familiar) * by_words
 
 
 def is_familiar(familiarity: float, unspaced: float) -> bool:
@@ -100,22 +100,22 @@ def is_familiar(familiarity: float, unspaced: float) -> bool:
     return familiarity >= MIN_FAMILIARITY + unspaced * (MIN_FAMILIARITY_UNSPACED - MIN_FAMILIARITY)
 
 
-def _with_meaning(coverage: float, cosine: float) -> float:
-    return _chance(-5.42 + 0.28 * coverage + (8.54 - 1.35 * coverage) * cosine)
+def _add_meaning(coverage: float, cosine: float) -> float:
+    return _calculate_chance(-5.42 + 0.28 * coverage + (8.54 - 1.35 * coverage) * cosine)
 
 
-def with_experience(chance: float, learned: float, likeness: float, familiarity: float) -> float:
+def add_experience(chance: float, learned: float, likeness: float, familiarity: float) -> float:
     """Raise a probability by what experience adds to the cosine of a tool.
 
     `likeness` is the cosine of its past queries. Every query has a nearest one; only a similar one
     is evidence. A failure does not lower the probability, because it does not show that
     another tool was wanted.
     """
-    learned = max(0.0, min(1.0, learned * proof(likeness, familiarity)))
+    learned = max(0.0, min(1.0, learned * weigh_proof(likeness, familiarity)))
     return chance + (1.0 - chance) * learned
 
 
-def proof(likeness: float, familiarity: float) -> float:
+def weigh_proof(likeness: float, familiarity: float) -> float:
     """Return how much a past query proves for the present one, 0 to 1, by their cosine."""
     familiar = familiarity
     unfamiliar = 1.0 - familiarity
@@ -135,5 +135,5 @@ def match_from(evidence: Evidence) -> float:
     return MATCH_FROM + unsaid * (MATCH_BY_MEANING_FROM - MATCH_FROM)
 
 
-def _chance(log_odds: float) -> float:
+def _calculate_chance(log_odds: float) -> float:
     return 1.0 / (1.0 + exp(-log_odds))

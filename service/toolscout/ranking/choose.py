@@ -22,19 +22,21 @@ MAX_ROWS_FOR_SELECTION = 16
 """Number of rows up to which repeated selection of the best is faster than sorting."""
 
 
-def best(scores: NDArray[np.float32], count: int) -> list[int]:
+def find_best(scores: NDArray[np.float32], count: int) -> list[int]:
     """Return the `count` best rows with a score above zero, best first, equals in row order."""
-    return _taken(scores, count) if count <= MAX_ROWS_FOR_SELECTION else _sorted(scores, count)
+    return (
+        _take_best(scores, count) if count <= MAX_ROWS_FOR_SELECTION else _sort_best(scores, count)
+    )
 
 
-def among_best(scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+def is_among_best(scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
     """Return the `count` best rows with a score above zero, unsorted: half the cost of `best`."""
     rows = scores.argpartition(-count)[-count:] if count < len(scores) else np.arange(len(scores))
     positive: NDArray[np.intp] = rows[scores[rows] > 0]
     return positive
 
 
-def _taken(scores: NDArray[np.float32], count: int) -> list[int]:
+def _take_best(scores: NDArray[np.float32], count: int) -> list[int]:
     left = scores.copy()
     ranked: list[int] = []
     for _ in range(min(count, len(left))):
@@ -46,7 +48,7 @@ def _taken(scores: NDArray[np.float32], count: int) -> list[int]:
     return ranked
 
 
-def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
+def _sort_best(scores: NDArray[np.float32], count: int) -> list[int]:
     # Without the many zeros, which make partitioning ten times slower.
     rows = np.flatnonzero(scores > 0)
     positive = scores[rows]
@@ -59,7 +61,7 @@ def _sorted(scores: NDArray[np.float32], count: int) -> list[int]:
     return ranked
 
 
-def names_first(
+def sort_named_first(
     ranked: list[int], mentions: list[Mention], names: Sequence[str], slots: int
 ) -> list[int]:
     """Put sure mentions first: exact spellings before others, equals by score.
@@ -101,7 +103,7 @@ class Pins(NamedTuple):
     """Pins without evidence, in `always_keep` order; they come last."""
 
 
-def in_rank_order(ranked: Sequence[int], pins: Pins, scores: NDArray[np.float32]) -> list[int]:
+def sort_by_rank(ranked: Sequence[int], pins: Pins, scores: NDArray[np.float32]) -> list[int]:
     """Place every matching pin by its rank, and remove the pins without evidence."""
     places = set(ranked)
     others = set(pins.others)
@@ -110,7 +112,7 @@ def in_rank_order(ranked: Sequence[int], pins: Pins, scores: NDArray[np.float32]
     return [row for row in ranked if row not in others] + deeper
 
 
-def kept_pins(ranked: Sequence[int], pins: Pins, top_k: int) -> list[int]:
+def choose_pins(ranked: Sequence[int], pins: Pins, top_k: int) -> list[int]:
     """Return the pins that an answer has room for: those that match, then the others in order.
 
     The best match always keeps its place, pinned or not; pins without evidence never take it.

@@ -17,10 +17,10 @@ from toolscout.index.embedder import Embedder
 from toolscout.index.vector_index import VectorIndex
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Floats, Ranking
-from toolscout.ranking.choose import among_best
-from toolscout.ranking.fuse import highest, scaled, without
-from toolscout.text.tokens import words
-from toolscout.tools.risk import verb_kind
+from toolscout.ranking.choose import is_among_best
+from toolscout.ranking.fuse import find_highest, scale, sink_others
+from toolscout.text.tokens import split_words
+from toolscout.tools.risk import find_verb_kind
 
 MAX_CLAUSES = 6
 """Maximum number of clauses."""
@@ -51,40 +51,40 @@ def cover(ranking: Ranking) -> list[int] | None:
     index = ranking.source.vectors
     if embedder is None or index is None:
         return None
-    parts = clauses(ranking.query.resolved_text)
-    served = _served(ranking, parts, embedder, index) if len(parts) > 1 else []
+    parts = split_clauses(ranking.query.resolved_text)
+    served = _measure_service(ranking, parts, embedder, index) if len(parts) > 1 else []
     if len({int(one.argmax()) for one in served}) < 2:
         return None
     is_candidate = np.zeros(len(ranking.scores), bool)
-    is_candidate[among_best(ranking.scores, DEPTH_OF_WHOLE)] = True
+    is_candidate[is_among_best(ranking.scores, DEPTH_OF_WHOLE)] = True
     for one in served:
-        is_candidate[among_best(one, DEPTH)] = True
+        is_candidate[is_among_best(one, DEPTH)] = True
     rows = np.flatnonzero(is_candidate)
-    leading = _greedy(np.array([one[rows] for one in served]), ranking.scores[rows])
+    leading = _choose_greedily(np.array([one[rows] for one in served]), ranking.scores[rows])
     led: list[int] = rows[list(islice(leading, len(ranking.ranked)))].tolist()
     taken = set(led)
     return led + [row for row in ranking.ranked if row not in taken]
 
 
-def clauses(text: str) -> list[str]:
+def split_clauses(text: str) -> list[str]:
     """Split an English text at the ends of sentences and at words such as "and" and "then".
 
     Only clauses with a verb are returned: the others name what one of these is about.
     """
-    cut, verbs = _rules()
+    cut, verbs = _load_rules()
     parts = [part.strip() for part in cut.split(text)]
     if len(parts) < 2:
         return []
-    asking = (part for part in parts if len(part.split()) >= MIN_WORDS and _asks(part, verbs))
+    asking = (part for part in parts if len(part.split()) >= MIN_WORDS and _has_ask(part, verbs))
     return list(islice(asking, MAX_CLAUSES))
 
 
-def _asks(part: str, verbs: frozenset[str]) -> bool:
-    return verb_kind(part) is not None or not verbs.isdisjoint(part.lower().split())
+def _has_ask(part: str, verbs: frozenset[str]) -> bool:
+    return find_verb_kind(part) is not None or not verbs.isdisjoint(part.lower().split())
 
 
 @cache
-def _rules() -> tuple[re.Pattern[str], frozenset[str]]:
+def _load_rules() -> tuple[re.Pattern[str], frozenset[str]]:
     """Return what cuts a text, and the verbs that tools do not have."""
     table = data.load("clauses")
     words_of_cuts = "|".join(table["cuts"].split())
@@ -92,22 +92,22 @@ def _rules() -> tuple[re.Pattern[str], frozenset[str]]:
     return re.compile(cut, re.IGNORECASE), frozenset(table["verbs"].split())
 
 
-def _served(
+def _measure_service(
     ranking: Ranking, parts: list[str], embedder: Embedder, index: VectorIndex
 ) -> list[Floats]:
     """Return how well each tool fits each relevant clause, 0 to 1, shape (tools,) each."""
-    read = (embedder.query(words(part)) for part in parts)
+    read = (embedder.query(split_words(part)) for part in parts)
     familiar = [one for one in read if one and calibration.is_familiar(one.familiarity, 0.0)]
     served = []
     for cosine in index.products([one.vectors[0] for one in familiar]):
-        allowed = cosine if ranking.allowed is None else without(cosine, ranking.allowed)
-        best = calibration.Evidence(None, None, float(highest(allowed)))
-        if calibration.relevance(best) >= RELEVANT:
-            served.append(scaled(allowed))
+        allowed = cosine if ranking.allowed is None else sink_others(cosine, ranking.allowed)
+        best = calibration.Evidence(None, None, float(find_highest(allowed)))
+        if calibration.calculate_relevance(best) >= RELEVANT:
+            served.append(scale(allowed))
     return served
 
 
-def _greedy(served: Floats, scores: Floats) -> Iterator[int]:
+def _choose_greedily(served: Floats, scores: Floats) -> Iterator[int]:
     """Return the columns that cover the most, until nothing is left to cover.
 
     Args:

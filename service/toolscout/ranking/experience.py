@@ -11,8 +11,8 @@ import msgspec
 
 from toolscout.ranking import calibration, fuse
 from toolscout.ranking.ask import Floats, Learned, Ranking
-from toolscout.ranking.judge import evidence
-from toolscout.ranking.scorers import meaning_share
+from toolscout.ranking.judge import find_evidence
+from toolscout.ranking.scorers import share_meaning
 
 NEARLY_SAME = 0.85
 """Cosine of two queries from which they are nearly the same."""
@@ -38,7 +38,7 @@ SOME_SCORE = 0.5
 """Share of the best score from which experience may put a tool first before a weak answer."""
 
 
-def with_experience(ranking: Ranking, scores: Floats) -> Ranking:
+def add_experience(ranking: Ranking, scores: Floats) -> Ranking:
     """Set the scores, raised by past requests, even of tools without other evidence.
 
     Failures lower places instead (`lower_failed`): they do not show that a tool was wrong.
@@ -47,9 +47,9 @@ def with_experience(ranking: Ranking, scores: Floats) -> Ranking:
     if learned is None:
         return msgspec.structs.replace(ranking, unlearned=scores, scores=scores)
     is_match = _is_match(ranking, scores)
-    raised = _raised(ranking, learned, scores, is_match=is_match)
-    added = _added(ranking, learned, raised)
-    moved, held = _moved(scores, learned, added, is_match=is_match)
+    raised = _raise_cosines(ranking, learned, scores, is_match=is_match)
+    added = _weigh_raised(ranking, learned, raised)
+    moved, held = _add_raised(scores, learned, added, is_match=is_match)
     return msgspec.structs.replace(
         ranking, unlearned=scores, scores=moved, raised=raised, held=held
     )
@@ -57,17 +57,17 @@ def with_experience(ranking: Ranking, scores: Floats) -> Ranking:
 
 def _is_match(ranking: Ranking, scores: Floats) -> bool:
     """Return whether the best tool makes a match without experience."""
-    of_best = evidence(ranking, int(scores.argmax()))
-    return calibration.relevance(of_best) >= calibration.match_from(of_best)
+    of_best = find_evidence(ranking, int(scores.argmax()))
+    return calibration.calculate_relevance(of_best) >= calibration.match_from(of_best)
 
 
-def _raised(
+def _raise_cosines(
     ranking: Ranking, learned: Learned, scores: Floats, *, is_match: bool
 ) -> dict[int, float]:
     """Return by how much past requests raise the cosines of tools, by row; only what is raised."""
     cosine = ranking.cosine
     raised = dict[int, float]()
-    counted_in_full = MIN_FULL_SHARE * float(fuse.highest(scores)) or 1.0
+    counted_in_full = MIN_FULL_SHARE * float(fuse.find_highest(scores)) or 1.0
     for row, past in learned.past.items():
         if past.cosine < MIN_RELATED_COSINE:
             continue
@@ -80,20 +80,22 @@ def _raised(
     return raised
 
 
-def _added(ranking: Ranking, learned: Learned, raised: Mapping[int, float]) -> dict[int, float]:
+def _weigh_raised(
+    ranking: Ranking, learned: Learned, raised: Mapping[int, float]
+) -> dict[int, float]:
     """Return what raised cosines add to fused scores, by row.
 
     What is nearly this query speaks for a tool as words and meaning do together.
     """
     span = fuse.MIN_SPAN if ranking.cosine is None else fuse.scale_of(ranking.cosine)[1]
-    share = meaning_share(ranking.query)
+    share = share_meaning(ranking.query)
     return {
         row: more / span * (1.0 if learned.past[row].cosine >= NEARLY_SAME else share)
         for row, more in raised.items()
     }
 
 
-def _moved(
+def _add_raised(
     scores: Floats, learned: Learned, added: Mapping[int, float], *, is_match: bool
 ) -> tuple[Floats, list[int]]:
     """Return the raised scores, and the rows of which experience is no proof.
@@ -121,7 +123,7 @@ def _moved(
             # They keep their order, in a narrow band below the best.
             moved[row] = limit * (1 - BELOW_BEST / (1 + over))
     if learned.proven:
-        highest = float(fuse.highest(moved))
+        highest = float(fuse.find_highest(moved))
         for row in learned.proven:
             moved[row] = max(moved.item(row), highest + added.get(row, 0.0))
     return moved, held

@@ -29,14 +29,14 @@ def explain(decision: Decision) -> list[Match]:
         Match(
             name=name,
             score=score(decision.ranking, row),
-            reasons=_reasons(decision, name, row),
+            reasons=_write_reasons(decision, name, row),
             pinned=row in pinned,
         )
         for name, row in zip(decision.names, decision.rows, strict=True)
     ]
 
 
-def with_evidence(ranking: Ranking) -> int:
+def add_evidence(ranking: Ranking) -> int:
     """Count the tools that words of the query, meaning or experience are evidence for.
 
     A function word is none, though it decides between tools that nothing else tells apart.
@@ -46,36 +46,38 @@ def with_evidence(ranking: Ranking) -> int:
     cosine = ranking.cosine
     if lexical is None or ranking.ranker in ("regex", "keyword"):
         return int(scored.sum())
-    by_words = ranking.source.lexical(replace(ranking.query, terms=_telling(ranking))).bm25 > 0
+    by_words = ranking.source.lexical(replace(ranking.query, terms=_find_telling(ranking))).bm25 > 0
     by_meaning = False if cosine is None else cosine >= NO_SIMILARITY
     by_use = np.zeros(len(scored), bool)
     by_use[list(ranking.raised)] = True
     return int((scored & (by_words | by_meaning | by_use)).sum())
 
 
-def notes(ranking: Ranking) -> list[str]:
+def write_notes(ranking: Ranking) -> list[str]:
     """Return the deviations from a request: of its ranking, and tools that are not searched."""
     written = [ranking.note] if ranking.note else []
     if ranking.unknown_pins:
-        written.append(f"always_keep: no tool has the name {_some(ranking.unknown_pins)}")
+        written.append(f"always_keep: no tool has the name {_name_some(ranking.unknown_pins)}")
     if skipped := ranking.source.skipped:
-        written.append(f"not searched, because their text cannot be compiled: {_some(skipped)}")
+        written.append(
+            f"not searched, because their text cannot be compiled: {_name_some(skipped)}"
+        )
     return written
 
 
-def _telling(ranking: Ranking) -> tuple[QueryTerm, ...]:
+def _find_telling(ranking: Ranking) -> tuple[QueryTerm, ...]:
     """Return the terms of the query that are no function words."""
     return tuple(term for term in ranking.query.terms if term.weight > STOP_WEIGHT)
 
 
-def _some(names: Sequence[str]) -> str:
+def _name_some(names: Sequence[str]) -> str:
     """Return the first of some names, and how many more there are."""
     more = len(names) - MAX_NAMED
     first = ", ".join(repr(name[:MAX_NAME_CHARS]) for name in names[:MAX_NAMED])
     return first + (f" and {more} more" if more > 0 else "")
 
 
-def _of_use(ranking: Ranking, row: int) -> list[Reason]:
+def _is_of_use(ranking: Ranking, row: int) -> list[Reason]:
     """Return whether a tool was raised for past requests, or lowered."""
     if ranking.learned is None:
         return []
@@ -87,7 +89,7 @@ def _of_use(ranking: Ranking, row: int) -> list[Reason]:
     return []
 
 
-def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
+def _write_reasons(decision: Decision, name: str, row: int) -> list[Reason]:
     ranking = decision.ranking
     reasons: list[Reason] = []
     for mention in ranking.mentions:
@@ -99,7 +101,7 @@ def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
         reasons.append(Reason("text", decision.pattern, Via.REGEX, 1.0))
     total = (ranking.lexical.total if ranking.lexical is not None else 0.0) or 1.0
     lexical: list[Reason] = []
-    for term in _telling(ranking) if ranking.lexical is not None else ():
+    for term in _find_telling(ranking) if ranking.lexical is not None else ():
         hit = ranking.source.find(term.term, row)
         if hit is None:
             continue
@@ -112,7 +114,7 @@ def _reasons(decision: Decision, name: str, row: int) -> list[Reason]:
     if ranking.cosine is not None and ranking.cosine[row] > 0:
         cosine = round(float(ranking.cosine[row]), 4)
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
-    reasons += _of_use(ranking, row)
+    reasons += _is_of_use(ranking, row)
     if row in ranking.prerequisites:
         other = ranking.prerequisites[row]
         name_of = ranking.source.names[other]

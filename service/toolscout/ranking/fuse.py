@@ -58,7 +58,7 @@ RRF_DEPTH = 30
 """Minimum number of ranks of each list that count; for longer answers it is `top_k`."""
 
 
-def semantic_weight(
+def weigh_meaning(
     unspaced: float, *, is_one_word: bool = False, is_translated: bool = False
 ) -> float:
     """Return the share of the cosine for a query, by its share of unspaced scripts."""
@@ -69,7 +69,7 @@ def semantic_weight(
     return SEMANTIC_WEIGHT + unspaced * (UNSPACED_WEIGHT - SEMANTIC_WEIGHT)
 
 
-def weighted_sum(
+def sum_weighted(
     lexical: Floats, cosine: Floats, weight: float = SEMANTIC_WEIGHT, word_share: float = 1.0
 ) -> Floats:
     """Max-normalised `lexical` and min-max-normalised `cosine`, both of shape (tools,).
@@ -79,9 +79,9 @@ def weighted_sum(
     """
     if not len(lexical):
         return lexical
-    top = highest(lexical)
-    meaning = scaled(cosine, weight)
-    if highest(meaning) <= 0:
+    top = find_highest(lexical)
+    meaning = scale(cosine, weight)
+    if find_highest(meaning) <= 0:
         alone: Floats = lexical / np.float32(top if top > 0 else 1.0)
         return alone
     if top <= 0:
@@ -90,14 +90,14 @@ def weighted_sum(
     return fused
 
 
-def scaled_to_top(scores: Floats, weight: float) -> Floats:
+def scale_to_top(scores: Floats, weight: float) -> Floats:
     """Scale scores of one tool or more so that the highest is `weight`; zeros stay."""
-    top = highest(scores) if len(scores) else np.float32(0)
+    top = find_highest(scores) if len(scores) else np.float32(0)
     moved: Floats = scores * np.float32(weight / top if top > 0 else 0.0)
     return moved
 
 
-def scaled(cosine: Floats, weight: float = 1.0) -> Floats:
+def scale(cosine: Floats, weight: float = 1.0) -> Floats:
     """Scale the cosines of one tool or more to 0..`weight`, by a span of at least `MIN_SPAN`."""
     low, span = scale_of(cosine)
     moved: Floats = (cosine - low) * np.float32(weight / span)
@@ -107,13 +107,13 @@ def scaled(cosine: Floats, weight: float = 1.0) -> Floats:
 def scale_of(cosine: Floats) -> tuple[np.float32, float]:
     """Return the cosine that is scaled to 0, and the difference from it that is scaled to 1."""
     low = cosine[cosine.argmin()]
-    high = highest(cosine)
+    high = find_highest(cosine)
     if low == high:  # one tool, or one that is allowed: there is nothing that it stands out from
         low = np.float32(0)
     return low, max(float(high - low), MIN_SPAN)
 
 
-def without(cosine: Floats, allowed: Allowed) -> Floats:
+def sink_others(cosine: Floats, allowed: Allowed) -> Floats:
     """Give the tools that are not allowed the lowest cosine of the others.
 
     So they affect neither the ranking of the others nor its scale.
@@ -122,13 +122,13 @@ def without(cosine: Floats, allowed: Allowed) -> Floats:
     return np.where(allowed, cosine, lowest)
 
 
-def highest(scores: Floats) -> np.float32:
+def find_highest(scores: Floats) -> np.float32:
     """Return the highest of one score or more; by its position, which is four times faster."""
     top: np.float32 = scores[scores.argmax()]
     return top
 
 
-def reciprocal_rank(lexical: Floats, cosine: Floats, top_k: int) -> Floats:
+def fuse_ranks(lexical: Floats, cosine: Floats, top_k: int) -> Floats:
     """Σ 1 / (K + rank) over the lists in which a tool is within the depth."""
     depth = min(max(top_k, RRF_DEPTH), len(lexical))
     fused = np.zeros(len(lexical), np.float32)

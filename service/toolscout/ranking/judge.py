@@ -19,7 +19,7 @@ DIGITS = 4
 """Decimals of a score in answers."""
 
 
-def evidence(ranking: Ranking, row: int) -> calibration.Evidence:
+def find_evidence(ranking: Ranking, row: int) -> calibration.Evidence:
     """Return the evidence for one tool, in units that are comparable between queries."""
     coverage = mass = cosine = None
     if ranking.lexical is not None:
@@ -44,14 +44,14 @@ def score(ranking: Ranking, row: int) -> float:
     if ranking.ranker == "regex":
         relevance = 1.0 if ranking.scores[row] > 0 else 0.0
     else:
-        relevance = calibration.relevance(evidence(ranking, row))
-    relevance = _experienced(ranking, row, relevance)
+        relevance = calibration.calculate_relevance(find_evidence(ranking, row))
+    relevance = _raise_relevance(ranking, row, relevance)
     if ranking.boosts is not None:
         relevance = min(1.0, relevance * float(ranking.boosts.factors[row]))
     return round(relevance, DIGITS)
 
 
-def _experienced(ranking: Ranking, row: int, chance: float) -> float:
+def _raise_relevance(ranking: Ranking, row: int, chance: float) -> float:
     """Raise the relevance of a tool that worked for similar queries."""
     if ranking.learned is None:
         return chance
@@ -59,7 +59,7 @@ def _experienced(ranking: Ranking, row: int, chance: float) -> float:
     if past is None or row in ranking.held:
         return chance
     raised = ranking.raised.get(row, 0.0)
-    return calibration.with_experience(chance, raised, past.cosine, ranking.familiarity)
+    return calibration.add_experience(chance, raised, past.cosine, ranking.familiarity)
 
 
 def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Outcome:
@@ -75,9 +75,11 @@ def judge(ranking: Ranking, ranked: Sequence[int], no_match_below: float) -> Out
     highest = 0.0
     is_covered = False
     for row in best:
-        of_tool = evidence(ranking, row)
+        of_tool = find_evidence(ranking, row)
         # Rounded as in answers, so that callers can use a shown score as threshold.
-        chance = round(_experienced(ranking, row, calibration.relevance(of_tool)), DIGITS)
+        chance = round(
+            _raise_relevance(ranking, row, calibration.calculate_relevance(of_tool)), DIGITS
+        )
         highest = max(highest, chance)
         is_covered |= (of_tool.coverage or 0.0) >= calibration.COVERED
         if chance >= max(calibration.match_from(of_tool), no_match_below):
@@ -103,7 +105,7 @@ def _is_guess(ranking: Ranking) -> bool:
     if ranking.ranker == "keyword" or query.unspaced or _is_foreign(ranking):
         return False  # nothing is corrected, or its words are no mistyped English
     terms = [term for term in query.terms if term.via in (None, Via.SYNONYM)]
-    if any(source.knows(term.term) for term in terms):
+    if any(source.has_term(term.term) for term in terms):
         return False
     if embedder is None:
         return bool(_guesses(query))
@@ -120,12 +122,12 @@ def _is_near_name(ranking: Ranking) -> bool:
     Among all words of a thousand tools, one is near to any string of letters.
     """
     near = [term.term for term in _guesses(ranking.query) if term.weight >= MIN_CORRECTION_WEIGHT]
-    return any(ranking.source.knows(term, in_name=True) for term in near)
+    return any(ranking.source.has_term(term, in_name=True) for term in near)
 
 
 def _is_meant(ranking: Ranking, row: int) -> bool:
     """Whether meaning or experience speaks for a tool."""
-    if _experienced(ranking, row, 0.0) >= calibration.WEAK:
+    if _raise_relevance(ranking, row, 0.0) >= calibration.WEAK:
         return True
     cosine = 0.0 if ranking.whole is None else ranking.whole.item(row) * ranking.familiarity
     return cosine >= calibration.SOME_COSINE

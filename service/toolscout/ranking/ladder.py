@@ -53,11 +53,11 @@ class Costs:
 
     def learn(self, what: str, milliseconds: float) -> None:
         """Record one measurement, capped at a multiple of the estimate."""
-        mean = self._mean_of(what)
+        mean = self._average(what)
         clipped = min(milliseconds, _OUTLIER * mean)
         self._mean[what] = _MEMORY * mean + (1.0 - _MEMORY) * clipped
 
-    def _mean_of(self, what: str) -> float:
+    def _average(self, what: str) -> float:
         kind = what.partition(":")[0]
         return self._mean.get(what, FIRST_GUESS_MS.get(kind, OTHER_GUESS_MS))
 
@@ -68,21 +68,21 @@ class Costs:
 
     def expected(self, what: str, times: float = 1.0) -> float:
         """Return the average cost of `what`."""
-        return times * self._mean_of(what)
+        return times * self._average(what)
 
     def estimate(self, what: str, times: float = 1.0) -> float:
         """Return the expected cost of `what`, with a safety margin."""
         return PESSIMISM * self.expected(what, times)
 
 
-def affordable(ranker: str, remaining_ms: float, costs: Costs, size: int) -> str | None:
+def find_affordable(ranker: str, remaining_ms: float, costs: Costs, size: int) -> str | None:
     """Return the substitute to run, or None if the requested ranker fits.
 
     The last substitute is taken at any cost, because a late answer is better than none.
     """
     rungs = RUNGS[ranker]
     for rung in rungs[:-1]:
-        what = f"{rung}:{bucket(size)}"
+        what = f"{rung}:{find_bucket(size)}"
         if costs.estimate(what) <= remaining_ms:
             return None if rung == ranker else rung
         if remaining_ms > 0:  # else no estimate is why nothing fits
@@ -90,6 +90,6 @@ def affordable(ranker: str, remaining_ms: float, costs: Costs, size: int) -> str
     return rungs[-1]
 
 
-def bucket(size: int) -> int:
+def find_bucket(size: int) -> int:
     """Group catalogs of similar size, and therefore cost: return the bit length of the size."""
     return size.bit_length()

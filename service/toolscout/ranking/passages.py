@@ -14,9 +14,9 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.embedder import Embedder
 from toolscout.index.facets import Allowed
 from toolscout.index.source import Source
-from toolscout.text.passages import asking_part, asks, sentences
-from toolscout.text.query import QueryTerm, telling_terms_of
-from toolscout.text.tokens import words
+from toolscout.text.passages import find_asking_part, is_asking, split_sentences
+from toolscout.text.query import QueryTerm, find_telling_terms
+from toolscout.text.tokens import split_words
 
 LONG_CHARS = 320
 """Characters of a request from which its sentences are compared with the tools."""
@@ -46,7 +46,7 @@ request is lost more often, with .65 long ones are ranked by talk, too."""
 Fits = NDArray[np.float64]
 
 
-def asking_sentences(
+def find_asking_sentences(
     text: str, source: Source, embedder: Embedder | None, allowed: Allowed | None = None
 ) -> str:
     """Return the sentences of a text that ask, and that some tool fits; all of a short text.
@@ -54,8 +54,8 @@ def asking_sentences(
     The last one is among them where it asks, or where none does.
     """
     if not len(source) or not isinstance(source, Catalog):
-        return asking_part(text)
-    said = sentences(text) if len(text) > LONG_CHARS else []
+        return find_asking_part(text)
+    said = split_sentences(text) if len(text) > LONG_CHARS else []
     if len(said) < LEAST_SENTENCES:
         return text
     parts = [*dict.fromkeys(said)]  # one that is repeated takes one place
@@ -63,10 +63,10 @@ def asking_sentences(
     read = _read(parts, source)
     most = max(MOST_KEPT, min(MOST_COMPARED, MOST_PAIRS // len(source)))
     read = sorted(read, key=lambda one: -one.worth)[:most]
-    fits = _fits(read, source, embedder, allowed)
+    fits = _measure_fit(read, source, embedder, allowed)
     best = [int(place) for place in np.argsort(-fits, kind="stable")[:MOST_KEPT]]
     kept = {read[place].at for place in best if fits[place] >= NEAR_BEST * fits[best[0]]}
-    if asks(parts[last]) or not any(map(asks, parts)):
+    if is_asking(parts[last]) or not any(map(is_asking, parts)):
         kept.add(last)
     return " ".join(parts[at] for at in sorted(kept))
 
@@ -85,9 +85,9 @@ class _Sentence(NamedTuple):
 
 def _read(parts: list[str], catalog: Catalog) -> list[_Sentence]:
     """Read each sentence, and count how much of it any tool says."""
-    said = [words(part) for part in parts]
-    terms_of = {word: telling_terms_of(word) for word in {*chain(*said)}}
-    rarity = catalog.postings.rarity
+    said = [split_words(part) for part in parts]
+    terms_of = {word: find_telling_terms(word) for word in {*chain(*said)}}
+    rarity = catalog.postings.find_rarity
     unseen = catalog.postings.idf_unseen
     known = {term.term: rarity(term.term) for terms in terms_of.values() for term in terms}
     read = []
@@ -95,16 +95,16 @@ def _read(parts: list[str], catalog: Catalog) -> list[_Sentence]:
         terms = [term for word in dict.fromkeys(found) for term in terms_of[word]]
         total = sum(term.weight * (known[term.term] or unseen) for term in terms)
         of_tools = sum(term.weight * (known[term.term] or 0.0) for term in terms)
-        asking = ASKING * asks(part)
+        asking = ASKING * is_asking(part)
         read.append(_Sentence(at, found, terms, asking, asking + of_tools / (total or 1.0)))
     return read
 
 
-def _fits(
+def _measure_fit(
     read: list[_Sentence], catalog: Catalog, embedder: Embedder | None, allowed: Allowed | None
 ) -> Fits:
     """Return how well the best tool fits each sentence, and whether it asks."""
-    shares = catalog.postings.shares([one.terms for one in read], allowed)
+    shares = catalog.postings.measure_shares([one.terms for one in read], allowed)
     fits: Fits = IN_WORDS * shares + np.array([one.asking for one in read])
     if embedder is not None and catalog.vectors is not None:
         rows = slice(None) if allowed is None else allowed

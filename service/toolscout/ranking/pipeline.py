@@ -56,7 +56,7 @@ def decide_together(
     rankings = [_begin(source, ask, embedder, options) for source, ask, options in questions]
     for stage in STAGES:
         rankings = [*map(stage, rankings)]
-    return [*map(_decision, rankings)]
+    return [*map(_make_decision, rankings)]
 
 
 def rank(
@@ -69,12 +69,12 @@ def rank(
     return ranking
 
 
-def regex_of(ask: Ask) -> str | None:
+def find_regex(ask: Ask) -> str | None:
     """Return the pattern if it is to be matched as a regular expression, else None."""
     if ask.ranker not in ("auto", "regex"):
         return None
     pattern = ask.expression
-    return pattern if ask.ranker == "regex" or regex.looks_like_regex(pattern) else None
+    return pattern if ask.ranker == "regex" or regex.is_like_regex(pattern) else None
 
 
 def _begin(source: Source, ask: Ask, embedder: Embedder | None, options: DecideOptions) -> Ranking:
@@ -82,7 +82,7 @@ def _begin(source: Source, ask: Ask, embedder: Embedder | None, options: DecideO
     degraded = ranking.degraded or source.only_ranker
     scan = ranking.scan
     if scan is None and degraded is None:
-        pattern = regex_of(ask)
+        pattern = find_regex(ask)
         scan = None if pattern is None else source.scan(pattern)
     if scan is not None and scan.too_costly:
         degraded = "keyword"
@@ -91,7 +91,7 @@ def _begin(source: Source, ask: Ask, embedder: Embedder | None, options: DecideO
     return replace(ranking, degraded=degraded, scan=scan)
 
 
-def _decision(ranking: Ranking) -> Decision:
+def _make_decision(ranking: Ranking) -> Decision:
     rows = ranking.ranked + ranking.last
     members = set(ranking.following)
     chain = ranking.chain

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from toolscout.ranking.ask import Ranking
-from toolscout.text.tokens import word_terms
+from toolscout.text.tokens import analyse_word
 
 DEPTH = 3
 """Number of best tools whose requirements count."""
@@ -23,7 +23,7 @@ _CLOSE = 4
 """Maximum number of words between a noun and its identifier: `invoice with the number A-17`."""
 
 
-def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
+def add_finders(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
     """Insert the required tools into a ranking, each behind at least two others.
 
     Returns:
@@ -31,7 +31,7 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
     """
     ranked = ranking.ranked
     brought: dict[int, int] = {}
-    for row, finders in _finders(ranking):
+    for row, finders in _find_finders(ranking):
         best = max(finders, key=ranking.scores.__getitem__)
         if best not in ranked[: PLACES_PER_ADDED - 1]:
             brought.setdefault(best, row)
@@ -46,7 +46,7 @@ def bring(ranking: Ranking) -> tuple[list[int], dict[int, int]]:
     return placed, brought
 
 
-def _finders(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
+def _find_finders(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
     """Yield rows that require an identifier missing in the query, with rows that may find it."""
     ranked = ranking.ranked
     scores = ranking.scores
@@ -56,16 +56,18 @@ def _finders(ranking: Ranking) -> Iterator[tuple[int, Sequence[int]]]:
         if scores[row] < MIN_SCORE_SHARE * scores[ranked[0]]:
             return
         for noun, rows in ranking.source.providers(row):
-            identified = _identified_nouns(ranking.query.text) if identified is None else identified
+            identified = (
+                _find_identified_nouns(ranking.query.text) if identified is None else identified
+            )
             finders = rows if allowed is None else [other for other in rows if allowed[other]]
             if finders and noun not in identified:
                 yield row, finders
 
 
-def _identified_nouns(text: str) -> set[str]:
+def _find_identified_nouns(text: str) -> set[str]:
     """Return the nouns, as terms, with an identifier in the query: `order A-17`, `user id 42`."""
     nouns: set[str] = set()
-    terms = [(word, word_terms(word)[-1]) for word in _WORDS.findall(text)]
+    terms = [(word, analyse_word(word)[-1]) for word in _WORDS.findall(text)]
     for place, (word, _) in enumerate(terms):
         if _IDENTIFIER.fullmatch(word):
             nouns.update(term for _, term in terms[max(0, place - _CLOSE) : place])

@@ -2,11 +2,11 @@
 
 from functools import cached_property
 
-from toolscout.common.spelling import forms
+from toolscout.common.spelling import list_forms
 from toolscout.contract.answers import Resolution
 from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.index.catalog import Catalog
-from toolscout.text.relevance import Pause, no_pause
+from toolscout.text.relevance import Pause, go_on
 
 SIMILAR = 0.85
 """Jaro-Winkler similarity of letters and digits from which a name is suggested: it allows one or
@@ -22,7 +22,7 @@ COMPARED = 64
 class Resolver:
     """Resolves names against one catalog; the data for suggestions is prepared once."""
 
-    def __init__(self, catalog: Catalog, pause: Pause = no_pause) -> None:
+    def __init__(self, catalog: Catalog, pause: Pause = go_on) -> None:
         """Take a catalog; `pause` is called before every name."""
         self._catalog = catalog
         self._pause = pause
@@ -40,13 +40,13 @@ class Resolver:
         for spelled in (written, name):
             if spelled in self._catalog.rows:
                 return Resolution(written, spelled, "exact")
-        for form in (name, *forms(name)[1:]):
+        for form in (name, *list_forms(name)[1:]):
             rows = self._catalog.spellings.find(form)
             if len(rows) == 1:
                 return Resolution(written, names[rows[0]], "alias")
             if rows:
                 return Resolution(written, ambiguous=[names[row] for row in rows])
-        return Resolution(written, suggestions=self._similar(name) or None)
+        return Resolution(written, suggestions=self._find_similar(name) or None)
 
     @cached_property
     def _spelled(self) -> tuple[list[str], list[int]]:
@@ -54,18 +54,18 @@ class Resolver:
         spelled = []
         rows = []
         for row, name in enumerate(self._catalog.names):
-            for form in _compared(name):
+            for form in _normalise_name(name):
                 spelled.append(form)
                 rows.append(row)
         return spelled, rows
 
-    def _similar(self, name: str) -> list[str]:
+    def _find_similar(self, name: str) -> list[str]:
         from rapidfuzz.distance import JaroWinkler
         from rapidfuzz.process import extract
 
         spelled, rows = self._spelled
         best: dict[int, float] = {}
-        for letters in _compared(name):
+        for letters in _normalise_name(name):
             alike = extract(
                 letters,
                 spelled,
@@ -79,7 +79,7 @@ class Resolver:
         return [self._catalog.names[row] for row, _ in ranked[:MAX_SUGGESTIONS]]
 
 
-def _compared(name: str) -> list[str]:
+def _normalise_name(name: str) -> list[str]:
     """Return the letters and digits of a name: of all, and after its first and last prefix."""
-    written = forms(name)
+    written = list_forms(name)
     return list(dict.fromkeys(form[:COMPARED] for form in (*written[:2], *written[-1:])))

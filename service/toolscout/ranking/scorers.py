@@ -12,51 +12,49 @@ from toolscout.index.bm25 import LexicalScores
 from toolscout.index.source import Source
 from toolscout.ranking import fuse
 from toolscout.ranking.ask import Floats, Ranking
-from toolscout.ranking.choose import among_best
-from toolscout.text.query import Query, literal_terms
-from toolscout.text.tokens import words, words_to_terms
+from toolscout.ranking.choose import is_among_best
+from toolscout.text.query import Query, find_literal_terms
+from toolscout.text.tokens import analyse_words, split_words
 
 NO_SIMILARITY = 0.12
 """Cosine below which a tool that shares no word with the query gets no score."""
 
 
-def by_words(ranking: Ranking) -> Floats:
+def score_words(ranking: Ranking) -> Floats:
     """Score by BM25 alone."""
-    return _nothing(ranking) if ranking.lexical is None else ranking.lexical.bm25
+    return _score_nothing(ranking) if ranking.lexical is None else ranking.lexical.bm25
 
 
-def by_meaning(ranking: Ranking) -> Floats:
+def score_meaning(ranking: Ranking) -> Floats:
     """Score by the cosine alone; zero below `NO_SIMILARITY`."""
     if ranking.cosine is None:
-        return _nothing(ranking)
+        return _score_nothing(ranking)
     return np.where(ranking.cosine >= NO_SIMILARITY, ranking.cosine, np.float32(0))
 
 
-def by_both(ranking: Ranking) -> Floats:
+def score_both(ranking: Ranking) -> Floats:
     """Score by the weighted sum of both; zero without a shared word or enough similarity."""
     lexical = ranking.lexical
     cosine = ranking.cosine
     if lexical is None or cosine is None:
-        return by_words(ranking)
+        return score_words(ranking)
     query = ranking.query
-    of_words = _word_share(lexical, query)
-    fused = fuse.weighted_sum(lexical.bm25, cosine, meaning_share(query), of_words)
+    of_words = _share_words(lexical, query)
+    fused = fuse.sum_weighted(lexical.bm25, cosine, share_meaning(query), of_words)
     if not query.earlier:
-        fused += fuse.scaled_to_top(lexical.plain, fuse.PLAIN_SHARE * of_words)
+        fused += fuse.scale_to_top(lexical.plain, fuse.PLAIN_SHARE * of_words)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
 
 
-def meaning_share(query: Query) -> float:
+def share_meaning(query: Query) -> float:
     """Return the share that meaning has of a fused score, 0 to 1."""
     is_one_word = all(term.via is not None for term in query.terms[1:])
     is_translated = query.spoken is not None
-    return fuse.semantic_weight(
-        query.unspaced, is_one_word=is_one_word, is_translated=is_translated
-    )
+    return fuse.weigh_meaning(query.unspaced, is_one_word=is_one_word, is_translated=is_translated)
 
 
-def _word_share(lexical: LexicalScores, query: Query) -> float:
+def _share_words(lexical: LexicalScores, query: Query) -> float:
     """Return how much of a query tools say in words, 0 to 1."""
     if query.unspaced or query.spoken is not None:
         return 1.0  # bigrams overlap, and of a translation tools have everyday words alone
@@ -65,19 +63,19 @@ def _word_share(lexical: LexicalScores, query: Query) -> float:
     return min(1.0, max(covered / (fuse.WHOLE_WORDS * lexical.rarest), share / fuse.WHOLE_SHARE))
 
 
-def by_rank(ranking: Ranking) -> Floats:
+def score_ranks(ranking: Ranking) -> Floats:
     """Score by reciprocal rank fusion of both."""
     lexical = ranking.lexical
     cosine = ranking.cosine
     if lexical is None or cosine is None:
-        return by_words(ranking)
-    return fuse.reciprocal_rank(lexical.bm25, cosine, ranking.ask.top_k)
+        return score_words(ranking)
+    return fuse.fuse_ranks(lexical.bm25, cosine, ranking.ask.top_k)
 
 
-def by_expression(ranking: Ranking) -> Floats:
+def score_expression(ranking: Ranking) -> Floats:
     """Score the matches of a regular expression by its literal words."""
     assert ranking.lexical is not None
-    scores = _nothing(ranking)
+    scores = _score_nothing(ranking)
     rows = list(ranking.matched)
     # A match without a literal word still counts; words only order the matches.
     scores[rows] = 1.0 + ranking.lexical.bm25[rows]
@@ -87,12 +85,12 @@ def by_expression(ranking: Ranking) -> Floats:
 Words = Callable[[Source, Query], LexicalScores]
 
 
-def _fields(source: Source, query: Query) -> LexicalScores:
+def _score_fields(source: Source, query: Query) -> LexicalScores:
     """BM25 over names, descriptions and properties, with separate weights."""
     return source.lexical(query)
 
 
-def _one_text(source: Source, query: Query) -> LexicalScores:
+def _score_one_text(source: Source, query: Query) -> LexicalScores:
     """BM25 over all fields as one text."""
     return source.okapi(query)
 
@@ -108,13 +106,13 @@ class Scorer(NamedTuple):
 
 
 SCORERS = {
-    "regex": Scorer(words=_fields, meaning=False, fuse=by_expression, is_literal=True),
-    "keyword": Scorer(words=_fields, meaning=False, fuse=by_words),
-    "bm25": Scorer(words=_fields, meaning=False, fuse=by_words),
-    "semantic": Scorer(words=None, meaning=True, fuse=by_meaning),
-    "hybrid": Scorer(words=_fields, meaning=True, fuse=by_both),
-    "rrf": Scorer(words=_fields, meaning=True, fuse=by_rank),
-    "okapi": Scorer(words=_one_text, meaning=False, fuse=by_words, is_literal=True),
+    "regex": Scorer(words=_score_fields, meaning=False, fuse=score_expression, is_literal=True),
+    "keyword": Scorer(words=_score_fields, meaning=False, fuse=score_words),
+    "bm25": Scorer(words=_score_fields, meaning=False, fuse=score_words),
+    "semantic": Scorer(words=None, meaning=True, fuse=score_meaning),
+    "hybrid": Scorer(words=_score_fields, meaning=True, fuse=score_both),
+    "rrf": Scorer(words=_score_fields, meaning=True, fuse=score_ranks),
+    "okapi": Scorer(words=_score_one_text, meaning=False, fuse=score_words, is_literal=True),
 }
 
 
@@ -136,15 +134,15 @@ NAMED_DEPTH = 16
 """Number of best tools whose names are looked at."""
 
 
-def fused(ranking: Ranking) -> Floats:
+def fuse_evidence(ranking: Ranking) -> Floats:
     """Fuse the evidence for each tool into one score, with its name if it is all there."""
     scores = SCORERS[ranking.ranker].fuse(ranking)
     if (of_last := ranking.of_last_turn) is not None:
-        scores = scores * (1 + fuse.scaled_to_top(of_last, LAST_TURN))
+        scores = scores * (1 + fuse.scale_to_top(of_last, LAST_TURN))
     if ranking.ranker == "hybrid":
-        asked = frozenset(literal_terms(ranking.query))
-        rows = among_best(scores, NAMED_DEPTH).tolist()
-        names = {row: _name_terms(ranking.source.names[row]) for row in rows}
+        asked = frozenset(find_literal_terms(ranking.query))
+        rows = is_among_best(scores, NAMED_DEPTH).tolist()
+        names = {row: _analyse_name(ranking.source.names[row]) for row in rows}
         complete = {row: name for row, name in names.items() if len(name) > 1 and asked >= name}
         for row, name in complete.items():
             if not any(name < other for other in complete.values()):
@@ -153,12 +151,12 @@ def fused(ranking: Ranking) -> Floats:
 
 
 @lru_cache(maxsize=65_536)
-def _name_terms(name: str) -> frozenset[str]:
+def _analyse_name(name: str) -> frozenset[str]:
     """Return the terms of a tool's own name, without its server's."""
-    return frozenset(words_to_terms(words(SEPARATORS.split(name)[-1])))
+    return frozenset(analyse_words(split_words(SEPARATORS.split(name)[-1])))
 
 
-def boosted(ranking: Ranking, factors: Floats) -> Floats:
+def boost_evidence(ranking: Ranking, factors: Floats) -> Floats:
     """Score again, from evidence times factors; zero scores stay zero.
 
     The evidence is multiplied and not the fused score, which is scaled between the best and the
@@ -173,9 +171,9 @@ def boosted(ranking: Ranking, factors: Floats) -> Floats:
     cosine = np.where(cosine > 0, cosine * factors, cosine)
     moved = msgspec.structs.replace(ranking, lexical=lexical, cosine=cosine)
     # What falls below the least similarity for it stays, after all others.
-    scores: Floats = np.maximum(fused(moved), np.float32(1e-6) * ranking.scores)
+    scores: Floats = np.maximum(fuse_evidence(moved), np.float32(1e-6) * ranking.scores)
     return scores * (ranking.scores > 0)
 
 
-def _nothing(ranking: Ranking) -> Floats:
+def _score_nothing(ranking: Ranking) -> Floats:
     return np.zeros(len(ranking.source), np.float32)

@@ -10,15 +10,15 @@ from toolscout.index import lines
 from toolscout.index.embedder import Embedder, QueryVectors
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
-from toolscout.index.names import with_whole_name
+from toolscout.index.names import add_whole_name
 from toolscout.index.source import Source
 from toolscout.ranking.ask import Ranking
-from toolscout.ranking.experience import with_experience
-from toolscout.ranking.fuse import without
-from toolscout.ranking.passages import asking_sentences
-from toolscout.ranking.scorers import SCORERS, fused
+from toolscout.ranking.experience import add_experience
+from toolscout.ranking.fuse import sink_others
+from toolscout.ranking.passages import find_asking_sentences
+from toolscout.ranking.scorers import SCORERS, fuse_evidence
 from toolscout.text import regex
-from toolscout.text.passages import readable_part
+from toolscout.text.passages import find_readable_part
 from toolscout.text.query import Query, analyse, is_unknown
 
 NO_VECTORS = "no vectors yet"
@@ -34,7 +34,7 @@ def allow(ranking: Ranking) -> Ranking:
     following = chain.names if chain is not None and chain.is_sure else ()
     if allowed is None and not ask.always_keep and not following:
         return ranking
-    rows = partial(_rows_of, source, allowed)
+    rows = partial(_find_rows, source, allowed)
     lost = tuple([name for name in ask.always_keep if name not in source.rows])
     return replace(
         ranking,
@@ -54,15 +54,15 @@ def read(ranking: Ranking) -> Ranking:
     ranker = ranking.degraded or ask.ranker
     note = None if scan is None else scan.note
     if ranker in ("auto", "regex"):
-        matched = _matched(scan, ranking.allowed)
+        matched = _find_matched(scan, ranking.allowed)
         if matched:
-            query = analyse(regex.literal_words(ask.expression))
+            query = analyse(regex.find_literal_words(ask.expression))
             return replace(ranking, ranker="regex", query=query, matched=matched)
         if scan is not None:
             note = note or lines.NO_HIT
         ranker = "hybrid" if ranker == "auto" else "keyword"
-    text = asking_sentences(readable_part(ask.pattern), source, embedder, ranking.allowed)
-    query = analyse(text, ranking.earlier, source.knows)
+    text = find_asking_sentences(find_readable_part(ask.pattern), source, embedder, ranking.allowed)
+    query = analyse(text, ranking.earlier, source.has_term)
     degraded = ranking.degraded
     has_vectors = embedder is not None and source.vectors is not None
     if SCORERS[ranker].meaning and source.names and not has_vectors:
@@ -78,7 +78,7 @@ def expand(ranking: Ranking) -> Ranking:
     embedder = ranking.embedder
     if not scorer.words or scorer.is_literal:
         return ranking
-    is_word = embedder.is_word if embedder else _no_word
+    is_word = embedder.is_word if embedder else _know_no_word
     return replace(ranking, query=ranking.source.expand(ranking.query, is_word))
 
 
@@ -90,7 +90,7 @@ def by_words(ranking: Ranking) -> Ranking:
 
 def embed(query: Query, source: Source, embedder: Embedder) -> QueryVectors | None:
     """Return the vectors of a query, with those of it as it was said; None if nothing is known."""
-    is_strange = query.spoken is None and is_unknown(query, source.knows)
+    is_strange = query.spoken is None and is_unknown(query, source.has_term)
     of_query = embedder.query(
         query.embedding_words, query.earlier, query.sentences, is_strange=is_strange
     )
@@ -151,7 +151,7 @@ def exclude(ranking: Ranking) -> Ranking:
     if lexical is not None:
         lexical = replace(lexical.times(allowed), covered=lexical.covered * allowed)
     if cosine is not None and whole is not None:
-        cosine = without(cosine, allowed)
+        cosine = sink_others(cosine, allowed)
         whole = np.where(allowed, whole, np.float32(0))
     if learned is not None:
         learned = learned.among(allowed)
@@ -169,7 +169,7 @@ def name(ranking: Ranking) -> Ranking:
     source = ranking.source
     allowed = ranking.allowed
     mentions = source.mentions(ranking.query.text)
-    mentions = with_whole_name(mentions, ranking.ask.pattern, source.rows)
+    mentions = add_whole_name(mentions, ranking.ask.pattern, source.rows)
     if allowed is not None:
         mentions = [mention for mention in mentions if allowed[mention.row]]
     return replace(ranking, mentions=mentions)
@@ -177,22 +177,22 @@ def name(ranking: Ranking) -> Ranking:
 
 def fuse(ranking: Ranking) -> Ranking:
     """Fuse the evidence for each tool into one score."""
-    scores = fused(ranking)
+    scores = fuse_evidence(ranking)
     if ranking.allowed is not None:
         scores = scores * ranking.allowed
-    return with_experience(ranking, scores)
+    return add_experience(ranking, scores)
 
 
-def _rows_of(source: Source, allowed: Allowed | None, names: Iterable[str]) -> tuple[int, ...]:
+def _find_rows(source: Source, allowed: Allowed | None, names: Iterable[str]) -> tuple[int, ...]:
     rows = [source.rows[name] for name in dict.fromkeys(names) if name in source.rows]
     return tuple(row for row in rows if allowed is None or allowed[row])
 
 
-def _matched(scan: Scan | None, allowed: Allowed | None) -> tuple[int, ...]:
+def _find_matched(scan: Scan | None, allowed: Allowed | None) -> tuple[int, ...]:
     rows = () if scan is None else scan.rows or ()
     return tuple(row for row in rows if allowed is None or allowed[row])
 
 
-def _no_word(_: str) -> bool:
+def _know_no_word(_: str) -> bool:
     """Tell, in place of a model, that no word is known."""
     return False

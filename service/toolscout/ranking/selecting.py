@@ -5,21 +5,21 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from toolscout.index.details import cost_of
+from toolscout.index.details import count_cost
 from toolscout.ranking import choose as choosing
 from toolscout.ranking import coverage, prerequisites
 from toolscout.ranking import judge as judging
 from toolscout.ranking.ask import Ranking
-from toolscout.ranking.boost import boosts_for
+from toolscout.ranking.boost import find_boosts
 from toolscout.ranking.choose import follow
-from toolscout.ranking.experience import with_experience
-from toolscout.ranking.scorers import SCORERS, boosted
+from toolscout.ranking.experience import add_experience
+from toolscout.ranking.scorers import SCORERS, boost_evidence
 
 DEPTH = 100
 """Tools tried beyond `top_k` for one that still fits the budget."""
 
 
-def within_limits(  # noqa: PLR0913  # limits of different kinds, by name
+def fill_room(  # noqa: PLR0913  # limits of different kinds, by name
     ranked: Sequence[int],
     pinned: Iterable[int],
     room: int,
@@ -62,11 +62,11 @@ ONLY_WORDS = "there was no time to compare meanings, and no tool has a word of t
 
 def judge(ranking: Ranking) -> Ranking:
     """Decide the outcome."""
-    ranked = _best(ranking)
+    ranked = _find_best(ranking)
     if ranking.ranker == "regex":
         return replace(ranking, ranked=ranked)
     outcome = judging.judge(ranking, ranked, ranking.ask.no_match_below)
-    if outcome == "no_match" and not ranked and _lacks_meaning(ranking):
+    if outcome == "no_match" and not ranked and _is_without_meaning(ranking):
         return replace(ranking, ranked=ranked, outcome=outcome, note=ranking.note or ONLY_WORDS)
     if ranking.is_clear:
         outcome = "match"
@@ -75,7 +75,7 @@ def judge(ranking: Ranking) -> Ranking:
     return replace(ranking, ranked=ranked, outcome=outcome)
 
 
-def _lacks_meaning(ranking: Ranking) -> bool:
+def _is_without_meaning(ranking: Ranking) -> bool:
     """Whether only words were compared, for want of time."""
     return ranking.degraded is not None and not SCORERS[ranking.ranker].meaning
 
@@ -89,11 +89,11 @@ def boost(ranking: Ranking) -> Ranking:
     source = ranking.source
     if ask.session is None and ask.context is None:
         return ranking
-    boosts = boosts_for(
-        ask.session, ask.context, ranking.query, source.rows, source.taxonomy, source.elsewhere
+    boosts = find_boosts(
+        ask.session, ask.context, ranking.query, source.rows, source.taxonomy, source.find_elsewhere
     )
-    ranking = with_experience(ranking, boosted(ranking, boosts.factors))
-    return replace(ranking, boosts=boosts, ranked=_best(ranking))
+    ranking = add_experience(ranking, boost_evidence(ranking, boosts.factors))
+    return replace(ranking, boosts=boosts, ranked=_find_best(ranking))
 
 
 def cover(ranking: Ranking) -> Ranking:
@@ -111,7 +111,7 @@ def require(ranking: Ranking) -> Ranking:
     """
     if not ranking.ask.prerequisites or ranking.ranker != "hybrid" or ranking.following:
         return ranking
-    ranked, brought = prerequisites.bring(ranking)
+    ranked, brought = prerequisites.add_finders(ranking)
     return replace(ranking, ranked=ranked, prerequisites=brought) if brought else ranking
 
 
@@ -134,16 +134,16 @@ def order(ranking: Ranking) -> Ranking:
         return replace(ranking, ranked=[], kept=list(shown))
     mentions = ranking.mentions
     slots = max(ask.top_k - len(pinned), 1)
-    ranked = choosing.names_first(ranking.ranked, mentions, ranking.source.names, slots)
+    ranked = choosing.sort_named_first(ranking.ranked, mentions, ranking.source.names, slots)
     if not pinned and not ranking.following:  # as in most requests
         return replace(ranking, ranked=ranked)
     pins = judging.divide_pins(ranking)
-    ranked = choosing.in_rank_order(ranked, pins, ranking.scores)
+    ranked = choosing.sort_by_rank(ranked, pins, ranking.scores)
     if ranking.following:
         fixed = {*pinned, *(mention.row for mention in mentions)}
         relevance = partial(judging.score, ranking)
         ranked = follow(ranked, ranking.following, relevance, fixed.__contains__)
-    kept = choosing.kept_pins(ranked, pins, ask.top_k)
+    kept = choosing.choose_pins(ranked, pins, ask.top_k)
     return replace(ranking, ranked=ranked, kept=kept)
 
 
@@ -152,13 +152,13 @@ def limit(ranking: Ranking) -> Ranking:
     ask = ranking.ask
     if ask.min_score <= 0 and ask.budget_tokens is None:
         return ranking
-    ranked = within_limits(
+    ranked = fill_room(
         ranking.ranked,
         ranking.kept,
-        _room(ranking),
+        _measure_room(ranking),
         score=partial(judging.score, ranking),
         min_score=ask.min_score,
-        cost=lambda row: cost_of(ranking.source.tool(row), ask.detail, ask.include_definitions),
+        cost=lambda row: count_cost(ranking.source.tool(row), ask.detail, ask.include_definitions),
         budget=ask.budget_tokens,
     )
     return replace(ranking, ranked=ranked)
@@ -166,24 +166,24 @@ def limit(ranking: Ranking) -> Ranking:
 
 def choose(ranking: Ranking) -> Ranking:
     """Fill the places; lower tools that failed within them."""
-    chosen, last = choosing.choose(ranking.ranked, ranking.kept, _room(ranking))
+    chosen, last = choosing.choose(ranking.ranked, ranking.kept, _measure_room(ranking))
     if ranking.learned is not None:
         sure = {mention.row for mention in ranking.mentions if mention.sure}
         chosen = choosing.lower_failed(chosen, ranking.learned.failed, ranking.unlearned, sure)
     return replace(ranking, ranked=chosen, last=last)
 
 
-def _best(ranking: Ranking) -> list[int]:
+def _find_best(ranking: Ranking) -> list[int]:
     """Return the best rows, best first."""
-    return choosing.best(ranking.scores, _depth(ranking))
+    return choosing.find_best(ranking.scores, _measure_depth(ranking))
 
 
-def _room(ranking: Ranking) -> int:
+def _measure_room(ranking: Ranking) -> int:
     """Return how many tools an answer has room for beside the pins that it has."""
     return max(ranking.ask.top_k - len(ranking.kept), 0)
 
 
-def _depth(ranking: Ranking) -> int:
+def _measure_depth(ranking: Ranking) -> int:
     """Return how many of the best rows are considered.
 
     At least as many as are judged, so that the outcome does not depend on `top_k`.

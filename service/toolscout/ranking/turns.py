@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from toolscout.ranking import judge, scoring
 from toolscout.ranking.ask import Ranking
-from toolscout.ranking.choose import best
+from toolscout.ranking.choose import find_best
 from toolscout.text.conversation import Earlier
 
 CLEAR_SHARE = 0.3
@@ -31,7 +31,7 @@ def weigh_earlier(ranking: Ranking) -> Ranking:
     last = replace(ranking, prior=None)
     for stage in (*scoring.EVIDENCE, scoring.exclude, scoring.name, scoring.fuse):
         last = stage(last)
-    ranked = best(last.scores, judge.JUDGED)
+    ranked = find_best(last.scores, judge.JUDGED)
     outcome = judge.judge(last, ranked, ask.no_match_below)
     if outcome != "match":
         has_hint = last.ranker == "hybrid" and outcome == "weak"

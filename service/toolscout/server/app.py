@@ -7,8 +7,8 @@ from litestar.enums import ScopeType
 from litestar.types import Receive, Scope, Send
 
 from toolscout import playground
-from toolscout.common.optional import needed
-from toolscout.server.background import in_background
+from toolscout.common.optional import import_needed
+from toolscout.server.background import run_in_background
 from toolscout.server.calls.typed import Call, Reply
 from toolscout.server.endpoint import serve
 from toolscout.server.http.request import Route
@@ -34,12 +34,16 @@ class Application:
             ConfigurationError: a setting is wrong, or something cannot be loaded.
         """
         self.service = Service(settings)
-        handlers: list[Any] = [*table.raw(), *table.typed(), *pages.HANDLERS]
-        lifespan: list[Any] = [in_background(self.service)]
+        handlers: list[Any] = [
+            *table.make_raw_handlers(),
+            *table.make_typed_routers(),
+            *pages.HANDLERS,
+        ]
+        lifespan: list[Any] = [run_in_background(self.service)]
         if playground.is_on(settings):
             handlers.extend(pages.PLAYGROUND)
         if settings.mcp:
-            facade = mcp_facade()(self.service)
+            facade = load_mcp_facade()(self.service)
             # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
             handlers.append(table.RawHandler("POST", Route("/mcp", "mcp"))(facade.handle))
             lifespan.append(facade.running())
@@ -72,11 +76,11 @@ def create_app(settings: Settings | None = None) -> Application:
     return Application(settings or load())
 
 
-def mcp_facade() -> "type[McpFacade]":
+def load_mcp_facade() -> "type[McpFacade]":
     """Import the MCP facade only if it is on, because its SDK loads more slowly than the model.
 
     Raises:
         ConfigurationError: the SDK is not installed, or not in a version that works.
     """
-    module = needed("mcp", "mcp", "mcp", "toolscout.server.mcp.facade")
+    module = import_needed("mcp", "mcp", "mcp", "toolscout.server.mcp.facade")
     return cast("type[McpFacade]", module.McpFacade)

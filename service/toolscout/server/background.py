@@ -11,7 +11,7 @@ from toolscout import __version__
 from toolscout.server.service import Service
 from toolscout.serving.connections import Steps, cancel_until_done
 from toolscout.state.health import Health, examine
-from toolscout.state.opening import sqlite_path
+from toolscout.state.opening import find_sqlite_path
 from toolscout.state.store import StoreUnavailable
 
 SWITCH_S = 0.0001
@@ -26,7 +26,7 @@ TICK_S = 0.1
 
 
 @asynccontextmanager
-async def in_background(service: Service) -> AsyncIterator[None]:
+async def run_in_background(service: Service) -> AsyncIterator[None]:
     """Run what a process does beside its requests; then release threads, timers and the store."""
     service.log.info("start", version=__version__, pid=os.getpid())
     service.compiles.open()
@@ -61,7 +61,7 @@ async def in_background(service: Service) -> AsyncIterator[None]:
 
 async def _watch_store(service: Service) -> None:
     """Log a line where the store stops working, works again or may lose what it took."""
-    path = sqlite_path(service.settings.store)
+    path = find_sqlite_path(service.settings.store)
     is_made = path is not None and not path.parent.exists()
     before = Health()
     while True:

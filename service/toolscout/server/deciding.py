@@ -10,7 +10,7 @@ from time import perf_counter
 
 from toolscout.engine import Engine
 from toolscout.ranking.ask import Decision, Question
-from toolscout.ranking.ladder import Costs, bucket
+from toolscout.ranking.ladder import Costs, find_bucket
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.serving.connections import Connections
 
@@ -85,7 +85,7 @@ class Together:
         decisions = self._engine.decide_together(questions)
         spent_ms = (perf_counter() - began) * 1_000
         rankers = [
-            f"{decision.degraded or ask.ranker}:{bucket(len(catalog))}"
+            f"{decision.degraded or ask.ranker}:{find_bucket(len(catalog))}"
             for (catalog, ask, _), decision in zip(questions, decisions, strict=True)
         ]
         usual = [*map(self._costs.expected, rankers)]

@@ -11,7 +11,7 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.server.context import Context, keep_context
-from toolscout.server.http.answer import GATEWAY_PREFIX, with_identity
+from toolscout.server.http.answer import GATEWAY_PREFIX, add_identity
 from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Request, Route
 from toolscout.server.observe.record import Record, Trace
@@ -44,7 +44,7 @@ async def serve(
     async def send_with_identity(message: Message) -> None:
         if message["type"] == "http.response.start":
             request.status = message["status"]
-            headers = with_identity(message["headers"], request.request_id, close=request.close)
+            headers = add_identity(message["headers"], request.request_id, close=request.close)
             message["headers"] = headers
         await send(message)
 
@@ -68,7 +68,7 @@ async def serve(
 def _record(context: Context, route: Route) -> None:
     service, request, trace = context
     spent = perf_counter() - request.started
-    code = _code_of(request)
+    code = _find_code(request)
     record = Record(time(), request, route.call, code, request.status, spent, trace)
     if service.tracing is not None:
         record = record._replace(trace_id=service.tracing.record(record, route.path))
@@ -77,7 +77,7 @@ def _record(context: Context, route: Route) -> None:
         _audit(context, route)
 
 
-def _code_of(request: Request) -> str:
+def _find_code(request: Request) -> str:
     """Return `ok`, or the code of the error in which a request ended."""
     if request.refused:
         return request.refused

@@ -14,14 +14,14 @@ from types import FrameType
 from typing import cast
 
 from toolscout import __version__, playground
-from toolscout.common.addresses import in_url, listen
-from toolscout.common.threads import any_running
+from toolscout.common.addresses import listen, write_host
+from toolscout.common.threads import is_any_running
 from toolscout.index.lexicon import find_labels
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.server.compiling.worker import engine_of
+from toolscout.server.compiling.worker import make_engine
 from toolscout.server.http.auth import Keyring
 from toolscout.server.http.expiring import find_expiring
-from toolscout.server.service import Service, model_digest, open_tracing
+from toolscout.server.service import Service, hash_model, open_tracing
 from toolscout.serving import tls
 from toolscout.serving.callers import check_reachable
 from toolscout.serving.limited import LimitedServer
@@ -79,11 +79,11 @@ class Server(LimitedServer):
             self._loop.add_signal_handler(signal.SIGHUP, self._read_files)
             if certificate := self.certificate:
                 ends = self.service.metrics.certificate_expiry.labels(self._settings.tls_cert)
-                ends.set_function(lambda: _seconds(certificate.expires))
+                ends.set_function(lambda: _count_seconds(certificate.expires))
             if self.service.is_tested:
                 self.service.log.info("ready", host=self._settings.host, port=self._settings.port)
             with suppress(OSError, AttributeError):  # closed, without a reader, or its disk full
-                os.write(sys.stderr.fileno(), banner(self._settings).encode())
+                os.write(sys.stderr.fileno(), write_banner(self._settings).encode())
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop, or drain first; on Ctrl-C wait no longer than it takes to notice."""
@@ -113,7 +113,7 @@ class Server(LimitedServer):
         self.service.log.info("files_read", signal="SIGHUP")
 
 
-def _seconds(time: datetime | None) -> float:
+def _count_seconds(time: datetime | None) -> float:
     """Return a time for a metric; one that is unknown is no number, and sets off no alert."""
     return nan if time is None else time.timestamp()
 
@@ -136,7 +136,7 @@ def serve(settings: Settings) -> int:
     server = Server(settings)
     server.run()
     status = 0 if server.started else 1
-    if any_running():
+    if is_any_running():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
@@ -156,12 +156,12 @@ def check(settings: Settings) -> None:
     if settings.tracing:
         open_tracing().close()
     if settings.mcp:
-        from toolscout.server.app import mcp_facade
+        from toolscout.server.app import load_mcp_facade
 
-        mcp_facade()
-    tls.options(settings)
+        load_mcp_facade()
+    tls.make_options(settings)
     check_store(settings.store)
-    engine_of(settings)
+    make_engine(settings)
 
 
 _EXAMPLE = (
@@ -171,10 +171,10 @@ _EXAMPLE = (
 )
 
 
-def banner(settings: Settings) -> str:
+def write_banner(settings: Settings) -> str:
     """Return a few lines for a person, on standard error."""
     keys = len(Keyring(settings.api_keys))
-    host = in_url(settings.host)
+    host = write_host(settings.host)
     # Nobody can connect to "all addresses"; the example calls the loopback one.
     shown = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104
     model = settings.model or BUNDLED_MODEL
@@ -193,10 +193,10 @@ def banner(settings: Settings) -> str:
         f"Toolscout {__version__} is ready at {scheme}://{host}:{settings.port}",
         f"  auth    {f'{keys} key(s)' if keys else 'off: anyone who reaches this address'}",
         f"  tls     {tls}",
-        f"  model   {settings.model or 'bundled'} ({model_digest(model)})",
-        f"  limits  {settings.max_tools:,} tools, {_size(settings.max_body_bytes)}, "
+        f"  model   {settings.model or 'bundled'} ({hash_model(model)})",
+        f"  limits  {settings.max_tools:,} tools, {_write_size(settings.max_body_bytes)}, "
         f"{settings.latency_budget_ms} ms budget, {settings.cold_budget_ms} ms for new tools",
-        *(f"  warning {warning}" for warning in warnings(settings)),
+        *(f"  warning {warning}" for warning in list_warnings(settings)),
         *([f"  play    {url}/"] if playground.is_on(settings) else []),
         f"  docs    {url}/docs",
         f"  try     curl -s{trust} "
@@ -205,7 +205,7 @@ def banner(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
-def warnings(settings: Settings) -> list[str]:
+def list_warnings(settings: Settings) -> list[str]:
     """Return what keeps no service from starting, but may not be as it was meant."""
     labels = find_labels(Path(settings.synonyms)) if settings.synonyms else []
     return [
@@ -214,6 +214,6 @@ def warnings(settings: Settings) -> list[str]:
     ]
 
 
-def _size(nbytes: int) -> str:
+def _write_size(nbytes: int) -> str:
     power, unit = (20, "MiB") if nbytes >= 1 << 20 else (10, "KiB")
     return f"{nbytes / (1 << power):,.4g} {unit}"

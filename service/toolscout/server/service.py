@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from toolscout.common.lru import Lru
-from toolscout.common.optional import needed
+from toolscout.common.optional import import_needed
 from toolscout.common.threads import use_one_arena
 from toolscout.experience.reported import DAY_S
 from toolscout.external.catalogs import ExternalCatalogs
@@ -19,14 +19,14 @@ from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.queue import CompileJob, CompileQueue
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.compiling.worker import engine_of
+from toolscout.server.compiling.worker import make_engine
 from toolscout.server.deciding import Together
 from toolscout.server.http import admission, answer, auth
 from toolscout.server.observe import log, metrics, record
 from toolscout.serving.callers import CallerGuard
 from toolscout.serving.connections import Connections
 from toolscout.settings import Settings
-from toolscout.settings_sources import secret_file
+from toolscout.settings_sources import find_secret_file
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
@@ -82,7 +82,7 @@ class Service:
         refused = self.metrics.connections_refused
         self.connections = Connections(
             settings,
-            answer.refusal_on_wire,
+            answer.write_refusal,
             self.log,
             lambda reason: refused.labels(reason).inc(),
             is_service=True,
@@ -92,13 +92,13 @@ class Service:
         self.admission = admission.Admission(settings.max_in_flight, settings.max_lag_ms)
         self.callers = CallerGuard(settings.host, settings.allowed_hosts)
         self.cache = CatalogCache(settings.cache_bytes)
-        self.engine = engine_of(settings, _SELF_TEST)
+        self.engine = make_engine(settings, _SELF_TEST)
         self.engine.embedder.prepare()
         self.together = Together(self.engine, self.connections, self.costs)
         self.is_tested = self.engine.search("weather in the city").names[:1] == ["get_weather"]
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
-        model = model_digest(settings.model or BUNDLED_MODEL)
+        model = hash_model(settings.model or BUNDLED_MODEL)
         self.compiles = CompileQueue(
             self.engine,
             self.cache,
@@ -121,7 +121,7 @@ class Service:
         )
         self.learner = self._make_learner(model) if settings.learning_days else None
         self.key_file: auth.KeyFile | None = None
-        if file := secret_file(settings, "api_keys"):
+        if file := find_secret_file(settings, "api_keys"):
             seen = settings.api_keys or ""
             changes = self.metrics.key_changes
             self.key_file = auth.KeyFile(file, seen, self._use_keys, self.log, changes)
@@ -136,7 +136,7 @@ class Service:
         return Learner(
             self.guard if self.shared is not None else None,
             self.engine.embedder,
-            self.cache.by_digest,
+            self.cache.find_by_digest,
             model=model,
             kept_s=self.settings.learning_days * DAY_S,
             suspected=lambda what: self.log.error("clock_suspect", detail=what),
@@ -178,11 +178,11 @@ def open_tracing() -> "Tracing":
         ConfigurationError: the SDK is not installed, or the environment is wrong.
     """
     module = "toolscout.server.observe.tracing"
-    return cast("Tracing", needed("tracing", "opentelemetry-sdk", "otel", module).Tracing())
+    return cast("Tracing", import_needed("tracing", "opentelemetry-sdk", "otel", module).Tracing())
 
 
 @cache
-def model_digest(source: str | Path) -> str:
+def hash_model(source: str | Path) -> str:
     """Return half of the SHA-256 of a model's weights, or the name of one of the hub."""
     weights = Path(source) / "model.safetensors"
     if not weights.is_file():

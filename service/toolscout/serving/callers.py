@@ -100,15 +100,15 @@ class CallerGuard:
         return bool(asking) and (asking == host or self._is_listed(asking))
 
     def _is_listed(self, host: str) -> bool:
-        return host in self._names or _name(host) in self._names
+        return host in self._names or _strip_port(host) in self._names
 
 
 @lru_cache(maxsize=256)  # callers use few names, and parsing an address takes microseconds
 def _is_loopback_name(host: str) -> bool:
-    return is_loopback(_name(host))
+    return is_loopback(_strip_port(host))
 
 
-def _name(host: str) -> str:
+def _strip_port(host: str) -> str:
     """Return the name or address in `name:port`, an IPv6 address without its brackets."""
     if host.startswith("["):
         return host[1:].partition("]")[0]

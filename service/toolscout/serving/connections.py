@@ -92,7 +92,7 @@ CLOSED_AT_ONCE = 16
 class Watched(Protocol):
     """A connection that has deadlines."""
 
-    def overdue(self, wait: str) -> None:
+    def end_wait(self, wait: str) -> None:
         """End an overdue wait."""
 
 
@@ -151,7 +151,7 @@ class Connections:
         now = self.clock()
         for key in [key for key, due in self._due.items() if due <= now]:
             del self._due[key]
-            self._steps.run(key[0].overdue, key[1])
+            self._steps.run(key[0].end_wait, key[1])
         if now - self._reported >= REPORT_EVERY_S:
             self._steps.run(self.report)
 

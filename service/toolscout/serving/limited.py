@@ -85,7 +85,7 @@ class LimitedServer(uvicorn.Server):
                 server_header=False,
                 date_header=False,
                 timeout_keep_alive=settings.keep_alive_s,
-                **tls.options(settings),
+                **tls.make_options(settings),
                 **options,
             )
         )
@@ -168,7 +168,7 @@ class LimitedServer(uvicorn.Server):
             await asyncio.sleep(WATCH_S)
 
 
-def limited_server(
+def make_server(
     application: Application, settings: Settings, logger: logging.Logger, grace_s: int, **more: Any
 ) -> LimitedServer:
     """Return the server of the proxy, or of the gateway.
@@ -185,20 +185,20 @@ def limited_server(
     """
     options = more | {"log_config": None, "timeout_graceful_shutdown": grace_s}
     server = LimitedServer(application, settings, **options)
-    server.connections = Connections(settings, refusal_on_wire, LoggedEvents(logger))
+    server.connections = Connections(settings, write_refusal, LoggedEvents(logger))
     return server
 
 
-def error_body(detail: str, code: str) -> bytes:
+def write_error(detail: str, code: str) -> bytes:
     """Return an error in the shape that the SDKs of OpenAI and Anthropic read."""
     kind = {"message": detail, "type": "proxy_error", "code": code}
     return json.dumps({"type": "error", "error": kind}).encode()
 
 
-def refusal_on_wire(code: str, detail: str, _: bytes) -> bytes:
+def write_refusal(code: str, detail: str, _: bytes) -> bytes:
     """Write the refusal of a connection, head and body."""
     status = _STATUS[code]
-    body = error_body(detail, code)
+    body = write_error(detail, code)
     head = (
         f"HTTP/1.1 {status} {status.phrase}\r\ncontent-type: application/json\r\n"
         f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"

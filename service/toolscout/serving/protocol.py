@@ -89,7 +89,9 @@ class LimitedProtocol(HttpToolsProtocol):
     @property
     def idle_since(self) -> float | None:
         """When it was opened, or last answered; None while it has a request, or is closing."""
-        is_idle = self._is_open() and not (self._waits() or self._in_message or self._is_in_head())
+        is_idle = self._is_open() and not (
+            self._is_waiting() or self._in_message or self._is_in_head()
+        )
         return self._since if is_idle else None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -117,13 +119,13 @@ class LimitedProtocol(HttpToolsProtocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """Keep the connection for the answers, where the caller has closed its sending half."""
         may_wait = self.limits.is_service and not self.config.is_ssl
-        if not (may_wait and self._waits() and self._is_open()) or self._in_message:
+        if not (may_wait and self._is_waiting() and self._is_open()) or self._in_message:
             return False
         self._is_half_closed = True
         self.limits.watch(self, "half_closed", self.limits.settings.caller_timeout_s)
         return True
 
-    def overdue(self, wait: str) -> None:
+    def end_wait(self, wait: str) -> None:
         """End a wait that took too long."""
         if wait == "head":
             self._refuse("body_timeout", "the head did not arrive in time", "head_timeout")
@@ -159,7 +161,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 self.parser.feed_data(part)
             except httptools.HttpParserUpgrade as upgrade:
                 rest = at - len(part) + upgrade.args[0]
-                view = memoryview(self._without_upgrade() + view[rest:])
+                view = memoryview(self._drop_upgrade() + view[rest:])
                 at = 0
                 self.parser = httptools.HttpRequestParser(self)  # this one may have ended
             except httptools.HttpParserError as error:
@@ -184,7 +186,7 @@ class LimitedProtocol(HttpToolsProtocol):
         else:
             self.limits.unwatch(self, "head")
 
-    def _waits(self) -> bool:
+    def _is_waiting(self) -> bool:
         """Return whether there is a request that is not answered."""
         is_answered = self.cycle is None or self.cycle.response_complete
         return not is_answered or self.has_waiting()
@@ -283,7 +285,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._since = self.loop.time()
         if self._unfed and self._is_open():
             self.loop.call_soon(self._feed)
-        elif self._is_half_closed and not self._waits():
+        elif self._is_half_closed and not self._is_waiting():
             self.transport.close()
 
     def pause_writing(self) -> None:
@@ -296,7 +298,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().resume_writing()
         self.limits.unwatch(self, "unread")
 
-    def _without_upgrade(self) -> bytes:
+    def _drop_upgrade(self) -> bytes:
         """Return the head without the protocol that it offers to change to.
 
         Java's HttpClient offers HTTP/2 with its requests, and the parser skips the body then.

@@ -26,7 +26,7 @@ _VALIDITY = re.compile(rb"\x30.(?:(?:\x17\r|\x18\x0f)(\d{12,14}Z)){2}", re.S)
 """A sequence of two times in DER: UTCTime, with two digits of the year, or GeneralizedTime."""
 
 
-def options(settings: Settings) -> dict[str, Any]:
+def make_options(settings: Settings) -> dict[str, Any]:
     """Return what uvicorn needs to know; nothing without a certificate.
 
     Raises:
@@ -39,19 +39,19 @@ def options(settings: Settings) -> dict[str, Any]:
         if paths:
             raise ConfigurationError(f"{next(iter(paths))}: means nothing without tls_cert")
         return {}
-    _context(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
+    _make_context(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
     kwargs: dict[str, Any] = {"ssl_certfile": settings.tls_cert, "ssl_keyfile": settings.tls_key}
     if settings.tls_client_ca:
         kwargs |= {"ssl_ca_certs": settings.tls_client_ca, "ssl_cert_reqs": ssl.CERT_REQUIRED}
     return kwargs
 
 
-def expires(path: str) -> datetime | None:
+def read_end(path: str) -> datetime | None:
     """Return when the first certificate of a file ends; None if that cannot be read.
 
     `ssl` parses only certificates of a connection that it has verified.
     """
-    first = _PEM.search((_bytes(path) or b"").decode("ascii", "replace"))
+    first = _PEM.search((_read_bytes(path) or b"").decode("ascii", "replace"))
     times = first and _VALIDITY.search(ssl.PEM_cert_to_DER_cert(first[0]))
     if not times:
         return None
@@ -74,7 +74,7 @@ class Certificate:
         self._client_ca = settings.tls_client_ca
         self._renewed: ssl.SSLContext | None = None
         self._log = log
-        self.expires = expires(self._files[0])
+        self.expires = read_end(self._files[0])
         """When the certificate in use ends, if that can be read."""
         self.files = FollowedFiles(self._read, self._renew, self._read())
         live.sni_callback = self._hand_over
@@ -82,14 +82,14 @@ class Certificate:
     def _renew(self, _: list[bytes | None]) -> None:
         """Use what the files hold now, if that is right."""
         try:
-            self._renewed = _context(*self._files, self._client_ca)
+            self._renewed = _make_context(*self._files, self._client_ca)
         except (ConfigurationError, OSError) as error:
             reason = error.detail if isinstance(error, ConfigurationError) else str(error)
             self._log.error("certificate_kept", reason=reason)
             return
-        self.expires = expires(self._files[0])
+        self.expires = read_end(self._files[0])
         self._log.info("certificate_changed")
-        if ends_soon(self.expires):
+        if is_ending_soon(self.expires):
             self._log.warning("certificate_expires", at=str(self.expires))
 
     def _hand_over(
@@ -100,28 +100,28 @@ class Certificate:
             connection.context = self._renewed
 
     def _read(self) -> list[bytes | None]:
-        return [_bytes(name) for name in self._files if name]
+        return [_read_bytes(name) for name in self._files if name]
 
 
-def ends_soon(date: datetime | None) -> bool:
+def is_ending_soon(date: datetime | None) -> bool:
     """Return whether a key or certificate has ended or ends soon; one without a date does not."""
     return date is not None and date <= datetime.now(UTC) + EXPIRES_SOON
 
 
-def _context(cert: str, key: str | None, client_ca: str | None) -> ssl.SSLContext:
+def _make_context(cert: str, key: str | None, client_ca: str | None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(cert, key, password=_refuse_password)
     except ssl.SSLError as error:
         where = f"{cert} and {key}" if key else f"{cert} (which must hold the key too)"
         reason = "not a certificate and its key in PEM"
-        raise ConfigurationError(f"tls_cert: {where}: {reason} ({_reason(error)})") from None
+        raise ConfigurationError(f"tls_cert: {where}: {reason} ({_explain(error)})") from None
     if client_ca:
         try:
             context.load_verify_locations(client_ca)
         except ssl.SSLError as error:
             raise ConfigurationError(
-                f"tls_client_ca: {client_ca}: no certificates in PEM ({_reason(error)})"
+                f"tls_client_ca: {client_ca}: no certificates in PEM ({_explain(error)})"
             ) from None
         context.verify_mode = ssl.CERT_REQUIRED
     return context
@@ -131,7 +131,7 @@ def _refuse_password() -> str:
     raise ConfigurationError("tls_key: is encrypted; give a key without a passphrase")
 
 
-def _reason(error: ssl.SSLError) -> str:
+def _explain(error: ssl.SSLError) -> str:
     return error.reason or "unknown format"
 
 
@@ -144,7 +144,7 @@ def _check_file(name: str, path: str) -> None:
         raise ConfigurationError(f"{name}: cannot read {path}: {error.strerror}") from None
 
 
-def _bytes(path: str) -> bytes | None:
+def _read_bytes(path: str) -> bytes | None:
     try:
         return Path(path).read_bytes()
     except OSError:

@@ -62,9 +62,9 @@ class Guard:
 
     def is_open(self, name: str) -> bool:
         """Whether actions of this kind are paused."""
-        return self.clock() < self._circuit(name).closed_until
+        return self.clock() < self._get_circuit(name).closed_until
 
-    def _circuit(self, name: str) -> _Circuit:
+    def _get_circuit(self, name: str) -> _Circuit:
         return self._reads if name in READS else self._writes
 
     def within(self, limit_s: float) -> StateStore:
@@ -78,7 +78,7 @@ class Guard:
     async def _run(self, name: str, limit_s: float, *args: Any, **options: Any) -> Any:
         if self.is_open(name):
             raise StoreUnavailable("left alone after failures")
-        circuit = self._circuit(name)
+        circuit = self._get_circuit(name)
         try:
             # Not wait_for, which loses a cancellation at the moment when the action ends.
             async with asyncio.timeout(limit_s):

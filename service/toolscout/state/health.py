@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
-from toolscout.state.opening import open_store, sqlite_path
-from toolscout.state.store import StateStore, StoreRefused, StoreUnavailable, key
+from toolscout.state.opening import find_sqlite_path, open_store
+from toolscout.state.store import StateStore, StoreRefused, StoreUnavailable, make_key
 
 CHECK_S = 2.0
 """How long a store may take to show that it works."""
@@ -36,8 +36,8 @@ async def examine(store: StateStore) -> Health:
     """Ask a store whether it works, also while it is left alone after failures."""
     try:
         async with asyncio.timeout(CHECK_S):
-            await store.get(key("checked", ""))
-            await store.delete(key("checked", ""))  # which there is not, but a replica says no
+            await store.get(make_key("checked", ""))
+            await store.delete(make_key("checked", ""))  # which there is not, but a replica says no
             with suppress(StoreRefused):  # of a right that nothing else needs
                 return Health(risk=await store.risk())
             return Health()
@@ -49,7 +49,7 @@ async def examine(store: StateStore) -> Health:
 
 def find_warnings(url: str) -> list[str]:
     """Return what would not be as it was meant with a store; makes no file and no folder."""
-    path = sqlite_path(url)
+    path = find_sqlite_path(url)
     found = asyncio.run(_examine_once(url)).texts if path is None else _find_obstacles(path)
     return [f"store: {text}" for text in found]
 

@@ -61,7 +61,7 @@ class MemoryStore:
     async def delete(self, key: str) -> None:
         """Remove a value."""
         if key in self._values:
-            self._bytes -= _size([self._values.pop(key)[0]])
+            self._bytes -= _measure([self._values.pop(key)[0]])
 
     async def now(self) -> float:
         """Return the time of this process."""
@@ -75,20 +75,20 @@ class MemoryStore:
     async def share(self, prefix: str) -> float:
         """Return the share of the limit that the values of these keys take."""
         values = (value for key, (value, _) in self._values.items() if key.startswith(prefix))
-        return _size(values) / self._max_bytes
+        return _measure(values) / self._max_bytes
 
     async def append(self, log: str, values: Sequence[bytes], keep: int) -> None:
         """Add entries; without room, remove the log's oldest ones."""
         entries = self._logs.setdefault(log, deque())
-        more = _size(values)
+        more = _measure(values)
         while entries and self._bytes + more > self._max_bytes:
-            self._bytes -= _size([entries.popleft()[1]])
+            self._bytes -= _measure([entries.popleft()[1]])
         self._take(more)
         for value in values:
             self._last += 1
             entries.append((self._last, value))
         while len(entries) > keep:
-            self._bytes -= _size([entries.popleft()[1]])
+            self._bytes -= _measure([entries.popleft()[1]])
 
     async def read(self, log: str, after: str = START, limit: int = 1_000) -> list[Entry]:
         """Return the entries after a position."""
@@ -106,7 +106,7 @@ class MemoryStore:
         gone = set(map(int, positions))
         removed = [value for number, value in before if number in gone]
         self._logs[log] = deque(entry for entry in before if entry[0] not in gone)
-        self._bytes -= _size(removed)
+        self._bytes -= _measure(removed)
         return len(removed)
 
     async def logs(self, prefix: str) -> list[str]:
@@ -115,7 +115,7 @@ class MemoryStore:
 
     async def drop(self, log: str) -> None:
         """Remove a log's entries."""
-        self._bytes -= _size(value for _, value in self._logs.pop(log, ()))
+        self._bytes -= _measure(value for _, value in self._logs.pop(log, ()))
 
     async def risk(self) -> str:
         """Return that nothing is known."""
@@ -130,5 +130,5 @@ class MemoryStore:
         self._bytes += more
 
 
-def _size(values: Iterable[bytes]) -> int:
+def _measure(values: Iterable[bytes]) -> int:
     return sum(len(value) + ENTRY_BYTES for value in values)

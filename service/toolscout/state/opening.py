@@ -19,7 +19,7 @@ def open_store(url: str, max_bytes: int = sqlite.MAX_BYTES) -> StateStore:
     """
     if url == "memory":
         return memory.MemoryStore()
-    path = sqlite_path(url)
+    path = find_sqlite_path(url)
     if path is not None:
         return sqlite.SqliteStore(path, max_bytes)
     scheme = url.partition(":")[0]
@@ -33,7 +33,7 @@ def open_store(url: str, max_bytes: int = sqlite.MAX_BYTES) -> StateStore:
     )
 
 
-def sqlite_path(url: str) -> Path | None:
+def find_sqlite_path(url: str) -> Path | None:
     """Return the file of a SQLite store; None for any other."""
     scheme, _, rest = url.partition(":")
     return Path(rest) if scheme == "sqlite" and rest else None
@@ -46,7 +46,7 @@ def check_store(url: str) -> None:
         ConfigurationError: the store is unknown, its package is not installed, or its file was
             written by a newer release or is damaged.
     """
-    path = sqlite_path(url)
+    path = find_sqlite_path(url)
     if path is None:
         open_store(url)
     else:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from toolscout import data
-from toolscout.common.optional import needed
+from toolscout.common.optional import import_needed
 from toolscout.errors import ConfigurationError
 from toolscout.state.store import (
     LAST_CHARACTER,
@@ -72,8 +72,8 @@ class PostgresStore:
     """
 
     def __init__(self, url: str) -> None:
-        psycopg = needed("store", "psycopg", "postgres", "psycopg")
-        psycopg_pool = needed("store", "psycopg", "postgres", "psycopg_pool")
+        psycopg = import_needed("store", "psycopg", "postgres", "psycopg")
+        psycopg_pool = import_needed("store", "psycopg", "postgres", "psycopg_pool")
         try:
             host = psycopg.conninfo.conninfo_to_dict(url).get("host")
         except psycopg.ProgrammingError:
@@ -137,7 +137,7 @@ class PostgresStore:
 
     async def keys(self, prefix: str) -> list[str]:
         """Return the keys with a prefix."""
-        asked = await self._ask("keys", **_bounds(prefix))
+        asked = await self._ask("keys", **_bound(prefix))
         return [key for (key,) in await asked.fetchall()]
 
     async def share(self, prefix: str) -> float:
@@ -179,7 +179,7 @@ class PostgresStore:
 
     async def logs(self, prefix: str) -> list[str]:
         """Return the logs with a prefix."""
-        asked = await self._ask("logs", **_bounds(prefix))
+        asked = await self._ask("logs", **_bound(prefix))
         return [log for (log,) in await asked.fetchall()]
 
     async def drop(self, log: str) -> None:
@@ -225,9 +225,9 @@ class PostgresStore:
             Changed: the action found that somebody was faster.
         """
         places = self._places if is_freeing else self._places_of_others
-        task = asyncio.create_task(self._with_connection(action, places, prepared=prepared))
+        task = asyncio.create_task(self._run_with_connection(action, places, prepared=prepared))
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._forget_task)
         try:
             await asyncio.wait([task], timeout=within_s)
             if not task.done():
@@ -236,17 +236,17 @@ class PostgresStore:
         except (StoreUnavailable, Changed):
             raise
         except Exception as error:
-            raise _refusal(error)(f"{self._where}: {type(error).__name__}") from error
+            raise _explain_refusal(error)(f"{self._where}: {type(error).__name__}") from error
         finally:
             task.cancel()
 
-    def _ended(self, task: "asyncio.Task[Any]") -> None:
+    def _forget_task(self, task: "asyncio.Task[Any]") -> None:
         """Forget a task; where nobody waits any more, its failure is no unhandled error."""
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()
 
-    async def _with_connection(
+    async def _run_with_connection(
         self, action: Callable[[Any], Awaitable[T]], places: asyncio.Semaphore, *, prepared: bool
     ) -> T:
         await self._pool.open()  # does nothing where it is open
@@ -257,7 +257,7 @@ class PostgresStore:
                 self._is_strict = isolation != ("read committed",)
                 self._is_ready = True
             for _ in range(TRIES - 1):
-                with suppress(*_again()):
+                with suppress(*_list_repeatable()):
                     return await self._do(action, connection)
             return await self._do(action, connection)
 
@@ -270,7 +270,7 @@ class PostgresStore:
             return await action(connection)
 
 
-def _refusal(error: Exception) -> type[StoreUnavailable]:
+def _explain_refusal(error: Exception) -> type[StoreUnavailable]:
     """Return what an error says of the server: that it is full, refuses one thing, or is away."""
     code = getattr(error, "sqlstate", None) or ""
     if code == DISK_FULL:
@@ -278,7 +278,7 @@ def _refusal(error: Exception) -> type[StoreUnavailable]:
     return StoreRefused if code.startswith(OF_ONE_STATEMENT) else StoreUnavailable
 
 
-def _again() -> tuple[type[Exception], ...]:
+def _list_repeatable() -> tuple[type[Exception], ...]:
     """Return the errors of actions that may succeed when they are begun anew."""
     from psycopg import errors
 
@@ -307,7 +307,7 @@ async def swap(
     return int(asked.rowcount) == 1
 
 
-def _bounds(prefix: str) -> dict[str, Any]:
+def _bound(prefix: str) -> dict[str, Any]:
     return {"first": prefix, "last": prefix + LAST_CHARACTER}
 
 

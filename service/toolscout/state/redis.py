@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from toolscout import data
-from toolscout.common.optional import needed
+from toolscout.common.optional import import_needed
 from toolscout.errors import ConfigurationError
 from toolscout.state.store import (
     SCHEMA,
@@ -62,9 +62,9 @@ class RedisStore:
     """
 
     def __init__(self, url: str) -> None:
-        needed("store", "redis", "redis", "redis")
+        import_needed("store", "redis", "redis", "redis")
         try:
-            self._redis, *self._sentinels = _clients(url)
+            self._redis, *self._sentinels = _open_clients(url)
         except Exception:  # whose text may have parts of a password
             message = f"store: this is no URL of Redis; it is one of {URLS}"
             raise ConfigurationError(message) from None
@@ -73,7 +73,7 @@ class RedisStore:
         self._hosts = netloc.rpartition("@")[2]
         """As the URL names them, without who logs in."""
         is_cluster = url.partition("://")[0].lower().endswith("+cluster")
-        self._key = _tagged if is_cluster else partial(str.__add__, PREFIX)
+        self._key = _tag if is_cluster else partial(str.__add__, PREFIX)
 
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key."""
@@ -84,7 +84,7 @@ class RedisStore:
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
-        put = partial(self._redis.set, self._key(key), value, px=_milliseconds(ttl_s))
+        put = partial(self._redis.set, self._key(key), value, px=_count_milliseconds(ttl_s))
         if is_mark(key):
             put = partial(self._redis.eval, _SCRIPT["mark"], 1, self._key(key), value)
         if not await self._run(put):
@@ -97,7 +97,7 @@ class RedisStore:
         arguments = (
             *(("0", b"") if expected is None else ("1", expected)),
             *(("0", b"") if value is None else ("1", value)),
-            _milliseconds(ttl_s) or "",
+            _count_milliseconds(ttl_s) or "",
         )
         swap = partial(self._redis.eval, _SCRIPT["swap"], 1, self._key(key), *arguments)
         return bool(await self._run(swap, once=True))
@@ -189,13 +189,13 @@ class RedisStore:
             escaped = "".join(f"\\{c}" if c in "*?[]\\^" else c for c in prefix)
             any_tag = ""
             where = {}
-            if self._key is _tagged:
+            if self._key is _tag:
                 # All nodes: after a failover the client takes the new primary for a replica.
                 any_tag = "*"
                 where = {"target_nodes": self._redis.ALL_NODES}
             pattern = f"{PREFIX}{any_tag}{escaped}*"
             scanned = self._redis.scan_iter(match=pattern, count=1_000, _type=kind, **where)
-            keys = {_untagged(key.decode()) async for key in scanned}
+            keys = {_untag(key.decode()) async for key in scanned}
             return sorted(key for key in keys if key.startswith(prefix))
 
         return await self._run(scan)
@@ -221,11 +221,11 @@ class RedisStore:
                 return await action()
         except Exception as error:
             where = f"redis at {self._hosts}" if self._hosts else "redis"
-            kind = _refusal(error)
+            kind = _explain_refusal(error)
             raise kind(f"{where}: {type(error).__name__}") from error
 
 
-def _refusal(error: Exception) -> type[StoreUnavailable]:
+def _explain_refusal(error: Exception) -> type[StoreUnavailable]:
     """Return what an error of the client says of the server."""
     from redis import exceptions
 
@@ -237,7 +237,7 @@ def _refusal(error: Exception) -> type[StoreUnavailable]:
     return StoreRefused if is_refused else StoreUnavailable
 
 
-def _clients(url: str) -> list[Any]:
+def _open_clients(url: str) -> list[Any]:
     """Return a client for a URL, and those that it asks; they connect when they are first used.
 
     Raises:
@@ -279,17 +279,17 @@ def _clients(url: str) -> list[Any]:
     return [client, *asked.sentinels]
 
 
-def _tagged(key: str) -> str:
+def _tag(key: str) -> str:
     """Return a key with its tenant, the second part of its name, as hash tag."""
     tenant = key.split("/", 2)[1:2]
     return f"{PREFIX}{{{tenant[0]}}}{key}" if tenant else PREFIX + key
 
 
-def _untagged(key: str) -> str:
+def _untag(key: str) -> str:
     """Return a key as the callers of the store name it."""
     name = key[len(PREFIX) :]
     return name.partition("}")[2] if name.startswith("{") else name
 
 
-def _milliseconds(seconds: float | None) -> int | None:
+def _count_milliseconds(seconds: float | None) -> int | None:
     return None if seconds is None else max(1, round(seconds * 1_000))

@@ -22,7 +22,7 @@ from toolscout.contract.catalogs import CatalogPatch
 from toolscout.contract.tools import Tool
 from toolscout.errors import FieldError, ToolscoutError
 from toolscout.state.guarded import Guard
-from toolscout.state.store import CATALOG, Changed, StoreUnavailable, key, last_name
+from toolscout.state.store import CATALOG, Changed, StoreUnavailable, find_last_name, make_key
 
 READ_S = 2.0
 """Time limit of a read from the store, for requests other than searches."""
@@ -46,11 +46,11 @@ class Place(NamedTuple):
     @property
     def key(self) -> str:
         """The key of its record."""
-        return key("registered", *self)
+        return make_key("registered", *self)
 
     def tools_key(self, content: str) -> str:
         """Return the key of its tools as they were written once."""
-        return key("registered-tools", *self, content)
+        return make_key("registered-tools", *self, content)
 
 
 Moment = Annotated[float, msgspec.Meta(ge=0, le=253_402_300_799)]
@@ -98,7 +98,7 @@ class ToolUnknown(ToolscoutError):  # noqa: N818 - an answer, not a failure
     code = "not_found"
 
 
-def patched(tools: Iterable[Tool], change: CatalogPatch) -> dict[str, Tool]:
+def patch_tools(tools: Iterable[Tool], change: CatalogPatch) -> dict[str, Tool]:
     """Return tools, of equal names the last, by their names after some are removed or set.
 
     Raises:
@@ -140,11 +140,11 @@ class Registry:
 
     async def names(self, tenant: str) -> list[str]:
         """Return the registered names, sorted."""
-        return list(map(last_name, await self._reading.keys(Place(tenant, "").key)))
+        return list(map(find_last_name, await self._reading.keys(Place(tenant, "").key)))
 
     async def share(self, tenant: str) -> float:
         """Return the share of the store's limit that a tenant's registered tools take."""
-        return await self._reading.share(key("registered-tools", tenant, ""))
+        return await self._reading.share(make_key("registered-tools", tenant, ""))
 
     async def tools(self, place: Place, record: Record) -> bytes | None:
         """Return the tools of a record as a JSON array; None if it was replaced meanwhile."""
@@ -179,8 +179,8 @@ class Registry:
             StoreUnavailable: the catalog may be registered nevertheless, if only the answer was
                 lost; so the tools stay, because a record may refer to them.
         """
-        expected = await self._expected(place, current)
-        fresh = self._next(current, digest, len(tools), expires=expires, content=token_hex(8))
+        expected = await self._write_expected(place, current)
+        fresh = self._make_next(current, digest, len(tools), expires=expires, content=token_hex(8))
         lasts = None if expires is None else max(0.001, expires - self.clock())
         raw = b"[" + b",".join(tools) + b"]"
         await self._writing.put(place.tools_key(fresh.content), raw, lasts)
@@ -202,9 +202,9 @@ class Registry:
 
         def changed(tools: int) -> bytes:
             # Nobody has seen all tools at once, so the digest is none of theirs.
-            return _encode(self._next(current, token_hex(32), tools, external=True))
+            return _encode(self._make_next(current, token_hex(32), tools, external=True))
 
-        expected = await self._expected(place, current)
+        expected = await self._write_expected(place, current)
         fresh = await write(expected, changed)
         if current is not None and not current.external:
             await self._drop(place, current)
@@ -216,14 +216,14 @@ class Registry:
         Raises:
             Changed: the record has changed since.
         """
-        expected = await self._expected(place, current)
+        expected = await self._write_expected(place, current)
         if current.external and self.tables is not None:
             await self.tables.drop(place, expected)
         else:
             await self._swap(place, expected, None, None)
             await self._drop(place, current)
 
-    def _next(self, current: Record | None, digest: str, tools: int, **more: Any) -> Record:
+    def _make_next(self, current: Record | None, digest: str, tools: int, **more: Any) -> Record:
         """Return the record that follows the one that was read; the same content is no version."""
         now = self.clock()
         if current is None:
@@ -239,7 +239,7 @@ class Registry:
         if not await self._writing.swap(place.key, expected, new, lasts_s):
             raise Changed
 
-    async def _expected(self, place: Place, current: Record | None) -> bytes | None:
+    async def _write_expected(self, place: Place, current: Record | None) -> bytes | None:
         """Return a record that was read as it is stored: another release has other fields in it.
 
         Raises:
@@ -296,9 +296,9 @@ class SharedCatalogs:
     async def find(self, tenant: str, name: str) -> bytes | None:
         """Return what was kept under a name; None if it is absent or cannot be read."""
         with suppress(StoreUnavailable):
-            return await self._guard.within(READ_S).get(key(CATALOG, tenant, name))
+            return await self._guard.within(READ_S).get(make_key(CATALOG, tenant, name))
         return None
 
     async def _write(self, tenant: str, name: str, value: bytes) -> None:
         with suppress(StoreUnavailable):
-            await self._guard.within(WRITE_S).put(key(CATALOG, tenant, name), value, KEPT_S)
+            await self._guard.within(WRITE_S).put(make_key(CATALOG, tenant, name), value, KEPT_S)

@@ -61,7 +61,7 @@ class SqliteStore:
 
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key."""
-        return await self._run(lambda db: self._value(db, key))
+        return await self._run(lambda db: self._read_value(db, key))
 
     async def put(self, key: str, value: bytes, ttl_s: float | None = None) -> None:
         """Set a value."""
@@ -74,7 +74,7 @@ class SqliteStore:
         """Set or delete a value if it has not changed."""
 
         def swapped(db: sqlite3.Connection) -> bool:
-            if self._value(db, key) != expected:
+            if self._read_value(db, key) != expected:
                 return False
             if value is None:
                 db.execute(_QUERY["delete"], (key,))
@@ -149,7 +149,7 @@ class SqliteStore:
             drop = _QUERY["drop"]
             some = _QUERY["drop_some"]
             try:
-                sqlite_file.in_transaction(db, lambda db: db.execute(drop, (log, newest)))
+                sqlite_file.run_in_transaction(db, lambda db: db.execute(drop, (log, newest)))
             except sqlite3.OperationalError:  # for want of room, perhaps
                 while self._reserve.delete(
                     db,
@@ -194,7 +194,7 @@ class SqliteStore:
         def run(db: sqlite3.Connection) -> T:
             if size:
                 self._hold(db, size)
-                return sqlite_file.in_transaction(db, action)
+                return sqlite_file.run_in_transaction(db, action)
             return self._reserve.delete(db, action, is_overwritten=is_overwritten)
 
         return await self._run(run)
@@ -203,11 +203,11 @@ class SqliteStore:
         """Hold room for deletions after a write; where there is none, evict lists to have it."""
         for _ in range(EVICTED_AT_ONCE):
             try:
-                return self._reserve.hold(size, sqlite_file.free_bytes(db))
+                return self._reserve.hold(size, sqlite_file.count_free_bytes(db))
             except sqlite_file.DiskFull:
                 if not self._reserve.delete(db, _evict, is_overwritten=False):
                     raise
-        return self._reserve.hold(size, sqlite_file.free_bytes(db))
+        return self._reserve.hold(size, sqlite_file.count_free_bytes(db))
 
     async def _run(self, action: Callable[[sqlite3.Connection], T]) -> T:
         """Run an action in the thread of this store, which opens the file first."""
@@ -216,8 +216,8 @@ class SqliteStore:
             self._check_file()
             if self._connection is None:
                 try:
-                    self._connection = self._opened()
-                    self._file = sqlite_file.identity(self._path)
+                    self._connection = self._open()
+                    self._file = sqlite_file.identify(self._path)
                 except sqlite3.OperationalError as error:
                     if not sqlite_file.is_read_only(error):
                         raise
@@ -229,7 +229,7 @@ class SqliteStore:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, run)
         except (sqlite3.Error, OSError, RuntimeError) as error:
-            kind = sqlite_file.refusal(error)
+            kind = sqlite_file.explain_refusal(error)
             raise kind(f"sqlite {self._path}: {error}") from error
 
     def _check_file(self) -> None:
@@ -239,7 +239,7 @@ class SqliteStore:
             StoreReplaced: it was moved away or deleted, or another one is there, which the next
                 action opens.
         """
-        here = sqlite_file.identity(self._path)
+        here = sqlite_file.identify(self._path)
         if self._file is None or here == self._file:
             return
         if self._connection is not None:
@@ -251,7 +251,7 @@ class SqliteStore:
         self._file = None
         raise store.StoreReplaced(f"sqlite {self._path}: another file is there now, and is opened")
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(
             self._path, timeout=sqlite_file.BUSY_S, check_same_thread=False, isolation_level=None
@@ -271,7 +271,7 @@ class SqliteStore:
             raise
         return db
 
-    def _value(self, db: sqlite3.Connection, key: str) -> bytes | None:
+    def _read_value(self, db: sqlite3.Connection, key: str) -> bytes | None:
         row = db.execute(_QUERY["get"], (key, self._clock())).fetchone()
         return None if row is None else bytes(row[0])
 
@@ -290,7 +290,7 @@ class SqliteStore:
             StoreFull: there is none left to evict.
         """
         for _ in range(EVICTED_AT_ONCE + 1):
-            if sqlite_file.used_bytes(db) + size <= self._max_bytes:
+            if sqlite_file.count_used_bytes(db) + size <= self._max_bytes:
                 return
             if not _evict(db):
                 break

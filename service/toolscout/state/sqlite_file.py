@@ -52,8 +52,8 @@ class Reserve:
         Raises:
             DiskFull: the disk has no room for it.
         """
-        held = _size(self._path)
-        needed = max(0, _size(self._log) + size - free) + SPARE_BYTES
+        held = _measure(self._path)
+        needed = max(0, _measure(self._log) + size - free) + SPARE_BYTES
         if needed <= held <= 4 * needed or not hasattr(os, "posix_fallocate"):
             return
         with self._path.open("ab") as file:
@@ -84,7 +84,7 @@ class Reserve:
                 as much room as it makes.
         """
         try:
-            return in_transaction(db, action)
+            return run_in_transaction(db, action)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode not in _NO_ROOM:
                 raise
@@ -94,7 +94,7 @@ class Reserve:
         db.execute("PRAGMA wal_checkpoint(RESTART)")
         db.execute(f"PRAGMA secure_delete = {is_overwritten}")
         try:
-            return in_transaction(db, action)
+            return run_in_transaction(db, action)
         finally:
             db.execute("PRAGMA secure_delete = ON")
             db.execute("PRAGMA wal_checkpoint(RESTART)")
@@ -111,10 +111,10 @@ class Reserve:
     def _take_back(self, db: sqlite3.Connection) -> None:
         """Hold again what a deletion has left, before somebody else takes it."""
         with suppress(OSError):
-            self.hold(0, free_bytes(db))
+            self.hold(0, count_free_bytes(db))
 
 
-def _size(path: Path) -> int:
+def _measure(path: Path) -> int:
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -129,16 +129,16 @@ def read_only(path: Path) -> sqlite3.Connection:
     """
     address = f"file:{quote(str(path))}?mode=ro"
     try:
-        return _opened(address)
+        return _open_file(address)
     except sqlite3.OperationalError as error:
         # Where nothing can be written, the locks of the write-ahead log cannot be made. Without
         # that log the file is complete, and nobody can be writing it.
-        if not is_read_only(error) or _size(path.with_name(f"{path.name}-wal")):
+        if not is_read_only(error) or _measure(path.with_name(f"{path.name}-wal")):
             raise
-    return _opened(f"{address}&immutable=1")
+    return _open_file(f"{address}&immutable=1")
 
 
-def identity(path: Path) -> tuple[int, int] | None:
+def identify(path: Path) -> tuple[int, int] | None:
     """Return what tells a file from any other at its path; None where there is none."""
     try:
         found = path.stat()
@@ -147,7 +147,7 @@ def identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def refusal(error: Exception) -> type[StoreUnavailable]:
+def explain_refusal(error: Exception) -> type[StoreUnavailable]:
     """Return what an error says of a store: that it is full, refuses a value, or is away."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if isinstance(error, DiskFull) or code == sqlite3.SQLITE_FULL:
@@ -162,7 +162,7 @@ def is_read_only(error: sqlite3.Error) -> bool:
     return code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 
-def _opened(address: str) -> sqlite3.Connection:
+def _open_file(address: str) -> sqlite3.Connection:
     db = sqlite3.connect(
         address, uri=True, timeout=BUSY_S, check_same_thread=False, isolation_level=None
     )
@@ -200,7 +200,7 @@ def check(db: sqlite3.Connection, path: Path) -> int:
     Raises:
         sqlite3.DatabaseError: the file is of a newer release, or damaged.
     """
-    version = _pragma(db, "user_version")
+    version = _read_pragma(db, "user_version")
     if version > SCHEMA:
         raise sqlite3.DatabaseError(f"its schema is version {version}, newer than {SCHEMA}")
     if path.stat().st_size <= CHECKED_BYTES:
@@ -237,7 +237,7 @@ def back_up(source: Path, target: Path) -> None:
         raise ConfigurationError(f"store: {source}: {error}") from None
 
 
-def in_transaction(db: sqlite3.Connection, action: Callable[[sqlite3.Connection], T]) -> T:
+def run_in_transaction(db: sqlite3.Connection, action: Callable[[sqlite3.Connection], T]) -> T:
     """Run an action that writes."""
     # It takes the lock with its first statement, or it could lose a race.
     db.execute("BEGIN IMMEDIATE")
@@ -245,17 +245,17 @@ def in_transaction(db: sqlite3.Connection, action: Callable[[sqlite3.Connection]
         return action(db)
 
 
-def used_bytes(db: sqlite3.Connection) -> int:
+def count_used_bytes(db: sqlite3.Connection) -> int:
     """Return the bytes of a file that hold something."""
-    return _pragma(db, "page_count") * _pragma(db, "page_size") - free_bytes(db)
+    return _read_pragma(db, "page_count") * _read_pragma(db, "page_size") - count_free_bytes(db)
 
 
-def free_bytes(db: sqlite3.Connection) -> int:
+def count_free_bytes(db: sqlite3.Connection) -> int:
     """Return the bytes of a file that hold nothing."""
-    return _pragma(db, "freelist_count") * _pragma(db, "page_size")
+    return _read_pragma(db, "freelist_count") * _read_pragma(db, "page_size")
 
 
-def _pragma(db: sqlite3.Connection, name: str) -> int:
+def _read_pragma(db: sqlite3.Connection, name: str) -> int:
     (value,) = db.execute(f"PRAGMA {name}").fetchone()
     return int(value)
 

@@ -26,12 +26,12 @@ EPOCH = "learning-epoch"
 there is only room for deletions, since an erasure needs them."""
 
 
-def key(kind: str, tenant: str, *names: str) -> str:
+def make_key(kind: str, tenant: str, *names: str) -> str:
     """Return a key; without names, the prefix of all keys of its kind and tenant."""
     return "/".join((kind, *(quote(part, safe="") for part in (tenant, *names))))
 
 
-def last_name(key: str) -> str:
+def find_last_name(key: str) -> str:
     """Return the last name in a key."""
     return unquote(key.rpartition("/")[2])
 

@@ -9,8 +9,8 @@ import msgspec
 from toolscout.contract.bounds import MAX_READ_CHARS
 from toolscout.contract.requests import Message
 from toolscout.errors import EmptyPattern, FieldError, InvalidRequest
-from toolscout.text.passages import asking_part
-from toolscout.text.tokens import spoken_name
+from toolscout.text.passages import find_asking_part
+from toolscout.text.tokens import speak_name
 
 MAX_READ = 256
 """Latest messages that are read."""
@@ -80,29 +80,29 @@ def read(messages: Sequence[Message], path: str = "messages") -> Conversation:
             raise InvalidRequest(f"{role} is missing", (FieldError(role, "is required"),))
     turns: dict[int, str] = {}
     called: dict[str, int] = {}
-    for number, message, text in _numbered(messages):
+    for number, message, text in _number_messages(messages):
         if number > MAX_EARLIER + 1:
             break
         if text and len(turns.get(number, "")) < MAX_TURN_CHARS:
             turns[number] = "\n".join(filter(None, (text, turns.get(number))))
-        for name in _called(message) if len(called) < MAX_CALLED else ():
+        for name in _list_called(message) if len(called) < MAX_CALLED else ():
             called.setdefault(name, number)
     if 1 not in turns:
         reason = "needs a message of role user with a text"
         raise EmptyPattern(f"{path} has no user turn", (FieldError(path, reason),))
     earlier = [
-        Earlier(asking_part(text, MAX_EARLIER_CHARS), BEFORE * DECAY ** (number - 2))
+        Earlier(find_asking_part(text, MAX_EARLIER_CHARS), BEFORE * DECAY ** (number - 2))
         for number, text in turns.items()
         if number > 1
     ]
     earlier += [
-        Earlier(spoken_name(name[:MAX_NAME_CHARS]), CALLED * DECAY ** max(number - 1, 0))
+        Earlier(speak_name(name[:MAX_NAME_CHARS]), CALLED * DECAY ** max(number - 1, 0))
         for name, number in islice(called.items(), MAX_CALLED)
     ]
     return Conversation(turns[1], tuple(earlier))
 
 
-def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message, str]]:
+def _number_messages(messages: Sequence[Message]) -> Iterator[tuple[int, Message, str]]:
     """Yield the messages, the latest first, with the number of user turns from each of them on.
 
     The last is what the user says in a message, empty in others.
@@ -110,7 +110,7 @@ def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message, str]]
     number = 0
     is_between = True
     for message in reversed(messages[-MAX_READ:]):
-        text = _text(message) if message.role == "user" else ""
+        text = _read_text(message) if message.role == "user" else ""
         if text:
             number += is_between
             is_between = False
@@ -119,7 +119,7 @@ def _numbered(messages: Sequence[Message]) -> Iterator[tuple[int, Message, str]]
         yield number, message, text
 
 
-def _text(message: Message) -> str:
+def _read_text(message: Message) -> str:
     content = message.content
     if content is None or isinstance(content, str):
         return (content or "").strip()
@@ -131,7 +131,7 @@ def _text(message: Message) -> str:
     return "\n".join(texts).strip()
 
 
-def _called(message: Message) -> Iterator[str]:
+def _list_called(message: Message) -> Iterator[str]:
     """Yield the names of the tools that a message calls, the latest first."""
     if message.type in _CALLS and message.name:
         yield message.name

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from toolscout import data
-from toolscout.text.tokens import fold, spoken_name, terms, word_terms, words
+from toolscout.text.tokens import analyse_terms, analyse_word, fold, speak_name, split_words
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -40,17 +40,17 @@ class Taxonomy:
         self.domains = tuple(signals)
         self._signals: dict[str, tuple[str, ...]] = {}
         for domain, text in signals.items():
-            for term in dict.fromkeys(word_terms(word)[-1] for word in text.split()):
+            for term in dict.fromkeys(analyse_word(word)[-1] for word in text.split()):
                 self._signals[term] = (*self._signals.get(term, ()), domain)
         self._terms = frozenset(self._signals)
-        self._names = _by_word(names)
-        self._namespaces = self._names | _by_word(namespaces)
-        self._files = {name.lower(): tuple(terms(text)) for name, text in files.items()}
+        self._names = _group_by_word(names)
+        self._namespaces = self._names | _group_by_word(namespaces)
+        self._files = {name.lower(): tuple(analyse_terms(text)) for name, text in files.items()}
 
     def domain_of(self, terms: Iterable[str]) -> str:
         """Return the domain with the most indicative words among some terms, or ""."""
         telling = self.telling(terms)
-        return leading(self.count(telling))[0] if len(telling) >= MIN_SIGNALS else ""
+        return find_leading(self.count(telling))[0] if len(telling) >= MIN_SIGNALS else ""
 
     def telling(self, terms: Iterable[str]) -> frozenset[str]:
         """Return those of some terms that indicate a domain."""
@@ -64,11 +64,11 @@ class Taxonomy:
     def domains_named(self, name: str) -> tuple[str, ...]:
         """Return the domains indicated by single words of a name, in their order."""
         # `s3Run` is one word where digits join their neighbours, `AWSRun` where they do not.
-        cut = " ".join((spoken_name(name), *words(_CAMEL.sub(" ", name))))
+        cut = " ".join((speak_name(name), *split_words(_CAMEL.sub(" ", name))))
         parts = [fold(part) for part in cut.split()]
         pairs = [first + second for first, second in pairwise(parts)]  # BigQuery, GitHub
         domains = self._names
-        forms = [form for part in parts for form in (part, word_terms(part)[-1])]
+        forms = [form for part in parts for form in (part, analyse_word(part)[-1])]
         return tuple(dict.fromkeys(domains[form] for form in (*forms, *pairs) if form in domains))
 
     def count(self, terms: Iterable[str], weight: float = 1.0) -> dict[str, float]:
@@ -88,17 +88,17 @@ class Taxonomy:
         return terms
 
 
-def _by_word(table: Mapping[str, str]) -> dict[str, str]:
+def _group_by_word(table: Mapping[str, str]) -> dict[str, str]:
     """Return the domain of each word and of its term."""
     return {
         form: domain
         for domain, text in table.items()
         for word in text.split()
-        for form in (fold(word), word_terms(word)[-1])
+        for form in (fold(word), analyse_word(word)[-1])
     }
 
 
-def leading(counted: Mapping[str, float]) -> tuple[str, float]:
+def find_leading(counted: Mapping[str, float]) -> tuple[str, float]:
     """Return the leading domain and its lead; "" if it has too few signals or there is a tie."""
     first = ""
     second = ""
@@ -114,7 +114,7 @@ def leading(counted: Mapping[str, float]) -> tuple[str, float]:
 
 
 @cache
-def bundled() -> Taxonomy:
+def load_bundled() -> Taxonomy:
     """Return the bundled taxonomy."""
     table: dict[str, Any] = data.load("domains")
     return Taxonomy(**table)

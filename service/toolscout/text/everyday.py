@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from toolscout import data
 from toolscout.common.spelling import fold, normalise
-from toolscout.text.tokens import MAX_QUERY_WORDS, MAX_WORD, WORDS, word_terms
+from toolscout.text.tokens import MAX_QUERY_WORDS, MAX_WORD, WORDS, analyse_word
 
 FIRST_CJK = "⺀"
 """The first Chinese or Japanese character."""
@@ -60,9 +60,13 @@ def translate(text: str, text_words: Sequence[str], is_known: Known) -> Translat
     Returns None for an English text, and where tools have most of its words: they are described in
     that language, too.
     """
-    if not _grammar().isdisjoint(map(str.lower, text_words)):  # as in nearly all English sentences
+    if not _load_grammar().isdisjoint(
+        map(str.lower, text_words)
+    ):  # as in nearly all English sentences
         return None
-    pieces = text_words if text.isascii() else list(chain.from_iterable(map(_pieces, text_words)))
+    pieces = (
+        text_words if text.isascii() else list(chain.from_iterable(map(_cut_pieces, text_words)))
+    )
     ranked = [piece for piece in pieces[:MAX_QUERY_WORDS] if len(piece) <= MAX_WORD]
     read = {piece: _read(piece) for piece in ranked}
     language = _find_language(read.values())
@@ -71,9 +75,9 @@ def translate(text: str, text_words: Sequence[str], is_known: Known) -> Translat
         return None
     meant |= _read_with_particles(ranked, meant, language)
     telling = [piece for piece in meant if meant[piece] and piece.lower() not in english()]
-    if all(meant[piece] in _loose() for piece in telling):
+    if all(meant[piece] in _load_loose_meanings() for piece in telling):
         return None
-    count_of_tools = sum(all(map(is_known, word_terms(piece))) for piece in telling)
+    count_of_tools = sum(all(map(is_known, analyse_word(piece))) for piece in telling)
     if 2 * count_of_tools > len(telling):
         return None
     meant = _read_by_object(ranked, meant)
@@ -82,7 +86,7 @@ def translate(text: str, text_words: Sequence[str], is_known: Known) -> Translat
         return part[0] if _NAMES_SOMETHING.search(part[0]) else WORDS.sub(english_word, part[0])
 
     def english_word(word: Match[str]) -> str:
-        return " ".join(meant.get(piece, piece) for piece in _pieces(word[0]))
+        return " ".join(meant.get(piece, piece) for piece in _cut_pieces(word[0]))
 
     english_text = _PARTS.sub(english_of, text)
     return Translation(english_text, meant.keys() >= set(pieces), count_of_tools > 0)
@@ -118,7 +122,7 @@ def _read_with_particles(
 def _read_by_object(pieces: Sequence[str], meant: Mapping[str, str]) -> dict[str, str]:
     """Return what verbs mean beside their object: to close a light is to turn it off."""
     said = frozenset(" ".join((*pieces, *meant.values())).lower().split())
-    readings = [verbs for words, verbs in _objects() if not said.isdisjoint(words)]
+    readings = [verbs for words, verbs in _load_objects() if not said.isdisjoint(words)]
     for verbs in readings:
         meant = {piece: verbs.get(meaning, meaning) for piece, meaning in meant.items()}
     if len(set(meant.values()) - {""}) == 1:
@@ -128,19 +132,19 @@ def _read_by_object(pieces: Sequence[str], meant: Mapping[str, str]) -> dict[str
 
 
 @cache
-def _objects() -> list[tuple[frozenset[str], dict[str, str]]]:
+def _load_objects() -> list[tuple[frozenset[str], dict[str, str]]]:
     """Return the words of each kind of object, and what verbs mean beside one."""
     kinds = data.load("objects")["kinds"].values()
     return [(frozenset(kind["words"].split()), kind) for kind in kinds]
 
 
 @cache
-def _loose() -> frozenset[str]:
+def _load_loose_meanings() -> frozenset[str]:
     """Return meanings that alone do not make a request: when, or which of several."""
     return frozenset(data.load("objects")["loose"].split())
 
 
-def _pieces(word: str) -> list[str]:
+def _cut_pieces(word: str) -> list[str]:
     """Cut Chinese and Japanese into longer words of the lists and what is between them."""
     if word.isascii() or not any(FIRST_CJK <= char < FIRST_HANGUL for char in word):
         return [word]
@@ -152,7 +156,7 @@ def _pieces(word: str) -> list[str]:
             if word[start] >= FIRST_CJK
             else ()
         )
-        end = next((end for end in ends if word[start:end] in _lists()), start)
+        end = next((end for end in ends if word[start:end] in _load_lists()), start)
         if end > start:
             pieces += [word[start:end], ""]
         else:
@@ -165,14 +169,14 @@ def _pieces(word: str) -> list[str]:
 def _read(word: str, least: int = 0) -> dict[str, str]:
     """Return what a word means by language, by its longest beginning of more than `least`."""
     folded = fold(word)
-    meanings = _lists().get(folded, {})
+    meanings = _load_lists().get(folded, {})
     for end in range(len(folded), least, -1):
-        meanings = _lists().get(folded[:end] + "-", {}) | meanings
+        meanings = _load_lists().get(folded[:end] + "-", {}) | meanings
     return meanings
 
 
 @cache
-def _lists() -> dict[str, dict[str, str]]:
+def _load_lists() -> dict[str, dict[str, str]]:
     """Return by word, or beginning of one, what it means by language; small words mean ""."""
     meanings: dict[str, dict[str, str]] = {}
     for language, small in data.load("foreign")["words"].items():
@@ -186,20 +190,20 @@ def _lists() -> dict[str, dict[str, str]]:
 @cache
 def english() -> frozenset[str]:
     """Return English words of grammar, and those that words of other languages are spelt like."""
-    return frozenset(" ".join(data.load("stopwords").values()).split()) | _spelt_like_english()
+    return frozenset(" ".join(data.load("stopwords").values()).split()) | _is_spelt_like_english()
 
 
 @cache
-def _spelt_like_english() -> frozenset[str]:
+def _is_spelt_like_english() -> frozenset[str]:
     return frozenset(data.load("foreign")["english"].split())
 
 
 @cache
-def _grammar() -> frozenset[str]:
+def _load_grammar() -> frozenset[str]:
     """Return the longer English words of grammar that no other language here has.
 
     Everyday words are not read for it, since nearly all English requests end here.
     """
     small = " ".join(data.load("foreign")["words"].values())
-    shared = _spelt_like_english() | set(map(fold, small.split()))
+    shared = _is_spelt_like_english() | set(map(fold, small.split()))
     return frozenset(word for word in english() - shared if len(word) >= MIN_LETTERS)

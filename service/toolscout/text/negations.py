@@ -10,8 +10,8 @@ from functools import cache
 from typing import NamedTuple
 
 from toolscout import data
-from toolscout.text.passages import asking_verbs
-from toolscout.text.tokens import word_terms
+from toolscout.text.passages import load_asking_verbs
+from toolscout.text.tokens import analyse_word
 
 _CLAUSE_ENDS = r"[,.;:!?\n]|\b(?:but|just|only)\b|$"
 
@@ -26,11 +26,11 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 def strip_negated(text: str) -> str:
     """Return a text without what it rules out; all of a text that says nothing else."""
-    if not _rules().may_negate.search(text):
+    if not _load_rules().may_negate.search(text):
         return text
     kept = []
     end = 0
-    for start, stop in _ruled_out(text):
+    for start, stop in _find_ruled_out(text):
         if start >= end:
             kept.append(text[end:start])
             end = stop
@@ -38,10 +38,10 @@ def strip_negated(text: str) -> str:
     return rest if _WORD.search(rest) else text
 
 
-def _ruled_out(text: str) -> Iterator[tuple[int, int]]:
+def _find_ruled_out(text: str) -> Iterator[tuple[int, int]]:
     """Yield what to leave out, in order, by where it begins and ends."""
-    verbs = _verb_terms()
-    rules = _rules()
+    verbs = _load_verb_terms()
+    rules = _load_rules()
     for clause in rules.clause.finditer(text):
         start, end = clause.span()
         negator = " ".join(clause[1].lower().split())
@@ -50,12 +50,12 @@ def _ruled_out(text: str) -> Iterator[tuple[int, int]]:
             continue  # "I don't know how to send it" rules nothing out
         words = list(_WORD.finditer(text, clause.end(1), end))
         if negator in rules.whole:
-            asking = (word.start() for word in words[1:] if word[0].lower() in asking_verbs())
+            asking = (word.start() for word in words[1:] if word[0].lower() in load_asking_verbs())
             yield start, next(asking, end)
             continue
         yield start, clause.end(1)
         for word in words:
-            if not verbs.isdisjoint(word_terms(word[0])):
+            if not verbs.isdisjoint(analyse_word(word[0])):
                 yield word.span()
 
 
@@ -67,7 +67,7 @@ class _Rules(NamedTuple):
 
 
 @cache
-def _rules() -> _Rules:
+def _load_rules() -> _Rules:
     table = data.load("clauses")["negations"]
     whole = table["of_clauses"]
     orders = table["orders"]
@@ -80,6 +80,6 @@ def _rules() -> _Rules:
 
 
 @cache
-def _verb_terms() -> frozenset[str]:
+def _load_verb_terms() -> frozenset[str]:
     """Return the verbs that tools have and people use, as terms; no auxiliary is among them."""
-    return frozenset(term for verb in asking_verbs() for term in word_terms(verb))
+    return frozenset(term for verb in load_asking_verbs() for term in analyse_word(verb))

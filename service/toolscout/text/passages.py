@@ -9,7 +9,7 @@ from typing import NamedTuple
 from toolscout import data
 from toolscout.contract.bounds import MAX_PATTERN_CHARS, READ_BEFORE, cut
 from toolscout.text.pasted import strip_pasted
-from toolscout.text.tokens import words
+from toolscout.text.tokens import split_words
 
 SENTENCE_CHARS = 240
 """Characters of a sentence from which it is read in pieces."""
@@ -26,7 +26,7 @@ _BEGINNING = 64
 """Characters of a sentence in which its first words are looked for."""
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Split a text at the ends of sentences and of lines; what is too long, at a space.
 
     Of more than `MOST_SENTENCES` the first quarter and the last ones are returned.
@@ -48,12 +48,12 @@ def sentences(text: str) -> list[str]:
 
 
 @lru_cache(1_024)
-def asks(sentence: str) -> bool:
+def is_asking(sentence: str) -> bool:
     """Tell whether a sentence is a question, a wish or an order, as far as English shows it."""
     if sentence.endswith(("?", "？")):
         return True
-    told = _words()
-    said = [word.lower() for word in words(sentence[:_BEGINNING])]
+    told = _count_words()
+    said = [word.lower() for word in split_words(sentence[:_BEGINNING])]
     at = next((place for place, word in enumerate(said) if word not in told.leads), len(said))
     if said[at : at + 1] and said[at] in told.first:
         return True
@@ -61,7 +61,7 @@ def asks(sentence: str) -> bool:
 
 
 @cache
-def asking_verbs() -> frozenset[str]:
+def load_asking_verbs() -> frozenset[str]:
     """Return the verbs that tools have and those that people ask with, lower case."""
     asking = data.load("clauses")
     risk = data.load("risk")
@@ -79,16 +79,16 @@ class _Words(NamedTuple):
 
 
 @cache
-def _words() -> _Words:
+def _count_words() -> _Words:
     """Return the words of `clauses.toml`, with the verbs of tools."""
     asking = data.load("clauses")
-    first = asking_verbs() | {*asking["questions"].split()}
+    first = load_asking_verbs() | {*asking["questions"].split()}
     kinds = (asking["leads"], asking["askers"], asking["wishes"])
     leads, askers, wishes = (frozenset(text.split()) for text in kinds)
     return _Words(leads, first, askers, wishes)
 
 
-def asking_part(pattern: str, most: int = MAX_PATTERN_CHARS) -> str:
+def find_asking_part(pattern: str, most: int = MAX_PATTERN_CHARS) -> str:
     """Return what a request asks in at most so many characters, where no tools are at hand.
 
     Of a longer one the sentences that ask, and then the latest of the others, in their order.
@@ -96,31 +96,31 @@ def asking_part(pattern: str, most: int = MAX_PATTERN_CHARS) -> str:
     text = pattern.strip()
     if len(text) <= most and "\n" not in text:
         return text
-    return _asking_part(cut(text), most)
+    return _choose_asking_part(cut(text), most)
 
 
-def readable_part(pattern: str) -> str:
+def find_readable_part(pattern: str) -> str:
     """Return all that is read of a request, at most `MAX_READ_CHARS`, where tools are at hand."""
     text = pattern.strip()
     if len(text) <= MAX_PATTERN_CHARS and "\n" not in text:
         return text
-    return _without_pasted(cut(text))
+    return _drop_pasted(cut(text))
 
 
 @lru_cache(_REMEMBERED)
-def _without_pasted(text: str) -> str:
+def _drop_pasted(text: str) -> str:
     return strip_pasted(text)
 
 
 @lru_cache(_REMEMBERED)
-def _asking_part(text: str, most: int) -> str:
-    text = _without_pasted(text)
+def _choose_asking_part(text: str, most: int) -> str:
+    text = _drop_pasted(text)
     if len(text) <= most:
         return text
-    parts = sentences(text)
+    parts = split_sentences(text)
     kept: set[int] = set()
     left = most
-    for place in latest_asking(parts):
+    for place in find_latest_asking(parts):
         left -= len(parts[place]) + 1
         if left < 0:
             break
@@ -128,10 +128,10 @@ def _asking_part(text: str, most: int) -> str:
     return "\n".join(parts[place] for place in sorted(kept))[:most]
 
 
-def latest_asking(parts: Sequence[str]) -> list[int]:
+def find_latest_asking(parts: Sequence[str]) -> list[int]:
     """Return the places of sentences: the last one, then those that ask, then the others.
 
     Of each kind the latest first.
     """
     last = len(parts) - 1
-    return sorted(range(len(parts)), key=lambda at: (at != last, not asks(parts[at]), -at))
+    return sorted(range(len(parts)), key=lambda at: (at != last, not is_asking(parts[at]), -at))

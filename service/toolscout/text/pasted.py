@@ -7,7 +7,7 @@ frameworks wrap a request in. Where hardly anything else is left, all of it is t
 import re
 from bisect import bisect_right
 
-from toolscout.text.tokens import words
+from toolscout.text.tokens import split_words
 
 LEAST_LINES = 2
 """Lines that read as pasted from which they are: one may be a sentence."""
@@ -59,18 +59,18 @@ def strip_pasted(text: str) -> str:
     """Return a text without what was pasted into it."""
     if "\n" not in text:
         return text
-    lines = _without_blocks(text.splitlines())
+    lines = _drop_blocks(text.splitlines())
     asking = [line for line in lines if not _is_pasted(line)]
     if len(lines) - len(asking) >= LEAST_LINES or any("[[" in line for line in lines):
         lines = asking
     rest = "\n".join(lines).strip()
-    return rest if len(words(rest)) >= LEAST_WORDS else text
+    return rest if len(split_words(rest)) >= LEAST_WORDS else text
 
 
-def _without_blocks(lines: list[str]) -> list[str]:
+def _drop_blocks(lines: list[str]) -> list[str]:
     """Leave out what stands between two fences; one that nothing closes stays."""
     fences = [(at, found[1]) for at, line in enumerate(lines) if (found := _FENCE.match(line))]
-    ends = [(at, fence) for at, fence in fences if _closes(lines[at])]
+    ends = [(at, fence) for at, fence in fences if _is_closing(lines[at])]
     closing = {kind: [at for at, fence in ends if fence == kind] for kind in ("```", "~~~")}
     kept = list[str]()
     end = 0
@@ -84,7 +84,7 @@ def _without_blocks(lines: list[str]) -> list[str]:
     return kept + lines[end:]
 
 
-def _closes(line: str) -> bool:
+def _is_closing(line: str) -> bool:
     return not line.strip().strip("`~")
 
 

@@ -12,8 +12,15 @@ from toolscout.text import everyday, senses
 from toolscout.text.conversation import Earlier
 from toolscout.text.everyday import Known
 from toolscout.text.negations import strip_negated
-from toolscout.text.passages import sentences
-from toolscout.text.tokens import MAX_QUERY_WORDS, MAX_WORD, is_cjk, normalise, word_terms, words
+from toolscout.text.passages import split_sentences
+from toolscout.text.tokens import (
+    MAX_QUERY_WORDS,
+    MAX_WORD,
+    analyse_word,
+    is_cjk,
+    normalise,
+    split_words,
+)
 
 _VALUE = re.compile(
     r"(?<![\w./@:~-])\w*[a-z]\w*/\w+(?:-\w+)+(?![\w/-]|\.\w)"
@@ -100,10 +107,10 @@ def analyse(pattern: str, earlier: Iterable[Earlier] = (), is_known: Known | Non
     tools have, everyday words of other languages are read as English ones.
     """
     query = _analyse(pattern, is_known)
-    return _with_earlier(query, earlier, is_known) if earlier else query
+    return _add_earlier(query, earlier, is_known) if earlier else query
 
 
-def _with_earlier(query: Query, earlier: Iterable[Earlier], is_known: Known | None = None) -> Query:
+def _add_earlier(query: Query, earlier: Iterable[Earlier], is_known: Known | None = None) -> Query:
     """Add terms of earlier texts at their weight; a term counts once, by its highest weight."""
     terms = {term.term: term for term in query.terms}
     before: list[tuple[tuple[str, ...], float]] = []
@@ -115,7 +122,7 @@ def _with_earlier(query: Query, earlier: Iterable[Earlier], is_known: Known | No
             if present is None or present.weight < lighter.weight:
                 terms[term.term] = lighter
         before.append((spoken_before.embedding_words, weight))
-    spoken = query.spoken and _with_earlier(query.spoken, earlier)
+    spoken = query.spoken and _add_earlier(query.spoken, earlier)
     return msgspec.structs.replace(
         query, terms=tuple(terms.values()), earlier=tuple(before), spoken=spoken
     )
@@ -123,9 +130,9 @@ def _with_earlier(query: Query, earlier: Iterable[Earlier], is_known: Known | No
 
 def _analyse(pattern: str, is_known: Known | None = None) -> Query:
     text = strip_negated(normalise(pattern.strip()))
-    text_words = words(text)
+    text_words = split_words(text)
     if is_known is not None and (translation := everyday.translate(text, text_words, is_known)):
-        return _translated(_analyse(pattern), translation)
+        return _analyse_translation(_analyse(pattern), translation)
     distinct = dict.fromkeys(text_words)
     if len(text) > MAX_WORD:
         distinct = dict.fromkeys([word[:MAX_WORD] for word in distinct][:MAX_QUERY_WORDS])
@@ -139,22 +146,22 @@ def _analyse(pattern: str, is_known: Known | None = None) -> Query:
             present = terms.get(term.term)
             if present is None or present.weight < term.weight:
                 terms[term.term] = term
-    resolved, meanings = senses.read(_without_values(text, terms))
-    told = _without_names_of_things(resolved)
+    resolved, meanings = senses.read(_drop_values(text, terms))
+    told = _drop_names_of_things(resolved)
     if told != text:
-        text_words = words(told)
+        text_words = split_words(told)
     return Query(
         text,
         tuple(terms.values()),
         tuple(text_words[:MAX_QUERY_WORDS]),
-        _sentences(told),
-        _unspaced(text, distinct),
+        _split_sentences(told),
+        _analyse_unspaced(text, distinct),
         resolved,
         meanings,
     )
 
 
-def _translated(spoken: Query, translation: everyday.Translation) -> Query:
+def _analyse_translation(spoken: Query, translation: everyday.Translation) -> Query:
     """Analyse a translation beside the text itself, for tools may be described in its language.
 
     What is whole and not said by tools counts twice in meaning, for English is what the model
@@ -174,7 +181,7 @@ def _translated(spoken: Query, translation: everyday.Translation) -> Query:
     )
 
 
-def _without_values(text: str, terms: dict[str, QueryTerm]) -> str:
+def _drop_values(text: str, terms: dict[str, QueryTerm]) -> str:
     """Return a text without values, whose terms then weigh little: they name what is meant.
 
     Where the text has fewer than `TELLING_OTHERS` other words that tell, the value may be what
@@ -184,7 +191,7 @@ def _without_values(text: str, terms: dict[str, QueryTerm]) -> str:
     if not any(map(_VALUE.search, filter(_MAY_HAVE_VALUES.search, text.split()))):
         return text
     rest = _VALUE.sub(" ", text)
-    others = {term for word in words(rest) for term in word_terms(word)}
+    others = {term for word in split_words(rest) for term in analyse_word(word)}
     if sum(terms[term].weight >= 1.0 for term in others if term in terms) < TELLING_OTHERS:
         return text
     for term in terms.keys() - others:
@@ -193,7 +200,7 @@ def _without_values(text: str, terms: dict[str, QueryTerm]) -> str:
     return rest
 
 
-def telling_terms_of(word: str) -> tuple[QueryTerm, ...]:
+def find_telling_terms(word: str) -> tuple[QueryTerm, ...]:
     """Return the weighted terms of a word; none of a stop word."""
     weight, terms = _weigh_word(word[:MAX_WORD])
     return terms if weight > STOP_WEIGHT else ()
@@ -206,8 +213,8 @@ def _weigh_word(word: str, scale: float = 1.0) -> tuple[float, tuple[QueryTerm, 
     The parts and the whole of an identifier, or the bigrams of a word, overlap: together they weigh
     little more than one word.
     """
-    weight = word_weights().get(word.lower(), 1.0)
-    parts = word_terms(word)
+    weight = load_word_weights().get(word.lower(), 1.0)
+    parts = analyse_word(word)
     share = weight * scale
     if len(parts) > 1:
         count = min(len(parts), BIGRAMS_OF_WORD) if is_cjk(word[0]) else len(parts)
@@ -215,14 +222,14 @@ def _weigh_word(word: str, scale: float = 1.0) -> tuple[float, tuple[QueryTerm, 
     return weight, tuple(QueryTerm(part, share, word) for part in parts)
 
 
-def _unspaced(text: str, text_words: Iterable[str]) -> float:
+def _analyse_unspaced(text: str, text_words: Iterable[str]) -> float:
     if text.isascii():
         return 0.0
     letters = "".join(text_words)
     return sum(map(is_cjk, letters)) / len(letters) if letters else 0.0
 
 
-def _without_names_of_things(text: str) -> str:
+def _drop_names_of_things(text: str) -> str:
     """Return a text without `<placeholders>` and what is quoted, unless that is what asks."""
     told = _PLACEHOLDERS.sub(" ", text) if "<" in text else text
     if not _MAY_BE_QUOTED.search(told):
@@ -232,22 +239,22 @@ def _without_names_of_things(text: str) -> str:
 
 
 def _count_telling(text: str) -> int:
-    lighter = word_weights()
-    return sum(word.lower() not in lighter for word in words(text))
+    lighter = load_word_weights()
+    return sum(word.lower() not in lighter for word in split_words(text))
 
 
-def _sentences(text: str) -> tuple[tuple[str, ...], ...]:
+def _split_sentences(text: str) -> tuple[tuple[str, ...], ...]:
     """Return the words of each sentence of a text; nothing for a single one."""
     if not _MAY_END.search(text):
         return ()
-    found = tuple(map(tuple, map(words, sentences(text)[:MAX_SENTENCES])))
+    found = tuple(map(tuple, map(split_words, split_sentences(text)[:MAX_SENTENCES])))
     long_enough = tuple(one for one in found if len(one) >= LEAST_WORDS)
     return long_enough if len(long_enough) > 1 else ()
 
 
-def telling_terms(query: Query) -> list[str]:
+def load_telling_terms(query: Query) -> list[str]:
     """Return the informative terms: no stop words, courtesy or words of asking."""
-    lighter = word_weights()
+    lighter = load_word_weights()
     return [
         term.term
         for term in query.terms
@@ -255,7 +262,7 @@ def telling_terms(query: Query) -> list[str]:
     ]
 
 
-def literal_terms(query: Query) -> list[str]:
+def find_literal_terms(query: Query) -> list[str]:
     """Return the terms of full weight that the query itself has: no stand-in, no earlier turn."""
     return [term.term for term in query.terms if term.via is None and term.weight >= 1.0]
 
@@ -265,12 +272,12 @@ def is_unknown(query: Query, is_known: Known) -> bool:
 
     It may be in another language; of a mistyped request they have the words that are right.
     """
-    telling = literal_terms(query)
+    telling = find_literal_terms(query)
     return 2 * sum(map(is_known, telling)) < len(telling)
 
 
 @cache
-def word_weights() -> dict[str, float]:
+def load_word_weights() -> dict[str, float]:
     """Return the weights of function words, courtesy and words of asking, lower case."""
     words_of = {kind: text.split() for kind, text in data.load("stopwords").items()}
     weights = dict.fromkeys(words_of["asking"], ASKING_WEIGHT)

@@ -80,7 +80,7 @@ def compile_pattern(pattern: str) -> "re2._Regexp | None":
     return expression
 
 
-def looks_like_regex(pattern: str) -> bool:
+def is_like_regex(pattern: str) -> bool:
     """Whether a pattern is meant as a regular expression rather than as words.
 
     One of several lines is a text, perhaps with a table in it: no match spans lines.
@@ -90,6 +90,6 @@ def looks_like_regex(pattern: str) -> bool:
     return has_special and "\n" not in pattern and bool(_LOOKS_LIKE_REGEX.search(pattern))
 
 
-def literal_words(pattern: str) -> str:
+def find_literal_words(pattern: str) -> str:
     """Return the literal words of a pattern, for ordering its matches."""
     return _SYNTAX.sub(" ", pattern)

@@ -13,7 +13,7 @@ from math import inf
 from time import monotonic
 from typing import NamedTuple
 
-from toolscout.text.passages import asking_part
+from toolscout.text.passages import find_asking_part
 
 EXPANDED_SCORE = 1_000
 """Score of a tool that is expanded."""
@@ -59,7 +59,7 @@ Pause = Callable[[], None]
 """What long work calls after each of its small pieces: it may end it by what it raises."""
 
 
-def no_pause() -> None:
+def go_on() -> None:
     """Go on."""
 
 
@@ -90,7 +90,7 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
     always_keep: Collection[str] = (),
     recent: Collection[str] = (),
     expanded: Collection[str] = (),
-    pause: Pause = no_pause,
+    pause: Pause = go_on,
 ) -> tuple[list[str], list[str]]:
     """Split tools into those that are kept and those that are deferred.
 
@@ -110,7 +110,9 @@ def keep_relevant(  # noqa: PLR0913  # the calling proxy's options
     scored = []
     for tool in tools:
         score = EXPANDED_SCORE * (tool.name in shown) + KEPT_SCORE * (tool.name in pinned)
-        scored.append(score + RECENT_SCORE * (tool.name in used) + relevance(tool, words_asked))
+        scored.append(
+            score + RECENT_SCORE * (tool.name in used) + measure_relevance(tool, words_asked)
+        )
         pause()
     order = sorted(range(len(tools)), key=lambda place: -scored[place])
     if len(tools) <= min_tools or keep >= len(tools):
@@ -140,7 +142,7 @@ def pick(
     for tool in tools:
         if monotonic() >= until:
             return []
-        scores[tool.name] = relevance(tool, words_asked)
+        scores[tool.name] = measure_relevance(tool, words_asked)
     matches = sorted((name for name in scores if scores[name]), key=lambda name: -scores[name])
     if not matches:
         return []
@@ -157,12 +159,12 @@ class QueryWords:
 
     def __init__(self, query: str) -> None:
         """Take what a query asks."""
-        query = asking_part(query)
+        query = find_asking_part(query)
         text = query.lower()
-        self._counts = Counter(tokens(query))
+        self._counts = Counter(split_tokens(query))
         self._words = frozenset(self._counts)
         self._units = frozenset(_UNIT.findall(text))
-        self._marked = _NAME_BEGINS + _marked(text) + _NAME_ENDS
+        self._marked = _NAME_BEGINS + _mark_names(text) + _NAME_ENDS
 
     def shared(self, words: frozenset[str]) -> int:
         """Count the words of the query, with repeats, that a tool has too."""
@@ -173,10 +175,10 @@ class QueryWords:
         name = name.lower()
         if _UNIT.fullmatch(name):
             return name in self._units
-        return bool(name) and _NAME_BEGINS + _marked(name) + _NAME_ENDS in self._marked
+        return bool(name) and _NAME_BEGINS + _mark_names(name) + _NAME_ENDS in self._marked
 
 
-def _marked(text: str) -> str:
+def _mark_names(text: str) -> str:
     """Mark where in a text a name may end and where one may begin.
 
     Neither is possible next to a letter, digit or underscore outside the name. With the marks, one
@@ -191,13 +193,13 @@ def _marked(text: str) -> str:
     return "".join(parts)
 
 
-def relevance(tool: Candidate, query: QueryWords) -> int:
+def measure_relevance(tool: Candidate, query: QueryWords) -> int:
     """Return the score of a tool for a query."""
-    words = frozenset(tokens(f"{tool.name} {tool.description[:MAX_TEXT_CHARS]}"))
+    words = frozenset(split_tokens(f"{tool.name} {tool.description[:MAX_TEXT_CHARS]}"))
     return NAMED_SCORE * query.names(tool.name) + WORD_SCORE * query.shared(words)
 
 
-def tokens(text: str) -> list[str]:
+def split_tokens(text: str) -> list[str]:
     """Words of three letters or digits and more (ASCII), stop words left out, repeats kept."""
     parts = _NO_WORD.split(text.lower())
     return [word for word in parts if len(word) >= MIN_WORD and word not in _STOP_WORDS]

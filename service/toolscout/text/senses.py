@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from toolscout import data
-from toolscout.text.tokens import word_terms
+from toolscout.text.tokens import analyse_word
 
 _END = r"(?=[.,!?;:\"')]*(?:\s|$))"
 """Of a word: "ticket's" and "task.txt" are other ones."""
@@ -44,7 +44,7 @@ def read(text: str) -> Reading:
     """Find the verbs of a text with another sense."""
     if "#" in text:
         text = _CHANNEL.sub(r"\1 channel", text)
-    senses, before = _senses()
+    senses, before = _load_senses()
     if senses.keys().isdisjoint(text.lower().split()):
         return Reading(text, {})
     pieces = list[str]()
@@ -58,23 +58,23 @@ def read(text: str) -> Reading:
             if (rest := re.compile(after, re.IGNORECASE).match(text, piece.end())) is not None:
                 pieces += [text[place : piece.start()], meaning]
                 place = rest.end()
-                meanings[_terms(word)[0]] = _terms(meaning)
+                meanings[_analyse(word)[0]] = _analyse(meaning)
                 break
         is_order = word in before or word.endswith(_ENDS)
     if not meanings:
         return Reading(text, {})
     resolved = "".join([*pieces, text[place:]])
-    left = {*_terms(resolved)}
+    left = {*_analyse(resolved)}
     return Reading(resolved, {verb: one for verb, one in meanings.items() if verb not in left})
 
 
-def _terms(text: str) -> tuple[str, ...]:
-    terms_of_words = (word_terms(word.strip(_MARKS).lower()) for word in text.split())
+def _analyse(text: str) -> tuple[str, ...]:
+    terms_of_words = (analyse_word(word.strip(_MARKS).lower()) for word in text.split())
     return tuple(terms[-1] for terms in terms_of_words if terms)
 
 
 @cache
-def _senses() -> tuple[dict[str, list[tuple[str, str]]], frozenset[str]]:
+def _load_senses() -> tuple[dict[str, list[tuple[str, str]]], frozenset[str]]:
     """Return by each form of a verb what follows it in a sense, as a pattern, and its meaning.
 
     The words that an order comes after follow.

@@ -63,24 +63,24 @@ _stem_word: Callable[[str], str] = (
 )
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text in order, case kept."""
     if text.isascii():  # nearly all tools are ASCII, at a third of the cost
         return text.encode().translate(_SPACED).decode().split()
     return WORDS.findall(normalise(text))
 
 
-def terms(text: str) -> list[str]:
+def analyse_terms(text: str) -> list[str]:
     """Return the index terms of a text in order, repeats kept."""
-    return words_to_terms(words(text))
+    return analyse_words(split_words(text))
 
 
-def words_to_terms(text_words: list[str]) -> list[str]:
+def analyse_words(text_words: list[str]) -> list[str]:
     """Return the index terms of words in order, repeats kept."""
     return list(chain.from_iterable(map(_terms_of.__getitem__, text_words)))
 
 
-def word_terms(word: str) -> tuple[str, ...]:
+def analyse_word(word: str) -> tuple[str, ...]:
     """Return the terms of one word: its stemmed parts, and the whole if it has several."""
     return _terms_of[word]
 
@@ -102,17 +102,19 @@ def split_identifier(word: str) -> list[str]:
     """Split an identifier, case kept: `HTTPServer2` → `HTTP`, `Server`, `2`."""
     if word.isascii():
         return _ASCII_PARTS.findall(word)
-    return [part for kind, run in _runs(word) for part in ([run] if kind == "cjk" else _cut(run))]
+    return [
+        part for kind, run in _split_runs(word) for part in ([run] if kind == "cjk" else _cut(run))
+    ]
 
 
-def spoken_name(name: str) -> str:
+def speak_name(name: str) -> str:
     """Return a tool name as words of a sentence; letters and digits stay together.
 
     `mcp__github__getPRDiff` → `mcp github get PR Diff`, `s3_put` → `s3 put`.
     """
     if _is_plain(name):
         return name
-    return " ".join(part for word in words(name) for part in _spoken_parts(word))
+    return " ".join(part for word in split_words(name) for part in _speak_parts(word))
 
 
 @lru_cache(maxsize=8_192)
@@ -131,14 +133,14 @@ def _analyse(word: str) -> tuple[str, ...]:
     if word.isascii():
         if _is_plain(word):
             return (_stem(word.lower()),)
-        return _identifier_terms(word, _ASCII_PARTS.findall(word))
+        return _analyse_identifier(word, _ASCII_PARTS.findall(word))
     terms: list[str] = []
-    for kind, run in _runs(word):
-        terms.extend(_bigrams(run) if kind == "cjk" else _identifier_terms(run, _cut(run)))
+    for kind, run in _split_runs(word):
+        terms.extend(_pair_letters(run) if kind == "cjk" else _analyse_identifier(run, _cut(run)))
     return tuple(terms)
 
 
-def _identifier_terms(word: str, parts: list[str]) -> tuple[str, ...]:
+def _analyse_identifier(word: str, parts: list[str]) -> tuple[str, ...]:
     joined = fold(word)
     if len(parts) == 1:
         return (_stem(joined),)
@@ -153,11 +155,11 @@ def _stem(term: str) -> str:
     return _stem_word(term)
 
 
-def _bigrams(run: str) -> list[str]:
+def _pair_letters(run: str) -> list[str]:
     return [run] if len(run) < 2 else [run[i : i + 2] for i in range(len(run) - 1)]
 
 
-def _runs(word: str) -> list[tuple[str, str]]:
+def _split_runs(word: str) -> list[tuple[str, str]]:
     """Cut a word where the script changes between spaced and unspaced writing."""
     grouped = groupby(word, key=lambda char: "cjk" if is_cjk(char) else "other")
     return [(kind, "".join(chars)) for kind, chars in grouped]
@@ -183,7 +185,7 @@ def _cut(run: str) -> list[str]:
     return parts
 
 
-def _spoken_parts(word: str) -> list[str]:
+def _speak_parts(word: str) -> list[str]:
     """Return identifier parts with a digit run joined to the letters before it."""
     joined: list[str] = []
     for part in split_identifier(word):

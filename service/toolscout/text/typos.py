@@ -50,14 +50,14 @@ class Vocabulary:
         """Return all terms."""
         return [*chain.from_iterable(self._by_letter.values())]
 
-    def beginning_with(self, prefix: str) -> list[str]:
+    def find_by_prefix(self, prefix: str) -> list[str]:
         """Return a few terms with this prefix, the shortest first."""
         words = self._by_letter.get(prefix[:1], [])
         start = bisect_left(words, prefix)
         end = bisect_left(words, prefix + "\U0010ffff")
         return sorted(words[start:end], key=lambda term: (len(term), term))[:MAX_ALTERNATIVES]
 
-    def corrections(self, written: str, stem: str) -> list[tuple[str, int]]:
+    def find_corrections(self, written: str, stem: str) -> list[tuple[str, int]]:
         """Return a few terms within the edit distance of a typo, nearest first, with their edits.
 
         Compared are the word and its stem, because terms are stems: "databpse" is one edit from
@@ -69,14 +69,14 @@ class Vocabulary:
         if corrected is None:
             if len(self._corrected) >= REMEMBERED:
                 self._corrected.clear()
-            corrected = self._corrected[written] = self._nearest(written, stem)
+            corrected = self._corrected[written] = self._find_nearest(written, stem)
         return corrected
 
-    def _nearest(self, written: str, stem: str) -> list[tuple[str, int]]:
+    def _find_nearest(self, written: str, stem: str) -> list[tuple[str, int]]:
         from rapidfuzz.distance import OSA
         from rapidfuzz.process import extract
 
-        limit = _max_edits(len(written))
+        limit = _limit_edits(len(written))
         near: dict[str, int] = {}
         for first in dict.fromkeys(written[:2]):
             words = self._by_letter.get(first, ())
@@ -90,7 +90,7 @@ class Vocabulary:
         return [(word, fewest) for word in nearest[:MAX_ALTERNATIVES]]
 
 
-def _max_edits(letters: int) -> int:
+def _limit_edits(letters: int) -> int:
     """Return how many edits a word of so many letters may be away from another."""
     if letters <= SHORT_LETTERS:
         return 1

@@ -19,10 +19,10 @@ from toolscout.tools.shapes import (
     WRAPPERS,
     as_mapping,
     core_of,
-    declared,
     is_nameless_builtin,
     name_of,
     schema_of,
+    unfold_declared,
 )
 
 FOREIGN_KEYS = tuple(
@@ -213,14 +213,14 @@ def read_entry(entry: Any, path: str, sent: msgspec.Raw | None = None) -> tuple[
         InvalidRequest: a field that only callers add is wrong.
     """
     tools: list[Tool] = []
-    functions, rest = declared(entry, path)
+    functions, rest = unfold_declared(entry, path)
     unnamed = int(bool(rest) or not functions)
     for one in functions:
         fields = as_mapping(one, path)
         if not name_of(fields) and is_nameless_builtin(fields):
             unnamed += 1
         else:
-            tools.append(_tool(fields, path, sent if one is entry else None))
+            tools.append(_read_tool(fields, path, sent if one is entry else None))
     return tools, unnamed
 
 
@@ -229,7 +229,7 @@ def is_raw_object(raw: msgspec.Raw) -> bool:
     return memoryview(raw)[0] in _OBJECT_OR_NULL
 
 
-def _tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool:
+def _read_tool(entry: Mapping[str, Any], path: str, sent: msgspec.Raw | None) -> Tool:
     fields = {key: value for key, value in entry.items() if key in _FIELDS}
     fields["name"] = name_of(entry) or entry.get("name")
     if fields["name"] is None:

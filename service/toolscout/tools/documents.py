@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.common.json_errors import not_json
+from toolscout.common.json_errors import explain_json
 from toolscout.contract.fields import is_absent
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, InvalidJson
@@ -82,10 +82,10 @@ def read_tool(tool: Tool) -> Document:
         msgspec.DecodeError: the raw definition or parameters are not valid JSON.
         RecursionError: they are nested too deeply to decode.
     """
-    description, bodies = _bodies(tool)
-    layers = [layer for body in bodies for layer in _layers(body)]
+    description, bodies = _find_bodies(tool)
+    layers = [layer for body in bodies for layer in _unwrap_layers(body)]
     names = [text_of(layer.get("name")) for layer in layers]
-    hints = _hints(tool, layers)
+    hints = _find_hints(tool, layers)
     if not description:
         texts = (text_of(layer.get("description")) for layer in layers)
         description = next(filter(None, texts), "")
@@ -97,14 +97,14 @@ def read_tool(tool: Tool) -> Document:
             *dict.fromkeys(filter(None, titles)),
             *(tool.keywords or ()),
             *(tool.tags or ()),
-            *_other_descriptions(description, layers),
+            *_read_other_descriptions(description, layers),
         )
     )
     labels = labels[:MAX_FIELD_CHARS]
     plain_description = description[:MAX_FIELD_CHARS]
     description = f"{plain_description} {labels}" if labels else plain_description
-    requests = " ".join(quoted_requests(plain_description))
-    named = [pair for layer in layers for pair in schemas.properties(layer)]
+    requests = " ".join(find_quoted_requests(plain_description))
+    named = [pair for layer in layers for pair in schemas.walk_properties(layer)]
     pieces = [part for pair in named for part in pair if part]
     heads = [part for name, text in named for part in (name, text[:PROPERTY_CHARS]) if part]
     required: list[str] = []
@@ -112,7 +112,7 @@ def read_tool(tool: Tool) -> Document:
         if isinstance(layer.get("required"), list):
             required += (name for name in layer["required"] if isinstance(name, str))
         if not _BESIDE_INPUT.isdisjoint(layer):
-            pieces += _output_and_example_words(layer)
+            pieces += _read_output_and_examples(layer)
     return Document(
         name=tool.name,
         description=description,
@@ -135,12 +135,12 @@ def read_at(tool: Tool, place: int) -> Document:
     try:
         return read_tool(tool)
     except NOT_JSON as error:
-        is_read = is_absent(tool.definition) or _json_object(tool.definition) is not None
+        is_read = is_absent(tool.definition) or _read_object(tool.definition) is not None
         where = f"tools[{place}].{'parameters' if is_read else 'definition'}"
-        raise InvalidJson(f"{where} is not valid JSON", (not_json(where, error),)) from None
+        raise InvalidJson(f"{where} is not valid JSON", (explain_json(where, error),)) from None
 
 
-def quoted_requests(description: str) -> list[str]:
+def find_quoted_requests(description: str) -> list[str]:
     """Return the requests of users that a description quotes: `Use when the user says "…"`.
 
     Sentences about what a tool is not for quote requests for others.
@@ -158,17 +158,17 @@ def quoted_requests(description: str) -> list[str]:
     return [request for request in quoted if " " in request.strip()]
 
 
-def _other_descriptions(description: str, layers: list[dict[str, Any]]) -> list[str]:
+def _read_other_descriptions(description: str, layers: list[dict[str, Any]]) -> list[str]:
     """Return what the definition says of a tool beside its description."""
     texts = dict.fromkeys(text_of(layer.get("description")) for layer in layers)
     return [text.replace(description, " ") for text in texts if text not in description]
 
 
-def _output_and_example_words(layer: dict[str, Any]) -> Iterator[str]:
+def _read_output_and_examples(layer: dict[str, Any]) -> Iterator[str]:
     """Yield the words of a tool's output schema, and of examples of its input."""
     for key in OUTPUT_SCHEMAS:
         if isinstance(layer.get(key), dict):
-            for name, text in schemas.properties(layer[key]):
+            for name, text in schemas.walk_properties(layer[key]):
                 yield name
                 yield text
     values: list[Any] = [layer.get(key) for key in INPUT_EXAMPLES]
@@ -182,18 +182,18 @@ def _output_and_example_words(layer: dict[str, Any]) -> Iterator[str]:
             values += reversed(list(value.values()) if isinstance(value, dict) else value)
 
 
-def _bodies(tool: Tool) -> tuple[str, list[Any]]:
+def _find_bodies(tool: Tool) -> tuple[str, list[Any]]:
     """Return the description, and the JSON objects to read (the description may be one)."""
     raws = (tool.definition, tool.parameters)
     bodies = [msgspec.json.decode(raw) for raw in raws if not is_absent(raw)]
     description = tool.description or ""
-    described = _json_object(description) if description.lstrip()[:1] == "{" else None
+    described = _read_object(description) if description.lstrip()[:1] == "{" else None
     return (description, bodies) if described is None else ("", [*bodies, described])
 
 
-def _hints(tool: Tool, layers: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _find_hints(tool: Tool, layers: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Return the hints of MCP, from the tool or its definition."""
-    hints = None if is_absent(tool.annotations) else _json_object(tool.annotations)
+    hints = None if is_absent(tool.annotations) else _read_object(tool.annotations)
     within = (hint for layer in layers if isinstance(hint := layer.get("annotations"), dict))
     return next(within, None) if hints is None else hints
 
@@ -205,10 +205,12 @@ def hints_of(tool: Tool) -> dict[str, Any] | None:
         msgspec.DecodeError: the raw definition or parameters are not valid JSON.
         RecursionError: they are nested too deeply to decode.
     """
-    return _hints(tool, [layer for body in _bodies(tool)[1] for layer in _layers(body)])
+    return _find_hints(
+        tool, [layer for body in _find_bodies(tool)[1] for layer in _unwrap_layers(body)]
+    )
 
 
-def input_schema(tool: Tool) -> dict[str, Any] | None:
+def find_input_schema(tool: Tool) -> dict[str, Any] | None:
     """Return the JSON Schema of a tool's input, whatever shape it was sent in; None without one.
 
     Raises:
@@ -217,7 +219,7 @@ def input_schema(tool: Tool) -> dict[str, Any] | None:
     """
     bare: dict[str, Any] | None = None
     for raw in (tool.definition, tool.parameters):
-        for layer in _layers(None if is_absent(raw) else msgspec.json.decode(raw)):
+        for layer in _unwrap_layers(None if is_absent(raw) else msgspec.json.decode(raw)):
             if isinstance(layer.get("properties"), dict) or isinstance(layer.get("allOf"), list):
                 return layer
             if layer.get("type") == "object":
@@ -225,18 +227,18 @@ def input_schema(tool: Tool) -> dict[str, Any] | None:
     return bare
 
 
-def _layers(body: Any) -> Iterator[dict[str, Any]]:
+def _unwrap_layers(body: Any) -> Iterator[dict[str, Any]]:
     """Yield the definition, the objects it wraps, and their schemas."""
     if not isinstance(body, dict):
         return
     yield body
     for key in WRAPPERS:
         if isinstance(body.get(key), dict):
-            yield from _layers(body[key])
+            yield from _unwrap_layers(body[key])
     for key in DECLARATIONS:
         declarations = body.get(key)
         if isinstance(declarations, list) and len(declarations) == 1:  # several are no one tool
-            yield from _layers(declarations[0])
+            yield from _unwrap_layers(declarations[0])
     for key in SCHEMAS:
         schema = body.get(key)
         if isinstance(schema, dict):
@@ -244,7 +246,7 @@ def _layers(body: Any) -> Iterator[dict[str, Any]]:
             yield schema["json"] if isinstance(schema.get("json"), dict) else schema
 
 
-def _json_object(text: str | msgspec.Raw) -> dict[str, Any] | None:
+def _read_object(text: str | msgspec.Raw) -> dict[str, Any] | None:
     try:
         value = msgspec.json.decode(text)
     except NOT_JSON:

@@ -10,15 +10,15 @@ from toolscout.contract.tools import Tool
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold
 from toolscout.tools.risk import LEVELS
-from toolscout.tools.traits import Traits, declared, read_traits
+from toolscout.tools.traits import Traits, read_declared, read_traits
 
 
-def passes(tool: Tool, filters: Filters, taxonomy: Taxonomy) -> bool:
+def does_pass(tool: Tool, filters: Filters, taxonomy: Taxonomy) -> bool:
     """Whether a tool passes; its text is only read for what has to be inferred from it."""
     if tool.name in (filters.exclude or ()) or (filters.only and tool.name not in filters.only):
         return False
-    facets = filtered_facets(filters)
-    traits = declared(tool)
+    facets = list_facets(filters)
+    traits = read_declared(tool)
     untold = {"domains": not traits.domain, "capabilities": not traits.capabilities}
     inferred = [facet for facet, _ in facets if untold.get(facet)]
     stated = [(facet, values) for facet, values in facets if facet not in inferred]
@@ -33,43 +33,43 @@ def passes(tool: Tool, filters: Filters, taxonomy: Taxonomy) -> bool:
     return all(not values.isdisjoint(VALUES[facet](traits)) for facet, values in facets)
 
 
-def filtered_facets(filters: Filters) -> list[tuple[str, set[str]]]:
+def list_facets(filters: Filters) -> list[tuple[str, set[str]]]:
     """Each facet that is filtered by, with the values asked for."""
     facets = [(facet, getattr(filters, facet)) for facet in VALUES]
     return [(facet, set(map(fold, values))) for facet, values in facets if values]
 
 
-def _prefixes(namespace: str) -> list[str]:
+def _list_prefixes(namespace: str) -> list[str]:
     """Return a namespace and those it lies in: `git.api` is also found as `git`."""
     parts = fold(namespace).split(".")
     return [".".join(parts[:end]) for end in range(1, len(parts) + 1)] if namespace else []
 
 
-def _one(value: str) -> Iterable[str]:
+def _find_one(value: str) -> Iterable[str]:
     return (fold(value),) if value else ()
 
 
-def _domains(traits: Traits) -> Iterable[str]:
+def _list_domains(traits: Traits) -> Iterable[str]:
     return map(fold, filter(None, (traits.domain, traits.server_domain, *traits.named_domains)))
 
 
 VALUES: dict[str, Callable[[Traits], Iterable[str]]] = {
-    "namespaces": lambda traits: _prefixes(traits.namespace),
-    "domains": lambda traits: _domains(traits),
+    "namespaces": lambda traits: _list_prefixes(traits.namespace),
+    "domains": lambda traits: _list_domains(traits),
     "tags": lambda traits: map(fold, traits.tags),
-    "sources": lambda traits: _one(traits.source),
+    "sources": lambda traits: _find_one(traits.source),
     "capabilities": lambda traits: map(fold, traits.capabilities),
 }
 """For each facet of `Filters` the values of a tool."""
 
 
-def domain_counts(traits: Iterable[Traits]) -> dict[str, int]:
+def count_domains(traits: Iterable[Traits]) -> dict[str, int]:
     """Return how many tools a filter by each domain lets through, most first."""
-    counts = Counter(domain for one in traits for domain in set(_domains(one)))
+    counts = Counter(domain for one in traits for domain in set(_list_domains(one)))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def labels(tool: Tool, traits: Traits) -> list[str]:
+def write_labels(tool: Tool, traits: Traits) -> list[str]:
     """Return what filters look at, for an index elsewhere; see `labels_of`."""
     facets = [f"{facet}={value}" for facet, values in VALUES.items() for value in values(traits)]
     unavailable = ["unavailable"] if tool.status == "unavailable" else []
@@ -78,7 +78,7 @@ def labels(tool: Tool, traits: Traits) -> list[str]:
 
 def labels_of(filters: Filters) -> list[list[str]]:
     """Return the labels that tools need, of each list one; names are not among them."""
-    facets = filtered_facets(filters)
+    facets = list_facets(filters)
     needed = [[f"{facet}={value}" for value in values] for facet, values in facets]
     if filters.max_risk is not None:
         needed.append([f"risk={risk}" for risk in LEVELS[: LEVELS.index(filters.max_risk) + 1]])

@@ -44,10 +44,12 @@ KINDS: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-def misfit(schema: Mapping[str, Any], arguments: Any) -> str:
+def find_misfit(schema: Mapping[str, Any], arguments: Any) -> str:
     """Return what is wrong with arguments; empty where nothing certainly is."""
     try:
-        return "; ".join(islice(_Reading(schema).faults(schema, arguments), MAX_REPORTED_FAULTS))
+        return "; ".join(
+            islice(_Reading(schema).find_faults(schema, arguments), MAX_REPORTED_FAULTS)
+        )
     except Exception:  # a schema that nobody can read refuses nothing
         return ""
 
@@ -59,38 +61,38 @@ class _Reading:
         self._root = root
         self._steps = MAX_STEPS
 
-    def faults(self, schema: Any, value: Any, path: str = "") -> Iterator[str]:
+    def find_faults(self, schema: Any, value: Any, path: str = "") -> Iterator[str]:
         """Yield what is wrong with a value at a path."""
         self._steps -= 1
         if self._steps < 0:
             raise ValueError("the schema takes too long to read")
-        schema = self._resolved(schema)
+        schema = self._resolve(schema)
         if not isinstance(schema, Mapping):
             return
         for part in schema.get("allOf") or ():
-            yield from self.faults(part, value, path)
+            yield from self.find_faults(part, value, path)
         for key in ("anyOf", "oneOf"):
             options = schema.get(key) or ()
-            faults_of_options = [next(self.faults(one, value, path), "") for one in options]
+            faults_of_options = [next(self.find_faults(one, value, path), "") for one in options]
             if faults_of_options and all(faults_of_options):
-                several = f"{_at(path)} fits none of its {len(faults_of_options)} forms"
+                several = f"{_write_path(path)} fits none of its {len(faults_of_options)} forms"
                 yield faults_of_options[0] if len(faults_of_options) == 1 else several
-        kinds = _kinds(schema)
+        kinds = _list_kinds(schema)
         options = schema.get("enum")
         if value is None and "null" in kinds:
             return
         if kinds and not any(_is_of(value, kind) for kind in kinds):
-            yield f"{_at(path)} has to be {_either(kinds)}, got {_shown(value)}"
+            yield f"{_write_path(path)} has to be {_join_kinds(kinds)}, got {_show_value(value)}"
         elif isinstance(options, list) and value not in options:
-            listed = ", ".join(map(_shown, options[:MAX_OPTIONS]))
-            yield f"{_at(path)} has to be one of {listed}, got {_shown(value)}"
+            listed = ", ".join(map(_show_value, options[:MAX_OPTIONS]))
+            yield f"{_write_path(path)} has to be one of {listed}, got {_show_value(value)}"
         elif isinstance(value, dict):
-            yield from self._faults_of_fields(schema, value, f"{path}." if path else "")
+            yield from self._find_field_faults(schema, value, f"{path}." if path else "")
         elif isinstance(value, list):
             for place, item in enumerate(value[:MAX_ITEMS]):
-                yield from self.faults(schema.get("items"), item, f"{path}[{place}]")
+                yield from self.find_faults(schema.get("items"), item, f"{path}[{place}]")
 
-    def _faults_of_fields(
+    def _find_field_faults(
         self, schema: Mapping[str, Any], value: dict[str, Any], inner: str
     ) -> Iterator[str]:
         properties = schema.get("properties")
@@ -112,9 +114,9 @@ class _Reading:
                 yield f"`{inner}{name}` is unknown{meant}"
         for name, inner_value in value.items():
             if name in declared:
-                yield from self.faults(declared[name], inner_value, f"{inner}{name}")
+                yield from self.find_faults(declared[name], inner_value, f"{inner}{name}")
 
-    def _resolved(self, schema: Any) -> Any:
+    def _resolve(self, schema: Any) -> Any:
         """Follow references within the schema; None for one to elsewhere."""
         while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str):
             self._steps -= 1
@@ -122,7 +124,7 @@ class _Reading:
         return schema
 
 
-def _kinds(schema: Mapping[str, Any]) -> Sequence[str]:
+def _list_kinds(schema: Mapping[str, Any]) -> Sequence[str]:
     """Return the types that are allowed; none where that is not certain."""
     declared = schema.get("type")
     kinds = [str(kind).lower() for kind in (declared if isinstance(declared, list) else [declared])]
@@ -145,15 +147,15 @@ def _is_of(value: Any, kind: str) -> bool:
     return isinstance(value, KINDS[kind])
 
 
-def _either(kinds: Sequence[str]) -> str:
+def _join_kinds(kinds: Sequence[str]) -> str:
     return " or ".join(f"an {kind}" if kind[0] in "aio" else f"a {kind}" for kind in kinds)
 
 
-def _at(path: str) -> str:
+def _write_path(path: str) -> str:
     return f"`{path}`" if path else "the value"
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     """Return a value as JSON, cut to what identifies it."""
     written = msgspec.json.encode(value).decode()
     return written if len(written) <= MAX_SHOWN else f"{written[:MAX_SHOWN]}…"

@@ -69,7 +69,7 @@ NAMING = ("properties", "patternProperties", "$defs", "definitions", "dependentS
 
 def has_hidden(value: Any) -> bool:
     """Return whether a text of a tool hides characters."""
-    return any(HIDDEN.search(text) for text in _texts(value))
+    return any(HIDDEN.search(text) for text in _find_texts(value))
 
 
 def strip_hidden(value: Any, *, is_naming: bool = False) -> Any:
@@ -95,18 +95,18 @@ def strip_hidden(value: Any, *, is_naming: bool = False) -> Any:
     return stripped
 
 
-def poison_in(value: Any) -> list[str]:
+def find_poison(value: Any) -> list[str]:
     """Return what is wrong with the texts of a tool, whatever its shape; mostly nothing."""
     found: dict[str, None] = {}
     if has_hidden(value):
         found["hides characters"] = None
-    for text in _texts(value):
+    for text in _find_texts(value):
         shown = HIDDEN.sub("", text)
         found |= dict.fromkeys(what for what, order in ORDERS.items() if order.search(shown))
     return list(found)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _find_texts(value: Any) -> Iterator[str]:
     """Yield every text of a JSON value, keys too."""
     rest = [value]
     while rest:

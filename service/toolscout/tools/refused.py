@@ -89,7 +89,7 @@ _READ_BY_ALL = ("properties", "anyOf", "items")
 _Path: TypeAlias = "tuple[_Path, tuple[str, object]] | None"
 
 
-def refusals(provider: str, name: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
+def list_refusals(provider: str, name: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
     """Return why a provider refuses a tool of this name and input schema; nothing if it takes it.
 
     An empty schema is none. The cost is bounded whatever the schema; what lies beyond the bound is
@@ -99,15 +99,15 @@ def refusals(provider: str, name: str, schema: Mapping[str, Any]) -> tuple[str, 
         KeyError: there is no such provider.
     """
     rules = RULES[provider]
-    reasons = [*_about_name(rules, name), *_about_root(rules, schema)]
-    return tuple(dict.fromkeys([*reasons, *_about_schemas(rules, schema)]))
+    reasons = [*_check_name(rules, name), *_check_root(rules, schema)]
+    return tuple(dict.fromkeys([*reasons, *_check_schemas(rules, schema)]))
 
 
-def refused_by(name: str, schema: Mapping[str, Any]) -> dict[str, list[str]]:
+def explain_refusals(name: str, schema: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return each reason for which some provider refuses a tool, with these providers."""
     providers: dict[str, list[str]] = {}
     for provider in RULES:
-        for reason in refusals(provider, name, schema):
+        for reason in list_refusals(provider, name, schema):
             providers.setdefault(reason, []).append(provider)
     return providers
 
@@ -117,7 +117,7 @@ def is_refused_by_all(reasons: Mapping[str, list[str]]) -> bool:
     return {provider for named in reasons.values() for provider in named} == RULES.keys()
 
 
-def as_line(reasons: Mapping[str, list[str]]) -> str:
+def write_reasons(reasons: Mapping[str, list[str]]) -> str:
     """Return reasons of `refused_by` in words, each with who refuses the tool for it."""
     return "; ".join(
         f"{reason} ({'all' if len(named) == len(RULES) else ', '.join(named)})"
@@ -125,7 +125,7 @@ def as_line(reasons: Mapping[str, list[str]]) -> str:
     )
 
 
-def sent_schema(tool: Tool) -> Mapping[str, Any]:
+def find_sent_schema(tool: Tool) -> Mapping[str, Any]:
     """Return the input schema of a tool as it was sent, right or wrong; empty without one.
 
     Raises:
@@ -141,7 +141,7 @@ def sent_schema(tool: Tool) -> Mapping[str, Any]:
     return {}
 
 
-def _about_name(rules: Rules, name: str) -> Iterator[str]:
+def _check_name(rules: Rules, name: str) -> Iterator[str]:
     if len(name) > rules.longest:
         yield f"its name has {len(name):,} characters, {rules.longest} are taken"
     if not rules.name.fullmatch(name):
@@ -150,45 +150,45 @@ def _about_name(rules: Rules, name: str) -> Iterator[str]:
         yield "its name begins neither with a letter nor with _"
 
 
-def _about_root(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
+def _check_root(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
     for keyword in rules.root:
         if keyword in schema:
             yield f"its schema has {keyword} at the root"
     kind = schema.get("type", "object")  # a missing one is filled in by many hosts and SDKs
     if _lower(kind, rules.is_protobuf) != "object":
-        yield f"its schema is of type {_shown(kind)}, no object"
+        yield f"its schema is of type {_show_name(kind)}, no object"
 
 
-def _about_schemas(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
+def _check_schemas(rules: Rules, schema: Mapping[str, Any]) -> Iterator[str]:
     resolved: dict[tuple[int, str], bool] = {}
-    for path, node, base in _within(schema):
+    for path, node, base in _walk_schemas(schema):
         if not isinstance(node, Mapping):
-            yield f"{_place(path)} is {_shown(node)}, no schema"
+            yield f"{_place(path)} is {_show_name(node)}, no schema"
             continue
-        for reason in (*_about_types(rules, node), *_about_properties(rules, node)):
+        for reason in (*_check_types(rules, node), *_check_properties(rules, node)):
             yield f"{_place(path)} {reason}"
         reference = node.get("$ref")
         if isinstance(reference, str) and reference.startswith("#"):
             key = id(base), reference
             if key not in resolved:
-                resolved[key] = any(_leads_somewhere(one, reference) for one in (base, schema))
+                resolved[key] = any(_has_target(one, reference) for one in (base, schema))
             if not resolved[key]:
-                yield f"{_place(path)} refers to {_shown(reference)}, which there is not"
+                yield f"{_place(path)} refers to {_show_name(reference)}, which there is not"
 
 
-def _about_types(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
+def _check_types(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
     declared = node.get("type", "object")
     several = declared if isinstance(declared, list | tuple) else [declared]
     kinds = [_lower(kind, rules.is_protobuf) for kind in several]
     for kind, lower in zip(several, kinds, strict=True):
         if not (isinstance(lower, str) and lower in TYPES):
-            yield f"is of type {_shown(kind)}, which there is not"
+            yield f"is of type {_show_name(kind)}, which there is not"
     has_items = node.get("items") is not None or "prefixItems" in node
     if rules.needs_items and "array" in kinds and not has_items:
         yield "is an array without items"
 
 
-def _about_properties(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
+def _check_properties(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
     absent = None if rules.is_protobuf else ()
     required = node.get("required", absent)
     properties = node.get("properties", absent)
@@ -200,10 +200,10 @@ def _about_properties(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
         listed = properties if isinstance(properties, Mapping) else {}
         missing = (one for one in required if isinstance(one, str) and one not in listed)
         if (first := next(missing, None)) is not None:
-            yield f"requires {_shown(first)}, which is no property of it"
+            yield f"requires {_show_name(first)}, which is no property of it"
 
 
-def _within(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Any, Mapping[str, Any]]]:
+def _walk_schemas(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Any, Mapping[str, Any]]]:
     """Yield a schema and those within it, up to `MAX_SCHEMAS`.
 
     Each comes with its path and the schema to which its references are relative; what should be a
@@ -233,7 +233,7 @@ def _within(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Any, Mapping[str
                 queue.append(((path, step), one, base))
 
 
-def _leads_somewhere(schema: Mapping[str, Any], reference: str) -> bool:
+def _has_target(schema: Mapping[str, Any], reference: str) -> bool:
     """Return whether a reference has a target; an anchor or a very long one is taken to."""
     is_judged = reference.startswith("#/") and reference.count("/") <= MAX_POINTER
     return not is_judged or follow(schema, reference) is not None
@@ -248,13 +248,13 @@ def _place(path: _Path) -> str:
     steps: list[str] = []
     while path is not None and len(steps) < MAX_POINTER:
         above, (key, name) = path
-        steps.append(key if name is None else f"{key}.{_shown(str(name))}")
+        steps.append(key if name is None else f"{key}.{_show_name(str(name))}")
         path = above
     text = ".".join(reversed(steps))
     return text[-2 * SHOWN_CHARS :] if text else "its schema"
 
 
-def _shown(value: object) -> str:
+def _show_name(value: object) -> str:
     """Return the beginning of a value, without anything that a terminal would take for orders."""
     text = value if isinstance(value, str) else f"a {type(value).__name__}"
     return "".join(one if one.isprintable() else "?" for one in text[:SHOWN_CHARS])

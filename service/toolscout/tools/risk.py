@@ -15,9 +15,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple, get_args
 
 from toolscout import data
-from toolscout.common.spelling import namespace_in, prefix
+from toolscout.common.spelling import find_namespace, find_prefix
 from toolscout.contract.fields import Risk
-from toolscout.tools.shapes import as_mapping, texts
+from toolscout.tools.shapes import as_mapping, read_texts
 
 LEVELS: tuple[Risk, ...] = get_args(Risk)
 """From harmless to destructive."""
@@ -68,7 +68,7 @@ _OF_NOUNS = _ARTICLES | {"of"}
 """Words behind which a verb is a noun: "the update of a price"."""
 
 
-def risk(
+def judge_risk(
     name: str,
     description: str,
     annotations: Any,
@@ -82,11 +82,11 @@ def risk(
     """
     writes = False
     if isinstance(annotations, Mapping):
-        hinted = _annotated(annotations, is_elsewhere=is_elsewhere)
+        hinted = _judge_hints(annotations, is_elsewhere=is_elsewhere)
         if hinted is not None:
             return hinted
         writes = annotations.get("readOnlyHint") is False  # whatever its words say
-    level = _spoken(name, description[:PURPOSE_CHARS], is_elsewhere=is_elsewhere) or default
+    level = _judge_words(name, description[:PURPOSE_CHARS], is_elsewhere=is_elsewhere) or default
     if level == "read_only" and writes:
         return "write_remote" if default == "read_only" else default
     return level
@@ -98,16 +98,16 @@ def risk_of(tool: Any) -> Risk:
     level = fields.get("risk")
     if level in LEVELS:
         return level  # type: ignore[no-any-return]
-    name, description = texts(tool)
-    elsewhere = bool(fields.get("namespace") or namespace_in(name))
-    return risk(name, description, fields.get("annotations"), is_elsewhere=elsewhere)
+    name, description = read_texts(tool)
+    elsewhere = bool(fields.get("namespace") or find_namespace(name))
+    return judge_risk(name, description, fields.get("annotations"), is_elsewhere=elsewhere)
 
 
 def is_annotated(annotations: Any) -> bool:
     """Return whether hints of MCP decide a tool's risk, so that its words don't."""
     if not isinstance(annotations, Mapping):
         return False
-    return _annotated(annotations, is_elsewhere=True) is not None
+    return _judge_hints(annotations, is_elsewhere=True) is not None
 
 
 def describe_inferred(levels: Collection[Risk]) -> str:
@@ -117,23 +117,23 @@ def describe_inferred(levels: Collection[Risk]) -> str:
     return f"{len(levels):,} without annotations; by name and description: {listed}"
 
 
-def needs_schema(level: Risk) -> bool:
+def requires_schema(level: Risk) -> bool:
     """Return whether a model must have read the whole schema before it may call the tool."""
     return level in ("write_remote", "destructive")
 
 
-def needs_confirmation(level: Risk) -> bool:
+def requires_confirmation(level: Risk) -> bool:
     """Return whether a person should be asked before the tool is called."""
     return level == "destructive"
 
 
-def verb_kind(name: str) -> str | None:
+def find_verb_kind(name: str) -> str | None:
     """Return the kind of a name's first verb: `read_only`, `write`, `write_remote`, …."""
-    kinds = _table().verbs
-    return next((kinds[word] for word in _words(name) if word in kinds), None)
+    kinds = _load_verbs().verbs
+    return next((kinds[word] for word in _split_known_words(name) if word in kinds), None)
 
 
-def _annotated(hints: Mapping[str, Any], *, is_elsewhere: bool) -> Risk | None:
+def _judge_hints(hints: Mapping[str, Any], *, is_elsewhere: bool) -> Risk | None:
     """Return the risk by MCP hints; None if they do not decide it."""
     if hints.get("readOnlyHint") is True:
         return "read_only"
@@ -161,21 +161,21 @@ class _Table(NamedTuple):
     """Things on the user's own machine."""
 
 
-def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk | None:
+def _judge_words(name: str, description: str, *, is_elsewhere: bool) -> Risk | None:
     """Return the risk by the verbs of the name, else by the description's first verb."""
-    kinds = _table().verbs
-    local = _table().local
-    in_name = list(_words(name))
-    in_text = list(_words(description))
+    kinds = _load_verbs().verbs
+    local = _load_verbs().local
+    in_name = list(_split_known_words(name))
+    in_text = list(_split_known_words(description))
     verb_kinds = [kinds[word] for word in in_name if word in kinds]
     if verb_kinds:
         first = verb_kinds[0]
         if not _JOINED.isdisjoint(in_name):
-            every = _table().all_verbs
+            every = _load_verbs().all_verbs
             behind = [word for before, word in pairwise(in_name) if before in _JOINED]
-            first = _worst([*verb_kinds, *(every[word] for word in behind if word in every)])
-        own = verb_kind(name[len(prefix(name)) :]) or first
-        kind = _worst([first, own, *_kinds_behind(first, name, description)])
+            first = _find_worst([*verb_kinds, *(every[word] for word in behind if word in every)])
+        own = find_verb_kind(name[len(find_prefix(name)) :]) or first
+        kind = _find_worst([first, own, *_list_other_kinds(first, name, description)])
     else:
         verb_kinds = [kinds[word] for word in in_text[:_VERB_WITHIN] if word in kinds]
         if not verb_kinds:
@@ -190,36 +190,38 @@ def _spoken(name: str, description: str, *, is_elsewhere: bool) -> Risk | None:
     return "write_local"
 
 
-def _worst(kinds: Iterable[str]) -> str:
+def _find_worst(kinds: Iterable[str]) -> str:
     return max(kinds, key=_KINDS.index)
 
 
-def _kinds_behind(first: str, name: str, description: str) -> list[str]:
+def _list_other_kinds(first: str, name: str, description: str) -> list[str]:
     """Return the kinds of verbs that count beside a name's first one, which may be a noun.
 
     The description decides: `list_deleted_files` lists, whatever else its name says. Where it has
     no verb, or only repeats the name, its last word decides: `search_index_drop` drops.
     """
-    table = _table()
-    kinds = [table.all_verbs[word] for word in _words(name) if word in table.all_verbs]
-    told, is_at_start = _told_kind(description)
-    last = table.all_verbs.get(_last_word(name), first)
-    if told == "read_only" and set(_words(description)) <= set(_words(name)):
+    table = _load_verbs()
+    kinds = [table.all_verbs[word] for word in _split_known_words(name) if word in table.all_verbs]
+    told, is_at_start = _find_told_kind(description)
+    last = table.all_verbs.get(_find_last_word(name), first)
+    if told == "read_only" and set(_split_known_words(description)) <= set(
+        _split_known_words(name)
+    ):
         told = None  # "View delete" says no more than the name
-    if told == "read_only" and _begins_with_noun(name, description):
+    if told == "read_only" and _has_leading_noun(name, description):
         return ["destructive"] if last == "destructive" else []
     if told is None:
-        is_meant = last == "destructive" or not table.nouns.isdisjoint(_words(name))
+        is_meant = last == "destructive" or not table.nouns.isdisjoint(_split_known_words(name))
         return [last] if is_meant else []
-    if _worst([first, told]) == first:
+    if _find_worst([first, told]) == first:
         return []
-    if any(_worst([first, kind]) != first for kind in kinds):
+    if any(_find_worst([first, kind]) != first for kind in kinds):
         return [told, *kinds]
     is_plain = told == "destructive" and is_at_start and first == "read_only"
     return [told] if is_plain else []
 
 
-def _last_word(name: str) -> str:
+def _find_last_word(name: str) -> str:
     """Return the last word of a name that is not about which one: `delete` of `delete_by_id`."""
     words: list[str] = [word.lower() for word in _WORD.findall(name)]
     while len(words) > 1 and words[-1] in _TRAILING:
@@ -227,26 +229,26 @@ def _last_word(name: str) -> str:
     return words[-1]
 
 
-def _begins_with_noun(name: str, description: str) -> bool:
+def _has_leading_noun(name: str, description: str) -> bool:
     """Return whether a description begins with the noun that a name begins with.
 
     "View: delete a saved view" of `view_delete` does not view; "Preview a reset" previews, and
     "Status of a reset" is a status.
     """
-    own = name[len(prefix(name)) :] or name
-    in_name = list(_words(own))
-    in_text = list(_words(description))
-    is_noun = in_text[:1] == in_name[:1] and in_name[0] in _table().nouns
+    own = name[len(find_prefix(name)) :] or name
+    in_name = list(_split_known_words(own))
+    in_text = list(_split_known_words(description))
+    is_noun = in_text[:1] == in_name[:1] and in_name[0] in _load_verbs().nouns
     return is_noun and _OF_NOUNS.isdisjoint(in_text[1:2])
 
 
-def _told_kind(description: str) -> tuple[str | None, bool]:
+def _find_told_kind(description: str) -> tuple[str | None, bool]:
     """Return the kind of the verb that says what a tool does, and whether it is the first word."""
     words = [word.lower() for word in _WORD.findall(description)]
     before = ["", *words]
     behind = [*words[1:], ""]
     for place, word in enumerate(words[:_OBJECT_WITHIN]):
-        kind = _table().all_verbs.get(_verb(word, _SPEAKING_ENDINGS))
+        kind = _load_verbs().all_verbs.get(_find_infinitive(word, _SPEAKING_ENDINGS))
         if kind is None or before[place] in _ARTICLES:
             continue
         if kind == "read_only":
@@ -257,16 +259,16 @@ def _told_kind(description: str) -> tuple[str | None, bool]:
     return None, False
 
 
-def _words(text: str) -> Iterator[str]:
+def _split_known_words(text: str) -> Iterator[str]:
     """Return words in lower case, with forms of known verbs as their infinitives."""
     for word in _WORD.findall(text):
-        yield _verb(word.lower())
+        yield _find_infinitive(word.lower())
 
 
 @lru_cache(maxsize=8_192)
-def _verb(word: str, endings: _Endings = _ENDINGS) -> str:
+def _find_infinitive(word: str, endings: _Endings = _ENDINGS) -> str:
     """Return the infinitive of `deletion`, `wiped` or `uninstalling`; else the word."""
-    verbs = _table().all_verbs
+    verbs = _load_verbs().all_verbs
     for ending, replacements in endings:
         if not word.endswith(ending):
             continue
@@ -279,7 +281,7 @@ def _verb(word: str, endings: _Endings = _ENDINGS) -> str:
 
 
 @cache
-def _table() -> _Table:
+def _load_verbs() -> _Table:
     """Return the table of verbs and nouns."""
     table = data.load("risk")
     verbs = {verb: kind for kind, named in table["verbs"].items() for verb in named.split()}

@@ -26,7 +26,7 @@ _DESCRIBING = frozenset({*_SUBSCHEMA_LISTS, "items", "additionalProperties", "$r
 _LISTING = _DESCRIBING | {"enum"}
 
 
-def properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def walk_properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Every property of a schema with what describes it, nested ones too, in document order."""
     stack: list[Any] = [schema]
     describing = _Describing(schema)
@@ -84,13 +84,13 @@ class _Describing:
             return
         if isinstance(schema.get("const"), str):
             values.append(schema["const"])
-        for below in self._below(schema):
+        for below in self._describe_below(schema):
             if self._left == 0 or len(values) > MAX_ENUM_VALUES:
                 return
             self._left -= 1
             self._read(below, texts, values, depth - 1)
 
-    def _below(self, schema: dict[str, Any]) -> Iterator[Any]:
+    def _describe_below(self, schema: dict[str, Any]) -> Iterator[Any]:
         for key in _SUBSCHEMA_LISTS:
             if isinstance(schema.get(key), list):
                 yield from schema[key]

@@ -74,7 +74,7 @@ def as_mapping(tool: Any, path: str = "tools[0]") -> Mapping[str, Any]:
     try:
         fields = None
         if not isinstance(tool, type):
-            fields = _framework_tool(tool) or _dumped(tool) or _by_attributes(tool)
+            fields = _read_framework_tool(tool) or _dump(tool) or _read_attributes(tool)
     except Exception as error:
         raise InvalidTool(f"{path}: cannot be read ({type(error).__name__})") from error
     if isinstance(fields, dict):
@@ -84,10 +84,10 @@ def as_mapping(tool: Any, path: str = "tools[0]") -> Mapping[str, Any]:
 
 def is_declaring(tool: Any) -> bool:
     """Whether an entry declares functions, as Gemini's tools do."""
-    return isinstance(tool, Mapping) and not _DECLARING.isdisjoint(_unfolded(tool))
+    return isinstance(tool, Mapping) and not _DECLARING.isdisjoint(_unfold(tool))
 
 
-def declared(tool: Any, path: str = "tools[0]") -> tuple[list[Any], dict[str, Any]]:
+def unfold_declared(tool: Any, path: str = "tools[0]") -> tuple[list[Any], dict[str, Any]]:
     """Return the functions that a tool declares, as Gemini's do, and its other keys.
 
     They may also stand in the definition of an entry without a name. What a caller adds to an
@@ -98,7 +98,7 @@ def declared(tool: Any, path: str = "tools[0]") -> tuple[list[Any], dict[str, An
     """
     if not is_declaring(tool):
         return [tool], {}
-    fields = _unfolded(tool)
+    fields = _unfold(tool)
     declarations: list[Any] = []
     for key in DECLARATIONS:
         functions = fields.get(key)
@@ -111,12 +111,12 @@ def declared(tool: Any, path: str = "tools[0]") -> tuple[list[Any], dict[str, An
     rest = {key: value for key, value in fields.items() if key not in _DECLARING | added.keys()}
     if added:
         declarations = [
-            _with_added(one, added) if isinstance(one, Mapping) else one for one in declarations
+            _add_fields(one, added) if isinstance(one, Mapping) else one for one in declarations
         ]
     return declarations, rest
 
 
-def _with_added(function: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+def _add_fields(function: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
     """Return a function with the fields of its entry; of two that restrict, the stricter counts."""
     own = {key: value for key, value in function.items() if value is not None}
     both = {**added, **own}
@@ -127,7 +127,7 @@ def _with_added(function: Mapping[str, Any], added: Mapping[str, Any]) -> dict[s
     return both
 
 
-def _unfolded(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+def _unfold(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an entry without a name together with its definition, if that declares functions."""
     definition = tool.get("definition")
     if tool.get("name") or not isinstance(definition, Mapping) or _DECLARING.isdisjoint(definition):
@@ -148,7 +148,7 @@ def name_of(tool: Mapping[str, Any]) -> str:
     return text_of(tool.get("name")) or text_of(core_of(tool).get("name"))
 
 
-def texts(tool: Any) -> tuple[str, str]:
+def read_texts(tool: Any) -> tuple[str, str]:
     """Return name and description of a tool, "" if absent."""
     fields = as_mapping(tool)
     return name_of(fields), text_of(core_of(fields).get("description"))
@@ -165,7 +165,7 @@ def schema_of(tool: Any) -> Mapping[str, Any]:
     return {}
 
 
-def runs_at_provider(tool: Mapping[str, Any]) -> bool:
+def is_run_by_provider(tool: Mapping[str, Any]) -> bool:
     """Whether a tool with a name is run by the provider, or takes no arguments by a schema.
 
     Anthropic's `{"type": "bash_20250124", "name": "bash"}`; of OpenAI's Responses also
@@ -195,11 +195,11 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _framework_tool(tool: Any) -> dict[str, Any] | None:
+def _read_framework_tool(tool: Any) -> dict[str, Any] | None:
     """Read a framework's tool by its schema attribute, without its Python objects."""
     listed = getattr(tool, "to_mcp_tool", None)  # fastmcp's `Tool`
     if callable(listed):
-        fields: dict[str, Any] = _dumped(listed())
+        fields: dict[str, Any] = _dump(listed())
         return fields
     definition = getattr(tool, "tool_def", None)  # pydantic-ai's `Tool`
     for key in _CARRIED_SCHEMAS:
@@ -213,7 +213,7 @@ def _framework_tool(tool: Any) -> dict[str, Any] | None:
     return None
 
 
-def _by_attributes(tool: Any) -> dict[str, Any] | None:
+def _read_attributes(tool: Any) -> dict[str, Any] | None:
     """Read any object with a name and a description, and with a schema if it has one."""
     about = {key: getattr(tool, key, None) for key in ("name", *SCHEMAS)}
     if not text_of(about["name"]) or not hasattr(tool, "description"):
@@ -222,7 +222,7 @@ def _by_attributes(tool: Any) -> dict[str, Any] | None:
     return {"name": about["name"], "description": tool.description, **schemas}
 
 
-def _dumped(tool: Any) -> Any:
+def _dump(tool: Any) -> Any:
     if dataclasses.is_dataclass(tool):
         return dataclasses.asdict(tool)  # type: ignore[arg-type]  # an instance, no class
     if isinstance(tool, msgspec.Struct):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.common.spelling import prefix
+from toolscout.common.spelling import find_prefix
 from toolscout.contract.tools import Tool
 from toolscout.tools.shapes import as_mapping
 
@@ -25,7 +25,7 @@ _MAY_END = frozenset(("etc", "no", "resp", "inc", "ltd"))
 """Abbreviations that end a sentence only before a capital letter."""
 
 
-def first_sentence(text: str, limit: int = SUMMARY_CHARS) -> str:
+def cut_first_sentence(text: str, limit: int = SUMMARY_CHARS) -> str:
     """Return the first sentence of a text on one line, cut after `limit` characters.
 
     Abbreviations such as "e.g.", initials and version numbers end no sentence.
@@ -63,14 +63,14 @@ CHARS_PER_TOKEN = 4
 """Average of common tokenizers on JSON and English."""
 
 
-def tool_tokens(tool: Tool) -> int:
+def estimate_tool_tokens(tool: Tool) -> int:
     """Estimate the tokens of a tool in a prompt: of its raw definition, or of name and text."""
     definition = len(memoryview(tool.definition)) or len(memoryview(tool.parameters))
     spelled = len(tool.name) + len(tool.description or "")
     return -(-max(definition, spelled) // CHARS_PER_TOKEN)
 
 
-def definition_tokens(tools: Iterable[Any]) -> int:
+def estimate_definition_tokens(tools: Iterable[Any]) -> int:
     """Estimate the tokens of tools in any provider's shape; what is no JSON counts for nothing.
 
     Of many tools, a sample speaks for all.
@@ -84,7 +84,7 @@ def definition_tokens(tools: Iterable[Any]) -> int:
     return -(-chars * len(every) // (len(sample) * CHARS_PER_TOKEN)) if sample else 0
 
 
-def text_tokens(text: str) -> int:
+def estimate_text_tokens(text: str) -> int:
     """Estimate the tokens of a text."""
     return -(-len(text) // CHARS_PER_TOKEN)
 
@@ -96,28 +96,30 @@ MAX_HINT_CHARS = 128
 """Longer names are left out of such a list."""
 
 
-def namespaces(names: Sequence[str], namespace_of: Callable[[str], str] = prefix) -> dict[str, int]:
+def count_namespaces(
+    names: Sequence[str], namespace_of: Callable[[str], str] = find_prefix
+) -> dict[str, int]:
     """Return the namespaces with the most tools, and how many tools each has."""
-    counts = Counter(space for name in _short(names) if (space := namespace_of(name)))
+    counts = Counter(space for name in _shorten(names) if (space := namespace_of(name)))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_HINTS])
 
 
-def examples(names: Sequence[str]) -> list[str]:
+def pick_examples(names: Sequence[str]) -> list[str]:
     """Return some names, evenly from all in their alphabetical order."""
-    short = _short(names)
+    short = _shorten(names)
     return short[:: -(-len(short) // MAX_HINTS)] if short else []
 
 
-def overview(names: Sequence[str]) -> str:
+def sum_up(names: Sequence[str]) -> str:
     """Return the number of tools with their namespaces or some names, as part of a sentence."""
     total = f"{len(names)} tools" if len(names) != 1 else "1 tool"
-    if spaces := namespaces(names):
+    if spaces := count_namespaces(names):
         listed = ", ".join(f"{space} ({count})" for space, count in spaces.items())
         share = "most" if 2 * sum(spaces.values()) > len(names) else "some"
         return f"{total}, {share} of them under {listed}"
-    listed = ", ".join(examples(names))
+    listed = ", ".join(pick_examples(names))
     return f"{total}, such as {listed}" if listed else total
 
 
-def _short(names: Sequence[str]) -> list[str]:
+def _shorten(names: Sequence[str]) -> list[str]:
     return sorted(name for name in names if len(name) <= MAX_HINT_CHARS)

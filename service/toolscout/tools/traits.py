@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from toolscout.common.spelling import namespace_in, source_in
+from toolscout.common.spelling import find_namespace, find_source
 from toolscout.contract.fields import ABSENT, Risk
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON
 from toolscout.text.domains import Taxonomy
-from toolscout.text.tokens import words, words_to_terms
+from toolscout.text.tokens import analyse_words, split_words
 from toolscout.tools.documents import read_tool
-from toolscout.tools.risk import PURPOSE_CHARS, risk
+from toolscout.tools.risk import PURPOSE_CHARS, judge_risk
 
 
 class Traits(msgspec.Struct, frozen=True, gc=False):
@@ -78,11 +78,11 @@ def unpack_clues(packed: bytes) -> Clues:
 
 def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
     """Infer the traits of a tool whose text has been read."""
-    own = declared(tool)
+    own = read_declared(tool)
     level = own.risk
     if tool.risk is None:
         elsewhere = bool(own.namespace)
-        level = risk(tool.name, clues.purpose, clues.annotations, is_elsewhere=elsewhere)
+        level = judge_risk(tool.name, clues.purpose, clues.annotations, is_elsewhere=elsewhere)
     domain = own.domain
     named: tuple[str, ...] = ()
     if not domain:
@@ -100,13 +100,13 @@ def infer(tool: Tool, clues: Clues, taxonomy: Taxonomy) -> Traits:
     )
 
 
-def declared(tool: Tool) -> Traits:
+def read_declared(tool: Tool) -> Traits:
     """Return the declared traits and the namespace; domain and risk are not inferred."""
     return Traits(
-        tool.namespace or namespace_in(tool.name),
+        tool.namespace or find_namespace(tool.name),
         tool.domain or "",
         tool.tags or (),
-        tool.source or source_in(tool.name),
+        tool.source or find_source(tool.name),
         tool.capabilities or (),
         tool.risk or "write_remote",
         tool.status != "unavailable",
@@ -119,6 +119,6 @@ def read_traits(tool: Tool, taxonomy: Taxonomy) -> Traits:
         document = read_tool(tool)
     except NOT_JSON:
         document = read_tool(msgspec.structs.replace(tool, definition=ABSENT, parameters=ABSENT))
-    terms = words_to_terms([*words(document.name), *words(document.description)])
+    terms = analyse_words([*split_words(document.name), *split_words(document.description)])
     purpose = document.description[:PURPOSE_CHARS]
     return infer(tool, Clues(tuple(terms), purpose, document.annotations), taxonomy)

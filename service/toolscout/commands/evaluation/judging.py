@@ -10,10 +10,10 @@ import msgspec
 
 from toolscout.commands.evaluation.questions import Question
 from toolscout.contract.tools import Tool
-from toolscout.text.query import word_weights
-from toolscout.text.tokens import fold, terms
+from toolscout.text.query import load_word_weights
+from toolscout.text.tokens import analyse_terms, fold
 from toolscout.tools.documents import description_of
-from toolscout.tools.summary import tool_tokens
+from toolscout.tools.summary import estimate_tool_tokens
 
 DEPTH = 20
 """Places in which a missed tool is looked for."""
@@ -91,7 +91,7 @@ def judge(
     progress: Callable[[int], object] = lambda _: None,
 ) -> Verdict:
     """Ask every question, and judge the answers."""
-    tokens = {tool.name: tool_tokens(tool) for tool in tools}
+    tokens = {tool.name: estimate_tool_tokens(tool) for tool in tools}
     words = {tool.name: telling(f"{tool.name} {description_of(tool)}") for tool in tools}
     everything = sum(tokens.values())
     hits: list[tuple[list[bool], int]] = []
@@ -166,8 +166,10 @@ def _is_named(match: Mapping[str, Any]) -> bool:
 
 def telling(text: str) -> frozenset[str]:
     """Return the words of a text that are no function words, as terms."""
-    lighter = word_weights()
-    return frozenset(term for term in terms(text) if term not in lighter and fold(term) == term)
+    lighter = load_word_weights()
+    return frozenset(
+        term for term in analyse_terms(text) if term not in lighter and fold(term) == term
+    )
 
 
 def _overlap(question: Question, words: Mapping[str, frozenset[str]]) -> float:

@@ -18,13 +18,13 @@ from toolscout.contract.fields import Risk
 from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
 from toolscout.index.embedder import load_embedder
-from toolscout.index.prerequisites import needed_noun
+from toolscout.index.prerequisites import find_needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL
-from toolscout.text.domains import bundled
-from toolscout.text.tokens import spoken_name, words
-from toolscout.tools.documents import description_of, quoted_requests, read_tool
-from toolscout.tools.poisoned import poison_in
-from toolscout.tools.refused import as_line, refused_by, sent_schema
+from toolscout.text.domains import load_bundled
+from toolscout.text.tokens import speak_name, split_words
+from toolscout.tools.documents import description_of, find_quoted_requests, read_tool
+from toolscout.tools.poisoned import find_poison
+from toolscout.tools.refused import explain_refusals, find_sent_schema, write_reasons
 from toolscout.tools.risk import describe_inferred, is_annotated
 from toolscout.tools.traits import read_traits
 
@@ -105,14 +105,14 @@ def findings(
 
 def _refused(tools: Sequence[Tool]) -> Iterator[Finding]:
     for tool in tools:
-        if reasons := refused_by(tool.name, sent_schema(tool)):
+        if reasons := explain_refusals(tool.name, find_sent_schema(tool)):
             suggestion = "correct the name, or the schema where the line says"
-            yield Finding("refused", [tool.name], as_line(reasons), suggestion)
+            yield Finding("refused", [tool.name], write_reasons(reasons), suggestion)
 
 
 def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
     for tool in tools:
-        if reasons := poison_in(msgspec.json.decode(msgspec.json.encode(tool))):
+        if reasons := find_poison(msgspec.json.decode(msgspec.json.encode(tool))):
             suggestion = "ask who wrote it; a description says what a tool does, and no more"
             yield Finding("poisoned", [tool.name], ", ".join(reasons), suggestion)
 
@@ -120,7 +120,7 @@ def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
 def _same_names(tools: Sequence[Tool]) -> Iterator[Finding]:
     written: defaultdict[str, list[str]] = defaultdict(list)
     for tool in tools:
-        written[spoken_name(tool.name).casefold()].append(tool.name)
+        written[speak_name(tool.name).casefold()].append(tool.name)
     for names in written.values():
         if len(names) > 1:
             for name, count in Counter(names).items():
@@ -136,7 +136,7 @@ def _same_names(tools: Sequence[Tool]) -> Iterator[Finding]:
 
 
 def _near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
-    spoken = [(tool, words(description_of(tool).casefold())) for tool in tools]
+    spoken = [(tool, split_words(description_of(tool).casefold())) for tool in tools]
     texts = [(tool, described) for tool, described in spoken if described]
     if not texts:
         return
@@ -198,7 +198,7 @@ def _without_provider(tools: Sequence[Tool]) -> Iterator[Finding]:
     for tool in tools:
         provided = {noun for noun, _ in catalog.providers(catalog.rows[tool.name])}
         for parameter in read_tool(tool).required:
-            noun = needed_noun(parameter)
+            noun = find_needed_noun(parameter)
             if noun is not None and noun not in provided:
                 requiring[parameter].append(tool.name)
     for parameter, names in sorted(requiring.items()):
@@ -223,7 +223,7 @@ def _losers(tools: Sequence[Tool], questions: Sequence[Question], ask: Ask) -> I
 
 def as_text(every: Sequence[Finding], tools: Sequence[Tool]) -> str:
     """Return the findings in words, by kind, each kind with what to do."""
-    quoting = [tool.name for tool in tools if quoted_requests(description_of(tool))]
+    quoting = [tool.name for tool in tools if find_quoted_requests(description_of(tool))]
     lines = [f"{counted(len(tools), 'tool')}, {counted(len(every), 'finding')}"]
     lines.append(_about_quotes(quoting))
     if levels := inferred_risks(tools):
@@ -242,7 +242,7 @@ def as_text(every: Sequence[Finding], tools: Sequence[Tool]) -> str:
 def inferred_risks(tools: Sequence[Tool]) -> list[Risk]:
     """Return the risks of the tools that declare none, neither by annotations nor by `risk`."""
     return [
-        read_traits(tool, bundled()).risk
+        read_traits(tool, load_bundled()).risk
         for tool in tools
         if tool.risk is None and not is_annotated(read_tool(tool).annotations)
     ]

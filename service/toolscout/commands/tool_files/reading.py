@@ -14,7 +14,7 @@ import msgspec
 
 from toolscout.commands.tool_files.operations import is_openapi, tools_of
 from toolscout.common.json_errors import find_end, locate
-from toolscout.common.optional import how_to_install
+from toolscout.common.optional import write_install_command
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, ConfigurationError, InvalidJson, InvalidRequest
 from toolscout.tools.conversion import list_in, read_usable
@@ -163,7 +163,7 @@ def _from_yaml(text: str, shown: object) -> Any:
     try:
         import yaml
     except ImportError:
-        raise ConfigurationError(f"reading YAML needs: {how_to_install('server')}") from None
+        raise ConfigurationError(f"reading YAML needs: {write_install_command('server')}") from None
     try:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         return yaml.load(text, loader)  # noqa: S506  # both make plain values alone

@@ -7,7 +7,7 @@ from toolscout.discovery.providers.calls import UNNAMED, Call, Remover
 from toolscout.discovery.providers.fields import Json, mapping, mappings, names_once
 from toolscout.discovery.providers.provider import Choice, Provider, ProviderName, SearchResult
 from toolscout.discovery.providers.stream import Event, Stream, write
-from toolscout.tools.shapes import declared
+from toolscout.tools.shapes import unfold_declared
 
 _SIGNATURE = "thoughtSignature"
 _USAGE = "usageMetadata"
@@ -106,7 +106,7 @@ class Gemini(Provider):
         """All declarations, and the tools that declare none (a search, code execution)."""
         tools: list[Any] = []
         for tool in request.get("tools") or []:
-            functions, rest = declared(mapping(tool))
+            functions, rest = unfold_declared(mapping(tool))
             tools += functions
             if rest or not functions:
                 tools.append(rest or tool)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from toolscout.commands.terminal import as_json
-from toolscout.common.spelling import matching
+from toolscout.common.spelling import match_names
 from toolscout.gateway.mcp.listing import Listing, always_loaded, missing_pins, named, refused_pins
 from toolscout.gateway.mcp.servers import SEPARATOR, Config
 from toolscout.gateway.mcp.trying import Tried, failures, try_servers
@@ -71,8 +71,8 @@ def _notes(config: Config, listing: Listing) -> list[str]:
     """Return what is to be known of the tools that are offered, a line for each kind."""
     tools = listing.tools
     pinned = config.options.pinned
-    loaded = [name for name in always_loaded(tools) if name not in matching(pinned, tools)]
-    listed = {*matching(pinned, tools), *loaded}
+    loaded = [name for name in always_loaded(tools) if name not in match_names(pinned, tools)]
+    listed = {*match_names(pinned, tools), *loaded}
     refused = [name for name, one in tools.items() if name not in listed and one.refusals()]
     notes = refused_pins([*pinned, *loaded], tools)
     notes += named("listed as themselves, as their host or server says", loaded)

@@ -82,7 +82,7 @@ class Finder:
         """Return how many of some tools each domain has, most first."""
         catalog = self.catalog
         rows = [catalog.rows[name] for name in names if name in catalog.rows]
-        return pages.filtered_domains(catalog, rows)
+        return pages.count_filtered_domains(catalog, rows)
 
     async def learn(self, query: str, tool: str, success: bool, search: str) -> None:
         """Learn that a tool that a search found was called; equal reports of it count once."""

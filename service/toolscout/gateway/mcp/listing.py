@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import mcp_types
 
-from toolscout.common.spelling import matching
+from toolscout.common.spelling import match_names
 from toolscout.contract.fields import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
@@ -14,9 +14,9 @@ from toolscout.gateway.mcp.pins import SeenTools
 from toolscout.gateway.mcp.servers import SEPARATOR, permits, unmatched
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
-from toolscout.tools.poisoned import has_hidden, poison_in, strip_hidden
-from toolscout.tools.refused import as_line, is_refused_by_all, refused_by
-from toolscout.tools.risk import LEVELS, is_annotated, risk
+from toolscout.tools.poisoned import find_poison, has_hidden, strip_hidden
+from toolscout.tools.refused import explain_refusals, is_refused_by_all, write_reasons
+from toolscout.tools.risk import LEVELS, is_annotated, judge_risk
 from toolscout.tools.summary import MAX_HINT_CHARS
 
 HINT = "anthropic/searchHint"
@@ -79,11 +79,11 @@ class Offered(NamedTuple):
 
     def poison(self) -> list[str]:
         """Return what is wrong with its texts as its server lists them."""
-        return poison_in(self.original.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return find_poison(self.original.model_dump(mode="json", by_alias=True, exclude_none=True))
 
     def refusals(self) -> dict[str, list[str]]:
         """Return why providers refuse it where it is listed as itself, each reason with whom."""
-        return refused_by(self.shown["name"], self.tool.input_schema)
+        return explain_refusals(self.shown["name"], self.tool.input_schema)
 
 
 class Listing:
@@ -137,7 +137,7 @@ class Listing:
         definition = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         # By its own name: that of the server may be a verb.
         about = tool.name, tool.description or "", definition.get("annotations")
-        level = risk(*about, is_elsewhere=True, default=connection.server.default_risk)
+        level = judge_risk(*about, is_elsewhere=True, default=connection.server.default_risk)
         name = f"{connection.name}{SEPARATOR}{tool.name}"
         verdict = self._seen.judge(connection.name, name, definition, level)
         if verdict is None:
@@ -149,7 +149,7 @@ class Listing:
             return LeftOut(tool.name, NOT_ACCEPTED)
         if LEVELS.index(verdict.risk) > self._highest:
             # Whether it would be offered if its server had the lowest default.
-            least = risk(*about, is_elsewhere=True, default="read_only")
+            least = judge_risk(*about, is_elsewhere=True, default="read_only")
             is_by_default = LEVELS.index(least) <= self._highest
             return LeftOut(tool.name, ABOVE, is_by_default=is_by_default)
         shown = tool
@@ -199,7 +199,7 @@ def named(what: str, names: Collection[object]) -> list[str]:
 
 def missing_pins(pinned: Iterable[str], listing: Listing) -> list[str]:
     """Return in a line each which pinned tools are not in a listing, and why."""
-    missing = [one for one in dict.fromkeys(pinned) if not matching((one,), listing.tools)]
+    missing = [one for one in dict.fromkeys(pinned) if not match_names((one,), listing.tools)]
     reasons = listing.reasons
     unknown = [name for name in missing if name not in reasons]
     lines = [f"pinned: there is no tool {', '.join(unknown)}"] if unknown else []
@@ -209,10 +209,10 @@ def missing_pins(pinned: Iterable[str], listing: Listing) -> list[str]:
 def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[str]:
     """Return in a line each which pinned tools providers refuse, and who and why."""
     lines = []
-    for name in matching(pinned, tools):
+    for name in match_names(pinned, tools):
         if reasons := tools[name].refusals():
             hidden = "; it is found, not listed" if is_refused_by_all(reasons) else ""
-            lines.append(f"pinned: {name}: {as_line(reasons)}{hidden}")
+            lines.append(f"pinned: {name}: {write_reasons(reasons)}{hidden}")
     return lines
 
 

@@ -10,7 +10,7 @@ import msgspec
 from mcp import MCPError
 from msgspec import UNSET, Meta
 
-from toolscout.common.spelling import key
+from toolscout.common.spelling import make_key
 from toolscout.contract.answers import Resolution
 from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.contract.fields import Detail
@@ -21,12 +21,12 @@ from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.texts import TOOL, text_result
 from toolscout.gateway.mcp.view import Session, View, without_host
 from toolscout.index import pages
-from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, none_found, resolved, show
+from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, describe_none, resolve_name, show
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
-from toolscout.metatools.finds import without_titles
+from toolscout.metatools.finds import drop_titles
 from toolscout.metatools.table import FIND, TOOLS
-from toolscout.tools.misfits import misfit
-from toolscout.tools.risk import needs_schema
+from toolscout.tools.misfits import find_misfit
+from toolscout.tools.risk import requires_schema
 from toolscout.tools.shapes import schema_of
 
 CALL = "call_tool"
@@ -107,7 +107,7 @@ class ServerTools:
     async def names(self, filters: Filters | None) -> list[str]:
         """Return the names of the tools that pass, sorted."""
         catalog = self._view.finder.catalog
-        names = await asyncio.to_thread(pages.names, catalog, filters or Filters())
+        names = await asyncio.to_thread(pages.list_names, catalog, filters or Filters())
         return [name for name in names if name in self._view.tools]
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
@@ -132,7 +132,7 @@ class ServerTools:
             CallError: there is none, or there are several, or its server has no list yet.
         """
         try:
-            return await resolved(self, name)
+            return await resolve_name(self, name)
         except CallError as error:
             prefix = self._view.prefix_of(name)
             reasons = self._view.unavailable(prefix)
@@ -156,7 +156,7 @@ class ServerTools:
             MCPError: no tool has the name; the message has similar ones.
         """
         try:
-            name = await resolved(self, unquote(uri.removeprefix(TOOL)))
+            name = await resolve_name(self, unquote(uri.removeprefix(TOOL)))
         except CallError as error:
             raise MCPError(mcp_types.INVALID_PARAMS, str(error), {"uri": uri}) from None
         (shown,) = await self.show([name], "full")
@@ -212,9 +212,9 @@ class ServerTools:
             CallError: a field is missing, unknown or of another kind; the schema comes along.
         """
         schema = schema_of(self._view.tools[name].shown)
-        if fault := misfit(schema, arguments):
+        if fault := find_misfit(schema, arguments):
             answer = {"error": f"{name} was not called: {fault}"}
-            answer |= {"input_schema": without_titles(schema)}
+            answer |= {"input_schema": drop_titles(schema)}
             raise CallError(msgspec.json.encode(answer, enc_hook=str).decode())
 
     def _read(self, offered: Offered) -> ToolDetail:
@@ -225,22 +225,22 @@ class ServerTools:
         shown = show(offered.shown, "full", token, self.caller(offered.shown["name"]))
         return msgspec.structs.replace(
             shown,
-            input_schema=without_titles(shown.input_schema),
+            input_schema=drop_titles(shown.input_schema),
             risk=None if shown.call == CALL else shown.risk,
             requires_full_schema=None,
         )
 
     def _token(self, offered: Offered) -> str | None:
         """Return what a call of a tool has to repeat; None if it may be called as it is."""
-        is_gated = offered.is_changed or needs_schema(offered.shown["risk"])
+        is_gated = offered.is_changed or requires_schema(offered.shown["risk"])
         return self._view.gate.token(offered.shown) if is_gated else None
 
     def _resolution(self, written: str) -> Resolution:
         guess = self._view.finder.resolver.resolve(written)
         offered = self._view.tools.get(guess.name or "")
         if offered is not None:
-            spelled = key(written)
-            right = key(offered.shown["name"]), key(offered.tool.name)
+            spelled = make_key(written)
+            right = make_key(offered.shown["name"]), make_key(offered.tool.name)
             if spelled in right or without_host(spelled) in right:
                 return guess
         ambiguous = self._seen(guess.ambiguous)
@@ -256,7 +256,7 @@ class ServerTools:
         tools = self._view.tools
         names = list(tools)
         # A tool's own name may have what else separates a server's.
-        answer = none_found(names, TRY_AGAIN, lambda name: tools[name].connection.name)
+        answer = describe_none(names, TRY_AGAIN, lambda name: tools[name].connection.name)
         message = answer.message
         if starting := ", ".join(self._view.starting(space)):
             message = f"No tool fits this query yet. Still starting: {starting}. Search again."

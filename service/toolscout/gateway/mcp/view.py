@@ -11,7 +11,7 @@ import mcp_types
 from mcp.shared.dispatcher import ProgressFnT
 
 from toolscout.commands.terminal import counted
-from toolscout.common.spelling import key, matching, prefix
+from toolscout.common.spelling import find_prefix, make_key, match_names
 from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.cache import KINDS
 from toolscout.gateway.mcp.connection import Connection
@@ -96,7 +96,7 @@ class View:
         self.config = config
         self.listing = listing
         self.tools = listing.tools
-        names = [*matching(config.options.pinned, self.tools), *always_loaded(self.tools)]
+        names = [*match_names(config.options.pinned, self.tools), *always_loaded(self.tools)]
         pinned = [self.tools[name] for name in dict.fromkeys(names)]
         self.pinned = [one for one in pinned if not is_refused_by_all(one.refusals())]
         """The tools to list as themselves, in the configured order.
@@ -131,12 +131,12 @@ class View:
 
     def prefix_of(self, written: str) -> str:
         """Return the prefix of the server that a written name begins with, or ""."""
-        letters = key(prefix(written))
+        letters = make_key(find_prefix(written))
         spelled = letters, without_host(letters)
         fitting = [
             one.name
             for one in self.connections
-            if any(form.startswith(key(one.name)) for form in spelled)
+            if any(form.startswith(make_key(one.name)) for form in spelled)
         ]
         return max(fitting, key=len, default="")
 
@@ -189,7 +189,7 @@ class View:
         tools = self.tools
         rows = [catalog.rows[name] for name in sorted(tools) if name in catalog.rows]
         if uri == OVERVIEW:
-            return text_result(uri, pages.overview(catalog, rows))
+            return text_result(uri, pages.describe(catalog, rows))
         lines = await asyncio.to_thread(lambda: list(pages.index(catalog, rows)))
         return text_result(uri, "\n".join(f"{name}: {summary}" for name, summary in lines))
 

@@ -10,12 +10,12 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from sse_starlette.sse import AppStatus
 from starlette.responses import JSONResponse
 
-from toolscout.common.addresses import in_url
+from toolscout.common.addresses import write_host
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.callers import CallerCheck
 from toolscout.gateway.mcp.log import logger
 from toolscout.serving.bodies import Bodies, BodyRefused, replay
-from toolscout.serving.limited import Application, LimitedServer, limited_server
+from toolscout.serving.limited import Application, LimitedServer, make_server
 from toolscout.settings import Settings
 
 PATH = "/mcp"
@@ -157,7 +157,7 @@ async def serve_http(
     """
     host, port, *_ = listener.getsockname()
     scheme = "https" if settings.tls_cert else "http"
-    logger.info("serving %s://%s:%d%s", scheme, in_url(host), port, PATH)
+    logger.info("serving %s://%s:%d%s", scheme, write_host(host), port, PATH)
     check = CallerCheck(host, settings.allowed_hosts, key, WHOSE_KEY)
     served = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -166,7 +166,7 @@ async def serve_http(
     )
     callers = Callers(Sessions(served), check, Bodies(settings.caller_timeout_s))
     async with served.router.lifespan_context(served):
-        limited = limited_server(callers, settings, logger, GRACE_S, lifespan="off")
+        limited = make_server(callers, settings, logger, GRACE_S, lifespan="off")
         ending = asyncio.ensure_future(_end(limited, callers, stop))
         await limited.serve([listener])
         ending.cancel()

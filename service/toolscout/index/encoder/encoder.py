@@ -25,7 +25,7 @@ from toolscout.contract.tools import Tool
 from toolscout.errors import TooMuchWork
 from toolscout.index.encoder import network
 from toolscout.index.encoder.network import Floats
-from toolscout.text.tokens import spoken_name
+from toolscout.text.tokens import speak_name
 from toolscout.tools.documents import read_tool
 from toolscout.tools.filters import tenant_of
 
@@ -149,7 +149,7 @@ class Encoder:
             opened = _OpenList(space, in_background=in_background)
             self._lists[source] = opened
         if in_background and not opened.is_queued:
-            self._queue(source, opened)
+            self._enqueue(source, opened)
 
     def blend(self, cosine: Floats, source: Source, query: str) -> tuple[Floats, Unread | None]:
         """Blend the cosines of a list with the transformer's, shape (tools,).
@@ -164,7 +164,7 @@ class Encoder:
             return cosine, None
         if opened.vectors is None and not (opened.in_background or opened.has_failed):
             vectors = self._read_tools(source, opened, range(len(source)))
-            opened.vectors = None if opened.has_failed else _stacked(vectors)
+            opened.vectors = None if opened.has_failed else _stack(vectors)
         if opened.vectors is None:
             return cosine, Unread(FAILED if opened.has_failed else TOOLS_UNREAD)
         query_vector = self._find_query(opened, query)
@@ -195,7 +195,7 @@ class Encoder:
         self._queries.put(key, known)
         return known
 
-    def _queue(self, source: Source, opened: _OpenList) -> None:
+    def _enqueue(self, source: Source, opened: _OpenList) -> None:
         """Have a list read in the background, unless many of its tenant wait."""
         tenant = tenant_of(opened.space)
         with self._lock:
@@ -210,7 +210,7 @@ class Encoder:
     ) -> None:
         """Read the next tools of a list; then it is another tenant's turn."""
         tenant = tenant_of(opened.space)
-        _stand_back()
+        _lower_priority()
         tools = source()
         if tools is not None:  # nobody has dropped it meanwhile
             rows = range(len(vectors), min(len(vectors) + TOOLS_AT_ONCE, len(tools)))
@@ -219,7 +219,7 @@ class Encoder:
                 self._tool_thread.submit(tenant, self._read_some, source, opened, vectors)
                 return
             if not opened.has_failed:
-                opened.vectors = _stacked(vectors)
+                opened.vectors = _stack(vectors)
         with self._lock:
             self._waiting[tenant] -= 1
             if not self._waiting[tenant]:
@@ -237,7 +237,7 @@ class Encoder:
     def _encode_tool(self, source: Source, row: int, space: str) -> bytes:
         """Return the vector of a tool, as bytes; zeros if it is in another language."""
         tool = read_tool(source.tool(row))
-        text = f"{spoken_name(tool.name)}. {tool.plain_description[:DESCRIPTION_CHARS]}"
+        text = f"{speak_name(tool.name)}. {tool.plain_description[:DESCRIPTION_CHARS]}"
         key = (space, blake2b(text.encode("utf-8", "replace"), digest_size=16).digest())
         vector = self._tools.get(key)
         if vector is None:
@@ -248,7 +248,7 @@ class Encoder:
         return vector
 
 
-def _stacked(vectors: list[bytes]) -> Floats:
+def _stack(vectors: list[bytes]) -> Floats:
     return np.frombuffer(b"".join(vectors), np.float32).reshape(-1, network.DIMENSION)
 
 
@@ -261,7 +261,7 @@ def _encode_query(query: str) -> Floats | None:
         return None
 
 
-def _stand_back() -> None:
+def _lower_priority() -> None:
     """Lower the priority of this thread, where threads have one of their own."""
     if sys.platform == "linux":
         thread = threading.get_native_id()

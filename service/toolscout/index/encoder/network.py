@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from toolscout.common.optional import how_to_install
+from toolscout.common.optional import write_install_command
 from toolscout.errors import ConfigurationError
 from toolscout.index.static_model import BUNDLED_MODEL
 
@@ -55,13 +55,13 @@ class Network:
 
     def encode(self, text: str, max_tokens: int) -> Floats:
         """Return the vector of a text, the mean of its last hidden states, shape (384,)."""
-        ids = np.array([self._ids(text, max_tokens)], np.int64)
+        ids = np.array([self._tokenize(text, max_tokens)], np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
         hidden = self._session.run(None, inputs | {"token_type_ids": np.zeros_like(ids)})[0]
         mean: Floats = hidden[0].mean(axis=0)
         return mean / np.float32(max(float(np.linalg.norm(mean)), 1e-9))
 
-    def _ids(self, text: str, max_tokens: int) -> Sequence[int]:
+    def _tokenize(self, text: str, max_tokens: int) -> Sequence[int]:
         bundled = self._tokenizer.encode(text[:MAX_CHARS], add_special_tokens=False).ids
         ids = [
             _UNKNOWN_TOKEN if token == _BUNDLED_UNKNOWN else token + _TOKEN_OFFSET
@@ -78,7 +78,7 @@ def check_model() -> Path:
     """
     runtime, model = map(find_spec, PACKAGES)
     if runtime is None or model is None or model.origin is None:
-        install = how_to_install("server,encoder")
+        install = write_install_command("server,encoder")
         raise ConfigurationError(f"encoder: needs {' and '.join(PACKAGES)}: {install}")
     path = Path(model.origin).with_name("model.onnx")
     if not path.is_file():

@@ -12,11 +12,11 @@ from toolscout.contract.answers import (
     TokenCounts,
 )
 from toolscout.contract.bounds import MAX_ANSWER_BYTES, MAX_SHOWN
-from toolscout.index.details import cost_of, details
+from toolscout.index.details import count_cost, describe_tools
 from toolscout.ranking.ask import Decision
-from toolscout.ranking.explain import explain, notes, with_evidence
+from toolscout.ranking.explain import add_evidence, explain, write_notes
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
-from toolscout.server.http.problems import invalid, too_long
+from toolscout.server.http.problems import refuse_field, refuse_long
 from toolscout.server.observe.record import Trace
 
 SHOWN_AT_ONCE = 100
@@ -47,14 +47,14 @@ class Showing:
         ask = decision.ranking.ask
         if not (explained or ask.detail or ask.include_definitions):
             return SearchAnswer(decision.names)
-        nbytes = _shown_bytes(decision)
+        nbytes = _estimate_shown_bytes(decision)
         self._tools = self._tools + len(decision.names)
         self._nbytes = self._nbytes + nbytes
         if self._tools > MAX_SHOWN:
             message = f"at most {MAX_SHOWN} tools are explained or shown, got {self._tools}"
-            raise invalid("top_k", message)
+            raise refuse_field("top_k", message)
         if self._nbytes > MAX_ANSWER_BYTES:
-            raise too_long(self._nbytes, MAX_ANSWER_BYTES)
+            raise refuse_long(self._nbytes, MAX_ANSWER_BYTES)
         show = partial(_show, trace, decision, explained=explained)
         return await run_inline_or_in_thread(
             max(len(decision.names), nbytes // BYTES_PER_TOOL), SHOWN_AT_ONCE, show
@@ -69,13 +69,13 @@ def encode(answer: SearchAnswer, *, newer_contract: bool) -> bytes:
     return _encode(GatewayAnswer(success=True, data=RelevantTools(answer.selected_names), **fields))
 
 
-def _shown_bytes(decision: Decision) -> int:
+def _estimate_shown_bytes(decision: Decision) -> int:
     """Estimate the bytes of the tools that an answer shows, before it is built."""
     ask = decision.ranking.ask
     if not (ask.include_definitions or ask.detail == "full"):
         return BRIEF_BYTES * len(decision.rows)
     times = int(ask.include_definitions) + int(ask.detail == "full")
-    return times * sum(map(decision.ranking.source.tool_bytes, decision.rows))
+    return times * sum(map(decision.ranking.source.measure_tool, decision.rows))
 
 
 def _show(trace: Trace, decision: Decision, *, explained: bool) -> SearchAnswer:
@@ -83,7 +83,7 @@ def _show(trace: Trace, decision: Decision, *, explained: bool) -> SearchAnswer:
     answer = _explain(trace, decision) if explained else SearchAnswer(decision.names)
     if ask.detail or ask.include_definitions:
         source = decision.ranking.source
-        shown = details(source, decision.rows, ask.detail, ask.include_definitions)
+        shown = describe_tools(source, decision.rows, ask.detail, ask.include_definitions)
         answer = msgspec.structs.replace(answer, tools=shown)
     return answer
 
@@ -95,7 +95,7 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
     source = ranking.source
     offered = int(source.tokens.sum())
     selected = sum(
-        cost_of(source.tool(row), ask.detail, ask.include_definitions) for row in decision.rows
+        count_cost(source.tool(row), ask.detail, ask.include_definitions) for row in decision.rows
     )
     return SearchAnswer(
         selected_names=decision.names,
@@ -106,23 +106,23 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
         counts=Counts(
             offered=trace.offered,
             unique=trace.unique,
-            ranked=with_evidence(ranking),
+            ranked=add_evidence(ranking),
             selected=len(decision.names),
             skipped=trace.skipped.entries + len(source.skipped),
         ),
         # Whoever gets no tool shows all or none: nothing was saved by choosing.
         tokens=TokenCounts(offered, selected, offered - selected if decision.rows else 0),
-        timings_ms=trace.shown_ms(),
+        timings_ms=trace.measure_ms(),
         catalog=trace.catalog,
         notes=[
             *([f"ignored: {trace.ignored}"] if trace.ignored else []),
             *trace.skipped.notes,
-            *notes(ranking),
+            *write_notes(ranking),
         ],
     )
 
 
-def headers(trace: Trace) -> list[tuple[bytes, bytes]]:
+def write_headers(trace: Trace) -> list[tuple[bytes, bytes]]:
     """Return the headers of a decision."""
     decision = trace.decision
     assert decision is not None
@@ -134,12 +134,12 @@ def headers(trace: Trace) -> list[tuple[bytes, bytes]]:
         selection += f"; ignored={trace.ignored}"
     if trace.skipped.entries:
         selection += f"; skipped={trace.skipped.entries}"
-    return [*common_headers(trace), (b"x-tool-selection", selection.encode())]
+    return [*write_common_headers(trace), (b"x-tool-selection", selection.encode())]
 
 
-def common_headers(trace: Trace) -> list[tuple[bytes, bytes]]:
+def write_common_headers(trace: Trace) -> list[tuple[bytes, bytes]]:
     """Return the headers of every answer about tools: timings and the digest."""
-    timing = ", ".join(f"{phase};dur={spent:.3f}" for phase, spent in trace.shown_ms().items())
+    timing = ", ".join(f"{phase};dur={spent:.3f}" for phase, spent in trace.measure_ms().items())
     return [
         (b"server-timing", timing.encode()),
         (b"x-catalog-digest", trace.catalog.encode()),

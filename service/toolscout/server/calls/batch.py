@@ -19,7 +19,7 @@ from toolscout.external.catalogs import NeedsAllTools
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers, envelope, search
 from toolscout.server.calls.envelope import Read
-from toolscout.server.calls.lookup import with_shared
+from toolscout.server.calls.lookup import resolve_shared
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
 from toolscout.server.compiling.worker import Listing, Sent, Worker, read_list
 from toolscout.server.http.answer import Answer, answer_json
@@ -40,9 +40,9 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     """
     read = await search.read_call(service, request, trace, BatchRequest)
     sent = read.request
-    asks = [read.answerable(ask) for ask in envelope.to_asks(sent, service.settings)]
+    asks = [read.make_answerable(ask) for ask in envelope.make_asks(sent, service.settings)]
     budget_ms = sent.latency_budget_ms
-    deadline = search.deadline_of(service, request.arrived, budget_ms, cold=read.is_cold)
+    deadline = search.set_deadline(service, request.arrived, budget_ms, cold=read.is_cold)
     trace.top_k = asks[0].top_k
     parts = list(map(trace.part, asks))
     source = await search.find(service, read, trace, deadline, parts)
@@ -60,7 +60,7 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
         answer = await showing.answer(part, decision, explained=bool(sent.explain))
         results.append(BatchResult(pattern=part.ask.pattern, **msgspec.structs.asdict(answer)))
     trace.phases["rank"] = sum(part.phases.get("rank", 0.0) for part in parts)
-    return answer_json(BatchAnswer(results), answers.common_headers(trace))
+    return answer_json(BatchAnswer(results), answers.write_common_headers(trace))
 
 
 async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
@@ -69,7 +69,7 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
     Each name to the letter or in another spelling, else what it may have meant.
     """
     read = await search.read_call(service, request, trace, ResolveRequest)
-    envelope.need_tools(read.request)
+    envelope.require_tools(read.request)
     names = read.request.names
     catalog = await search.find_compiled(service, read, trace, names=names)
     began = perf_counter()
@@ -79,7 +79,7 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
         size, SPLIT_AT_ONCE, lambda: list(map(resolver.resolve, names))
     )
     trace.phases["rank"] = perf_counter() - began
-    return answer_json(ResolveAnswer(results), answers.common_headers(trace))
+    return answer_json(ResolveAnswer(results), answers.write_common_headers(trace))
 
 
 async def filter_tools(service: Service, request: Request, trace: Trace) -> Answer:
@@ -90,8 +90,8 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
     """
     # Without the fast path for known tools, because a catalog does not keep their order.
     sent = envelope.decode_checked(await request.json_body(service.settings), FilterRequest)
-    envelope.need_tools(sent)
-    read = await with_shared(service, trace.space, Read(sent, None, b""))
+    envelope.require_tools(sent)
+    read = await resolve_shared(service, trace.space, Read(sent, None, b""))
     if read.external is not None:
         raise NeedsAllTools("a filter by shared words", read.external)
     raw = read.request.tools
@@ -114,10 +114,10 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         trace.unique = listing.unique
         trace.offered = listing.offered
         trace.cache = "hit"
-        if service.cache.by_digest(trace.space, listing.digest) is None:
+        if service.cache.find_by_digest(trace.space, listing.digest) is None:
             trace.cache = "miss"
             service.compiles.start(trace.space, posted.raw_hash, array)  # for calls by digest
-    return answer_json(answer, answers.common_headers(trace))
+    return answer_json(answer, answers.write_common_headers(trace))
 
 
 def _split_sent(

@@ -12,13 +12,13 @@ from toolscout.contract.fields import Detail
 from toolscout.contract.tools import ToolDetail
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
-from toolscout.index.details import details
+from toolscout.index.details import describe_tools
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import lookup
-from toolscout.server.calls.feedback import with_use
-from toolscout.server.calls.typed import Call, CatalogId, IfNoneMatch, not_modified, tagged
+from toolscout.server.calls.feedback import add_use
+from toolscout.server.calls.typed import Call, CatalogId, IfNoneMatch, answer_not_modified, tagged
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.http.problems import Refused, invalid
+from toolscout.server.http.problems import Refused, refuse_field
 
 T = TypeVar("T")
 
@@ -48,8 +48,8 @@ async def list_tools(
     """
 
     def page(catalog: Catalog) -> catalogs.ToolPage:
-        rows, following = pages.page(catalog, cursor, page_size)
-        return catalogs.ToolPage(details(catalog, rows, detail), len(catalog), following)
+        rows, following = pages.read_page(catalog, cursor, page_size)
+        return catalogs.ToolPage(describe_tools(catalog, rows, detail), len(catalog), following)
 
     return await _read(request, id, if_none_match, page, page_size)
 
@@ -74,7 +74,7 @@ async def get_tool(
     By its name in any spelling; 404 has the nearest names.
     """
     if len(tool) > MAX_NAME_CHARS:
-        raise invalid("tool", f"at most {MAX_NAME_CHARS} characters, got {len(tool)}")
+        raise refuse_field("tool", f"at most {MAX_NAME_CHARS} characters, got {len(tool)}")
     catalog = await lookup.find(request.service, request.trace, id, names=[tool])
     resolve = Resolver(catalog).resolve
     match = await run_inline_or_in_thread(len(catalog), READ_AT_ONCE, resolve, tool)
@@ -82,8 +82,8 @@ async def get_tool(
         near = match.ambiguous or match.suggestions or []
         what = "several tools answer to that name" if match.ambiguous else "no tool has that name"
         raise Refused("not_found", what, suggestions=near)
-    (shown,) = details(catalog, [catalog.rows[match.name]], detail)
-    with_stats = with_use(request.service, request.trace.tenant, catalog, shown)
+    (shown,) = describe_tools(catalog, [catalog.rows[match.name]], detail)
+    with_stats = add_use(request.service, request.trace.tenant, catalog, shown)
     answer = tagged(with_stats, catalog.digest)
     if with_stats is not shown:  # statistics of its calls change with use
         del answer.headers["etag"]
@@ -100,7 +100,7 @@ async def tool_schemas(
     """
     catalog = await lookup.find(request.service, request.trace, id, names=data.names)
     size = len(data.names) * len(catalog)
-    schemas = await run_inline_or_in_thread(size, READ_AT_ONCE, found_schemas, catalog, data.names)
+    schemas = await run_inline_or_in_thread(size, READ_AT_ONCE, find_schemas, catalog, data.names)
     return tagged(schemas, catalog.digest)
 
 
@@ -148,21 +148,21 @@ async def overview(
     """
 
     def text(catalog: Catalog) -> catalogs.OverviewAnswer:
-        domains = pages.domains(catalog)
-        shown = pages.overview(catalog)
+        domains = pages.count_shown_domains(catalog)
+        shown = pages.describe(catalog)
         return catalogs.OverviewAnswer(catalog.digest, len(catalog), domains, shown)
 
     return await _read(request, id, if_none_match, text)
 
 
-def found_schemas(catalog: Catalog, names: Iterable[str]) -> catalogs.SchemasAnswer:
+def find_schemas(catalog: Catalog, names: Iterable[str]) -> catalogs.SchemasAnswer:
     """Show the tools of some names whole, and suggestions for unknown names."""
     resolver = Resolver(catalog, Deadline())
     answers = [resolver.resolve(name) for name in dict.fromkeys(names)]
     rows = dict.fromkeys(catalog.rows[one.name] for one in answers if one.name is not None)
     missing = (one for one in answers if one.name is None)
     errors = [catalogs.SchemaError(one.query, one.ambiguous, one.suggestions) for one in missing]
-    return catalogs.SchemasAnswer(details(catalog, rows, "full"), errors, len(rows))
+    return catalogs.SchemasAnswer(describe_tools(catalog, rows, "full"), errors, len(rows))
 
 
 async def _read(
@@ -182,7 +182,7 @@ async def _read(
         cost: the number of tools that `show` looks at, if these are not all.
     """
     catalog = await lookup.find(request.service, request.trace, name)
-    if same := not_modified(etag, catalog.digest):
+    if same := answer_not_modified(etag, catalog.digest):
         return same
     cost = len(catalog) if cost is None else min(cost, len(catalog))
     shown = await run_inline_or_in_thread(cost, READ_AT_ONCE, show, catalog)

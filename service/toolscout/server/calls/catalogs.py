@@ -28,14 +28,14 @@ from toolscout.server.calls.typed import (
     CatalogId,
     IfMatch,
     IfNoneMatch,
-    not_modified,
+    answer_not_modified,
     tagged,
 )
 from toolscout.server.compiling.worker import Worker
-from toolscout.server.http.answer import names_tag
-from toolscout.server.http.problems import Refused, invalid
+from toolscout.server.http.answer import has_tag
+from toolscout.server.http.problems import Refused, refuse_field
 from toolscout.server.service import Named, Service
-from toolscout.state.registry import Place, Record, patched
+from toolscout.state.registry import Place, Record, patch_tools
 from toolscout.state.store import Changed
 from toolscout.tools.conversion import check_whole
 
@@ -71,12 +71,12 @@ async def put_catalog(
     service = request.service
     trace = request.trace
     if lookup.is_digest(id):
-        raise invalid("id", "a digest names content already; choose another name")
+        raise refuse_field("id", "a digest names content already; choose another name")
     is_external = data.keep == "postgres"
     if is_external and data.ttl_s is not None:
-        raise invalid("ttl_s", _NO_TTL)
+        raise refuse_field("ttl_s", _NO_TTL)
     place = Place(trace.tenant, id)
-    catalog = None if is_external else await lookup.completed(service, trace, bytes(data.tools))
+    catalog = None if is_external else await lookup.get_completed(service, trace, bytes(data.tools))
     check_whole(catalog.names if catalog is not None else (), trace.skipped)
 
     async def change() -> tuple[int, Record]:
@@ -85,7 +85,7 @@ async def put_catalog(
         if current is None and len(await service.registry.names(trace.tenant)) >= MAX_CATALOGS:
             # Simultaneous requests may exceed it by a few.
             message = f"at most {MAX_CATALOGS} catalogs may be registered; delete one first"
-            raise invalid("id", message)
+            raise refuse_field("id", message)
         if catalog is None:
             tools = CatalogPatch(upsert=data.tools)
             record = await service.external.change(place, current, tools, anew=True)
@@ -94,8 +94,8 @@ async def put_catalog(
             record = await _write(service, place, current, catalog, expires)
         return 201 if current is None else 200, record
 
-    status, record = await _alone(change)
-    return tagged(_info(id, record), record.digest, status)
+    status, record = await _try_alone(change)
+    return tagged(_describe(id, record), record.digest, status)
 
 
 @patch(call="catalog", scope="write")
@@ -116,23 +116,23 @@ async def patch_catalog(
     place = Place(trace.tenant, id)
 
     async def change() -> Record:
-        current = await _registered(service, place, if_match, if_none_match)
+        current = await _find_registered(service, place, if_match, if_none_match)
         if current.external:
             if data.ttl_s is not None:
-                raise invalid("ttl_s", _NO_TTL)
+                raise refuse_field("ttl_s", _NO_TTL)
             return await service.external.change(place, current, data)
         raw = await service.registry.tools(place, current)
         if raw is None:
             raise Changed  # deleted or replaced since its record was read
         listed = await service.compiles.run(
-            trace.tenant, _patched, raw, data, service.settings.max_tools
+            trace.tenant, _patch, raw, data, service.settings.max_tools
         )
-        catalog = await lookup.completed(service, trace, listed)
+        catalog = await lookup.get_completed(service, trace, listed)
         expires = current.expires if data.ttl_s is None else time() + data.ttl_s
         return await _write(service, place, current, catalog, expires)
 
-    record = await _alone(change)
-    return tagged(_info(id, record), record.digest)
+    record = await _try_alone(change)
+    return tagged(_describe(id, record), record.digest)
 
 
 @get(call="catalog")
@@ -152,8 +152,8 @@ async def get_catalog(
         catalog = await lookup.find(service, trace, id)
         info = CatalogInfo(id, catalog.digest, len(catalog))
     else:
-        info = _info(id, record)
-    return not_modified(if_none_match, info.digest) or tagged(info, info.digest)
+        info = _describe(id, record)
+    return answer_not_modified(if_none_match, info.digest) or tagged(info, info.digest)
 
 
 @delete(call="catalog", scope="write")
@@ -168,14 +168,14 @@ async def delete_catalog(
     place = Place(request.trace.tenant, id)
 
     async def change() -> None:
-        current = await _registered(service, place, if_match, if_none_match)
+        current = await _find_registered(service, place, if_match, if_none_match)
         await service.registry.delete(place, current)
         service.named.put(place, lookup.NOWHERE, 1)
 
-    await _alone(change)
+    await _try_alone(change)
 
 
-async def _alone(change: Callable[[], Awaitable[T]]) -> T:
+async def _try_alone(change: Callable[[], Awaitable[T]]) -> T:
     """Return the result of a change, repeated while others change the same catalog."""
     for _ in range(TRIES):
         try:
@@ -185,7 +185,7 @@ async def _alone(change: Callable[[], Awaitable[T]]) -> T:
     raise Refused("overloaded", "others kept changing the catalog")
 
 
-async def _registered(
+async def _find_registered(
     service: Service, place: Place, if_match: str | None, if_none_match: str | None
 ) -> Record:
     """Return the record to change, if it is the version that the caller means."""
@@ -201,7 +201,9 @@ async def _write(
 ) -> Record:
     if service.keyring.is_shared and await service.registry.share(place.tenant) >= MAX_SHARE:
         # Simultaneous requests may exceed it.
-        raise invalid("id", f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first")
+        raise refuse_field(
+            "id", f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first"
+        )
     digest = catalog.digest
     tools = list(catalog.wires)
     record = await service.registry.put(place, current, digest, tools, expires)
@@ -210,12 +212,12 @@ async def _write(
     return record
 
 
-def _patched(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
+def _patch(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
     """Return the JSON array of the tools after a change, each name once."""
     present = ToolList.decode(raw, most).tools
     upsert = b"[]" if is_absent(request.upsert) else request.upsert
     sent = ToolList.decode(upsert, most, "upsert").checked("upsert").tools
-    by_name = patched((*present, *sent), request)
+    by_name = patch_tools((*present, *sent), request)
     if len(by_name) > most:
         message = f"makes it {len(by_name)} tools; the limit is {most}: {RAISE}"
         raise TooManyTools(f"upsert {message}", (FieldError("upsert", message),))
@@ -226,13 +228,13 @@ def _check_conditions(
     current: Record | None, if_match: str | None, if_none_match: str | None
 ) -> None:
     digest = None if current is None else current.digest
-    if if_match and (digest is None or not names_tag(if_match, digest)):
+    if if_match and (digest is None or not has_tag(if_match, digest)):
         raise Refused("precondition_failed", "If-Match names another content than there is")
-    if if_none_match and digest is not None and names_tag(if_none_match, digest):
+    if if_none_match and digest is not None and has_tag(if_none_match, digest):
         raise Refused("precondition_failed", "If-None-Match names the content that is there")
 
 
-def _info(name: str, record: Record) -> CatalogInfo:
+def _describe(name: str, record: Record) -> CatalogInfo:
     expires = record.expires
     return CatalogInfo(
         id=name,

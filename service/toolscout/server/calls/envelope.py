@@ -35,9 +35,9 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.values import count_values, count_values_outside_texts
 from toolscout.ranking.ask import Ask
-from toolscout.server.calls.unknown_fields import check_spelling, unknown_fields
+from toolscout.server.calls.unknown_fields import check_spelling, find_unknown_fields
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.http.problems import Refused, blank, decode_error, invalid
+from toolscout.server.http.problems import Refused, decode_error, refuse_blank, refuse_field
 from toolscout.settings import BY_NAME, Settings
 from toolscout.text import conversation
 from toolscout.tools.conversion import Skipped
@@ -91,13 +91,13 @@ class Read(msgspec.Struct, Generic[R], frozen=True, eq=False):
         """Whether the tools have to be compiled first."""
         return self.known is None and not is_absent(self.request.tools)
 
-    def answerable(self, ask: Ask) -> Ask:
+    def make_answerable(self, ask: Ask) -> Ask:
         """Return a question as the catalog can answer it.
 
         Raises:
             NeedsAllTools: it cannot.
         """
-        return ask if self.external is None else self.external.answerable(ask)
+        return ask if self.external is None else self.external.make_answerable(ask)
 
 
 async def read(shape: type[R], body: bytes, lists: CatalogCache, tenant: str) -> Read[R]:
@@ -109,15 +109,17 @@ async def read(shape: type[R], body: bytes, lists: CatalogCache, tenant: str) ->
     decoder: Decoder[R] = decoder_of(shape)
     candidate = memoryview(b"")
     raw_hash = b""
-    start = _tools_start(body)
+    start = _find_tools_start(body)
     if start is not None:
         kept = lists.find_list(tenant, body, start)
-        end = _tools_end(body, start) if kept is None else start + kept[0]
+        end = _find_tools_end(body, start) if kept is None else start + kept[0]
         if end is not None:
             candidate = memoryview(body)[start:end]
             raw_hash = await _hash(candidate) if kept is None else kept[1]
-            compiled = lists.by_alias(tenant, raw_hash)
-            read = None if compiled is None else _spliced(decoder, body, start, end, compiled)
+            compiled = lists.find_by_alias(tenant, raw_hash)
+            read = (
+                None if compiled is None else _decode_spliced(decoder, body, start, end, compiled)
+            )
             if read is not None:
                 if kept is None:
                     lists.keep_list(tenant, bytes(candidate), raw_hash)
@@ -125,17 +127,17 @@ async def read(shape: type[R], body: bytes, lists: CatalogCache, tenant: str) ->
     request = decode(body, decoder)
     rest = body
     if is_absent(request.tools):
-        return Read(request, None, b"", unknown_fields(body, decoder.fields))
+        return Read(request, None, b"", find_unknown_fields(body, decoder.fields))
     tools = memoryview(request.tools)
     if raw_hash and bytes(tools) == bytes(candidate):
         rest = body[:start] + _TOKEN + body[end:]  # megabytes of tools are not read once more
     else:
         raw_hash = await _hash(tools)
-    unknown = unknown_fields(rest, decoder.fields)
-    return Read(request, lists.by_alias(tenant, raw_hash), raw_hash, unknown)
+    unknown = find_unknown_fields(rest, decoder.fields)
+    return Read(request, lists.find_by_alias(tenant, raw_hash), raw_hash, unknown)
 
 
-def _spliced(
+def _decode_spliced(
     decoder: "Decoder[R]", body: bytes, start: int, end: int, compiled: Known
 ) -> Read[R] | None:
     """Decode a body whose known tools are replaced by a token; None if they are not its tools."""
@@ -143,7 +145,7 @@ def _spliced(
         envelope = body[:start] + _TOKEN + body[end:]
         request = decode(envelope, decoder)
         if bytes(request.tools) == _TOKEN:
-            return Read(request, compiled, b"", unknown_fields(envelope, decoder.fields))
+            return Read(request, compiled, b"", find_unknown_fields(envelope, decoder.fields))
     return None
 
 
@@ -178,36 +180,40 @@ def decode_checked(body: bytes, shape: type[S]) -> S:
     """
     decoder: Decoder[S] = decoder_of(shape)
     with suppress(*NOT_JSON, msgspec.ValidationError):  # of what is no object, `decode` says why
-        check_spelling(unknown_fields(body, decoder.fields), decoder.fields)
+        check_spelling(find_unknown_fields(body, decoder.fields), decoder.fields)
     return decode(body, decoder)
 
 
-def to_ask(request: SearchRequest, settings: Settings) -> Ask:
+def make_ask(request: SearchRequest, settings: Settings) -> Ask:
     """Return the question in an envelope of either contract.
 
     Raises:
         InvalidRequest: both names of one field are given, or the pattern is missing.
         EmptyPattern: the pattern is blank, or no message is a user's.
     """
-    _not_both("pattern", request.pattern, "query", request.query)
-    _not_both("query", request.query, "messages", request.messages)
+    _refuse_both("pattern", request.pattern, "query", request.query)
+    _refuse_both("query", request.query, "messages", request.messages)
     pattern = request.pattern if request.pattern is not None else request.query
-    return _asked(Question(pattern=pattern, messages=request.messages), "", request, settings)
+    return _make_question(
+        Question(pattern=pattern, messages=request.messages), "", request, settings
+    )
 
 
-def to_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
+def make_asks(request: BatchRequest, settings: Settings) -> list[Ask]:
     """Return the questions of a batch.
 
     Raises:
         InvalidRequest, EmptyPattern: as for one; the error names the pattern.
     """
     return [
-        _asked(asked, f"patterns[{number}]", request, settings)
+        _make_question(asked, f"patterns[{number}]", request, settings)
         for number, asked in enumerate(request.patterns)
     ]
 
 
-def _asked(asked: str | Question, place: str, request: SearchFields, settings: Settings) -> Ask:
+def _make_question(
+    asked: str | Question, place: str, request: SearchFields, settings: Settings
+) -> Ask:
     """Make a question of a pattern or a conversation; `place` is its path in the request."""
     if isinstance(asked, str):
         path = place
@@ -215,18 +221,18 @@ def _asked(asked: str | Question, place: str, request: SearchFields, settings: S
     else:
         path = f"{place}.pattern".lstrip(".")
         other = f"{place}.messages".lstrip(".")
-        _not_both(path, asked.pattern, other, asked.messages)
+        _refuse_both(path, asked.pattern, other, asked.messages)
         if asked.messages is not None:
             path = other
             question = conversation.read(asked.messages, other)
         elif asked.pattern is not None:
             question = conversation.Conversation(asked.pattern)
         else:
-            raise invalid(path, "is required")
-    _not_both("top_k", request.top_k, "max_tools", request.max_tools)
+            raise refuse_field(path, "is required")
+    _refuse_both("top_k", request.top_k, "max_tools", request.max_tools)
     if not question.pattern.strip():
-        raise blank(path)
-    need_tools(request)
+        raise refuse_blank(path)
+    require_tools(request)
     fields = {name: getattr(request, name) for name in Options.__struct_fields__}
     fields["top_k"] = whole(request.top_k or request.max_tools)
     fields["budget_tokens"] = whole(request.budget_tokens)
@@ -245,7 +251,7 @@ def is_newer(request: object) -> bool:
     return any(getattr(request, name, None) is not None for name in names)
 
 
-def need_tools(request: SearchFields | ResolveRequest | FilterRequest | HotRequest) -> None:
+def require_tools(request: SearchFields | ResolveRequest | FilterRequest | HotRequest) -> None:
     """Check that a request has tools, or names them.
 
     Raises:
@@ -253,14 +259,16 @@ def need_tools(request: SearchFields | ResolveRequest | FilterRequest | HotReque
     """
     if is_absent(request.tools):
         if request.catalog is None:
-            raise invalid("tools", "is required, unless catalog is given")
+            raise refuse_field("tools", "is required, unless catalog is given")
     elif request.catalog is not None and _EMPTY.fullmatch(memoryview(request.tools)):
-        raise invalid("tools", "is empty beside catalog, which would be ignored; leave it out")
+        raise refuse_field("tools", "is empty beside catalog, which would be ignored; leave it out")
 
 
-def _not_both(older: str, one: object, newer: str, other: object) -> None:
+def _refuse_both(older: str, one: object, newer: str, other: object) -> None:
     if one is not None and other is not None:
-        raise invalid(newer, f"not together with {older}, which means the same; send one of them")
+        raise refuse_field(
+            newer, f"not together with {older}, which means the same; send one of them"
+        )
 
 
 def whole(value: float | None) -> int | None:
@@ -268,7 +276,7 @@ def whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _tools_start(body: bytes) -> int | None:
+def _find_tools_start(body: bytes) -> int | None:
     """Guess where the tools' array begins: at the first bracket after the key."""
     key = body.find(_KEY)
     start = body.find(b"[", key)
@@ -277,7 +285,7 @@ def _tools_start(body: bytes) -> int | None:
     return start
 
 
-def _tools_end(body: bytes, start: int) -> int | None:
+def _find_tools_end(body: bytes, start: int) -> int | None:
     """Guess where the tools' array ends: at the last bracket of the body.
 
     Lists of names may follow it (`always_keep`, filters); they do not end in an object.
@@ -345,4 +353,4 @@ def _check(body: bytes, fields: dict[str, msgspec.Raw]) -> None:
     if total > MAX_VALUES:
         most = max(left, key=left.__getitem__, default="body")
         path = most if left.get(most) else "body"
-        raise invalid(path, f"at most {MAX_VALUES} values outside the tools, got {total}")
+        raise refuse_field(path, f"at most {MAX_VALUES} values outside the tools, got {total}")

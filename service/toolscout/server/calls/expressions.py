@@ -40,11 +40,11 @@ async def scan(
     `deadline` is a time of `perf_counter`.
     """
     matches = await _scan(service, tenant, catalog, pattern, deadline)
-    service.metrics.patterns.labels(_result(matches)).inc()
+    service.metrics.patterns.labels(_make_result(matches)).inc()
     return matches
 
 
-def _result(matches: Scan) -> str:
+def _make_result(matches: Scan) -> str:
     if matches.rows:
         return "match"
     if matches.note == INVALID:
@@ -78,7 +78,7 @@ async def _scan(
             if matches.too_costly:
                 service.slow_patterns.put(key, spent_ms)
 
-    is_small = lines.work(expression) <= INLINE_WORK
+    is_small = lines.estimate_work(expression) <= INLINE_WORK
     if is_small or costs.estimate(name, mib) <= INLINE_MS:
         soon = until if is_small else min(until, perf_counter() + INLINE_MS / 1_000)
         matches = scan_lines(pattern, lines, soon, expression)

@@ -23,10 +23,10 @@ from toolscout.index.catalog import Catalog
 from toolscout.server.calls.envelope import decode, decode_checked, decoder_of
 from toolscout.server.calls.typed import NOT_BLANK, Body, Call
 from toolscout.server.context import context_of
-from toolscout.server.http.problems import Refused, blank, invalid
+from toolscout.server.http.problems import Refused, refuse_blank, refuse_field
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.text.passages import asking_part
+from toolscout.text.passages import find_asking_part
 
 SHOWN = 1_000
 """Maximum number of tools listed."""
@@ -40,7 +40,7 @@ class _Kind(msgspec.Struct):
     events: msgspec.Raw = _NULL
 
 
-async def learning_is_on(
+async def require_learning(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
     """Refuse calls about learning while it is off.
@@ -52,7 +52,7 @@ async def learning_is_on(
         raise Refused("not_found", "learning is off; remove learning_days = 0 from the settings")
 
 
-async def sees_all_tools(
+async def require_all_tools(
     connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler
 ) -> None:
     """Refuse a chain to who may not see all of its tools.
@@ -97,12 +97,12 @@ async def feedback(
         path = f"events[{number}].pattern" if batch else "pattern"
         if event.pattern is None:
             if not event.turn:
-                raise invalid(path, "is required, unless turn is given")
+                raise refuse_field(path, "is required, unless turn is given")
         elif not event.pattern.strip():
-            raise blank(path)
+            raise refuse_blank(path)
     observed = [
         replace(
-            _observed(trace, event, event.pattern or ""),
+            _make_observation(trace, event, event.pattern or ""),
             tool=event.tool,
             duration_ms=event.duration_ms,
             catalog=event.catalog or "",
@@ -116,7 +116,7 @@ async def feedback(
     return contract.FeedbackAnswer(len(counted))
 
 
-@post("/chains", call="chains", scope="feedback", status_code=202, guards=[sees_all_tools])
+@post("/chains", call="chains", scope="feedback", status_code=202, guards=[require_all_tools])
 async def chains(request: Call, data: JSONBody[contract.ChainReport]) -> contract.FeedbackAnswer:
     """Tell which tools worked one after the other.
 
@@ -124,13 +124,13 @@ async def chains(request: Call, data: JSONBody[contract.ChainReport]) -> contrac
     """
     trace = request.trace
     if not data.intent.strip():
-        raise blank("intent")
-    seen = replace(_observed(trace, data, data.intent), chain=data.chain)
+        raise refuse_blank("intent")
+    seen = replace(_make_observation(trace, data, data.intent), chain=data.chain)
     counted = await request.learner.record(trace.tenant, [seen], trace.key, trace.space)
     return contract.FeedbackAnswer(len(counted))
 
 
-@get("/insights", call="insights", guards=[sees_all_tools])
+@get("/insights", call="insights", guards=[require_all_tools])
 async def insights(
     request: Call,
     pattern: Annotated[
@@ -142,11 +142,11 @@ async def insights(
     Answers 404 with `learning_days = 0`.
     """
     learner = request.learner
-    pattern = asking_part(pattern)
+    pattern = find_asking_part(pattern)
     if not pattern.strip():
-        raise blank("pattern")
+        raise refuse_blank("pattern")
     await learner.prepare(pattern)
-    insight = learner.insight(request.trace.tenant, pattern)
+    insight = learner.find_insight(request.trace.tenant, pattern)
     if insight is None:
         return contract.InsightAnswer([], 0.0, 0)
     names = list(insight.chain.names)
@@ -157,7 +157,7 @@ async def insights(
     return contract.InsightAnswer(names, insight.chain.confidence, insight.evidence, sentence)
 
 
-def _naming(subject: str) -> QueryParameter:
+def _describe_parameter(subject: str) -> QueryParameter:
     about = f"Only reports that name this {subject}"
     return QueryParameter(description=about, schema_extra={"minLength": 1})
 
@@ -172,15 +172,15 @@ async def learning(request: Call) -> contract.LearningAnswer:
     tenant = request.trace.tenant
     experience = learner.experience(tenant)
     by_use = sorted(experience, key=lambda item: (-item[1].successes - item[1].failures, item[0]))
-    tools = [_described(key, tool) for key, tool in by_use[:SHOWN]]
+    tools = [_describe(key, tool) for key, tool in by_use[:SHOWN]]
     return contract.LearningAnswer(experience.observations, tools)
 
 
 @delete("/", call="learning", scope="admin")
 async def forget(
     request: Call,
-    session: Annotated[str | None, _naming("session")] = None,
-    source: Annotated[str | None, _naming("source")] = None,
+    session: Annotated[str | None, _describe_parameter("session")] = None,
+    source: Annotated[str | None, _describe_parameter("source")] = None,
 ) -> None:
     """Forget what was learned.
 
@@ -195,24 +195,24 @@ async def forget(
         raise InvalidRequest(detail, (FieldError("", detail),))
     for name, value in pairs:
         if name not in ("session", "source"):  # else a typing error would delete everything
-            raise invalid(name, "is unknown; expected session or source")
+            raise refuse_field(name, "is unknown; expected session or source")
         if not value:
-            raise blank(name)
+            raise refuse_blank(name)
     if not pairs:
         await learner.reset(tenant)
-    elif not await learner.forget(tenant, _subjects(tenant, session=session, source=source)):
+    elif not await learner.forget(tenant, _hash_subjects(tenant, session=session, source=source)):
         raise Refused("not_found", "no report names it; write a plus sign as %2B")
 
 
-def _observed(
+def _make_observation(
     trace: Trace, report: contract.FeedbackEvent | contract.ChainReport, pattern: str
 ) -> Observation:
     """Return what is observed by any report, without a tool or a chain."""
-    subjects = _subjects(trace.tenant, session=report.session, source=report.source)
+    subjects = _hash_subjects(trace.tenant, session=report.session, source=report.source)
     return Observation(pattern, "", report.success, turn=report.turn or "", subjects=subjects)
 
 
-def _subjects(tenant: str, **names: str | None) -> tuple[str, ...]:
+def _hash_subjects(tenant: str, **names: str | None) -> tuple[str, ...]:
     """Return the digests of what a report is about, by which it can be deleted."""
     return tuple(
         sha256(f"{tenant}\n{kind}\n{name}".encode()).hexdigest()[:16]
@@ -221,7 +221,7 @@ def _subjects(tenant: str, **names: str | None) -> tuple[str, ...]:
     )
 
 
-def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail) -> ToolDetail:
+def add_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail) -> ToolDetail:
     """Add the statistics of a tool's reported calls, if there are any."""
     learner = service.learner
     use = None if learner is None else learner.use(tenant, catalog, catalog.rows[shown.name])
@@ -235,7 +235,7 @@ def with_use(service: Service, tenant: str, catalog: Catalog, shown: ToolDetail)
     )
 
 
-def _described(key: Key, tool: ToolExperience) -> contract.LearnedTool:
+def _describe(key: Key, tool: ToolExperience) -> contract.LearnedTool:
     name, content = key
     return contract.LearnedTool(
         name=name,

@@ -13,7 +13,7 @@ from toolscout.contract.answers import HotAnswer, Tiers, TierTokens
 from toolscout.contract.fields import Detail
 from toolscout.contract.requests import HotRequest
 from toolscout.index.catalog import Catalog
-from toolscout.index.details import cost_of, details
+from toolscout.index.details import count_cost, describe_tools
 from toolscout.ranking.ask import Ask
 from toolscout.server.calls import answers, envelope, search
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
@@ -58,7 +58,7 @@ def fill(
     return taken, spent
 
 
-def core_tools(
+def order_for_unknown(
     names: Sequence[str], traits: Sequence[Traits], successes: Mapping[str, int]
 ) -> list[int]:
     """Return all rows in the order in which to show them for an unknown task.
@@ -89,39 +89,39 @@ DEPTH = 5 * TIER1_TOOLS
 """Number of tools considered for tier 1: some do not fit, some are in tier 0."""
 
 
-async def hot_tools(service: Service, request: Request, trace: Trace) -> Answer:
+async def show_hot(service: Service, request: Request, trace: Trace) -> Answer:
     """Return the tools for an agent's next turn.
 
     A few tools whole, some in brief, within a budget of tokens.
     """
     read = await search.read_call(service, request, trace, HotRequest)
     sent = read.request
-    envelope.need_tools(sent)
+    envelope.require_tools(sent)
     budget = TOKEN_BUDGET if sent.token_budget is None else int(sent.token_budget)
-    asks = _asks(service.settings, sent)
+    asks = _make_asks(service.settings, sent)
     used = [use.name for use in (sent.session.recent or ())] if sent.session else []
     named = [*(sent.tier0 or ()), *used]
     catalog = await search.find_compiled(service, read, trace, asks, named)
     began = perf_counter()
-    rows = await _ranked(service, trace, catalog, asks, sent)
+    rows = await _rank(service, trace, catalog, asks, sent)
     successes: Counter[str] = Counter()
     if service.learner is not None and not (sent.message or "").strip():
         for (name, _), tool in service.learner.experience(trace.tenant):
             successes[name] += tool.successes
     size = max(len(catalog), int(catalog.tokens.sum()) // TOKENS_PER_TOOL)
     answer = await run_inline_or_in_thread(
-        size, TIERED_AT_ONCE, _tiers, catalog, sent, budget, rows, trace, successes
+        size, TIERED_AT_ONCE, _fill_tiers, catalog, sent, budget, rows, trace, successes
     )
     trace.phases["rank"] = perf_counter() - began
     trace.tiers = answer.tokens
-    return answer_json(answer, answers.common_headers(trace))
+    return answer_json(answer, answers.write_common_headers(trace))
 
 
-async def _ranked(
+async def _rank(
     service: Service, trace: Trace, catalog: Catalog, asks: Iterable[Ask], sent: HotRequest
 ) -> Sequence[int]:
     """Rank the tools for the message; if nothing matches, for the words of the context."""
-    deadline = search.deadline_of(service, perf_counter())
+    deadline = search.set_deadline(service, perf_counter())
     for ask in asks:
         chained = ask.pattern is sent.message
         part = trace.part(ask)
@@ -134,7 +134,7 @@ async def _ranked(
     return ()
 
 
-def _tiers(
+def _fill_tiers(
     catalog: Catalog,
     sent: HotRequest,
     budget: int,
@@ -143,10 +143,10 @@ def _tiers(
     successes: Mapping[str, int],
 ) -> HotAnswer:
     def whole(row: int) -> int:
-        return cost_of(catalog.tool(row), "full")
+        return count_cost(catalog.tool(row), "full")
 
     def brief(row: int) -> int:
-        return cost_of(catalog.tool(row), "brief")
+        return count_cost(catalog.tool(row), "brief")
 
     allowed = catalog.facets.allowed(sent.filters, catalog.rows)
     permitted = catalog.rows
@@ -155,12 +155,12 @@ def _tiers(
     named = [permitted[name] for name in dict.fromkeys(sent.tier0 or ()) if name in permitted]
     first, tokens0 = fill(named, int(budget * TIER0_SHARE), whole, brief)
     shown = {row for row, _ in first}
-    order = rows or _served(catalog, sent, successes, permitted)
+    order = rows or _find_served(catalog, sent, successes, permitted)
     ranked = [row for row in order if row not in shown]
     second, tokens1 = fill(ranked, int(budget * TIER1_SHARE), brief, most=TIER1_TOOLS)
     levels: tuple[Detail, Detail] = ("full", "brief")
-    tier0 = [details(catalog, [row], levels[level])[0] for row, level in first]
-    tier1 = details(catalog, [row for row, _ in second], "brief")
+    tier0 = [describe_tools(catalog, [row], levels[level])[0] for row, level in first]
+    tier1 = describe_tools(catalog, [row for row, _ in second], "brief")
     offered = int(catalog.tokens.sum())
     total = tokens0 + tokens1
     return HotAnswer(
@@ -170,7 +170,7 @@ def _tiers(
     )
 
 
-def _asks(settings: Settings, request: HotRequest) -> list[Ask]:
+def _make_asks(settings: Settings, request: HotRequest) -> list[Ask]:
     """Make questions of the message and of the words of the context, if present."""
     context = request.context
     around = [] if context is None else [*(context.signals or ()), *(context.files or ())]
@@ -189,7 +189,7 @@ def _asks(settings: Settings, request: HotRequest) -> list[Ask]:
     ]
 
 
-def _served(
+def _find_served(
     catalog: Catalog, sent: HotRequest, successes: Mapping[str, int], permitted: Mapping[str, int]
 ) -> list[int]:
     """Return the tools that worked in the session; without any information, the core tools.
@@ -201,6 +201,6 @@ def _served(
     recent.sort(key=lambda use: (-(use.successes or 0), use.name))
     served = [permitted[use.name] for use in recent if use.name in permitted]
     if not served and not (sent.message or "").strip():
-        core = core_tools(catalog.names, catalog.facets.prepare(), successes)
+        core = order_for_unknown(catalog.names, catalog.facets.prepare(), successes)
         served = [row for row in core if catalog.names[row] in permitted]
     return served

@@ -16,8 +16,8 @@ from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Ask
 from toolscout.server.calls.envelope import R, Read
 from toolscout.server.compiling.link import HUNG_S, TRIES
-from toolscout.server.compiling.queue import CompileJob, best_by, stage_for
-from toolscout.server.http.problems import Refused, invalid
+from toolscout.server.compiling.queue import CompileJob, find_stage, wait_for_best
+from toolscout.server.http.problems import Refused, refuse_field
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Named, Service
 from toolscout.state.registry import Place
@@ -55,7 +55,9 @@ def check_name(name: str) -> None:
         InvalidRequest: it cannot.
     """
     if not CATALOG_NAME.fullmatch(name):
-        raise invalid("id", "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit")
+        raise refuse_field(
+            "id", "expected 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit"
+        )
 
 
 async def load_candidates(
@@ -107,7 +109,7 @@ async def find_known(
     named = read.request.catalog or ""
     if read.known is not None:
         catalog, trace.offered, trace.skipped = read.known
-    elif (held := service.cache.by_digest(trace.space, named)) is not None:
+    elif (held := service.cache.find_by_digest(trace.space, named)) is not None:
         catalog = held
         trace.offered = len(held)
     else:
@@ -121,7 +123,7 @@ async def find_known(
     return catalog
 
 
-async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
+async def resolve_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     """Return the request with what it names in place of the name: tools, or a digest known here.
 
     The store is waited for as long as the budget lasts, or a few milliseconds where the tools of a
@@ -134,7 +136,7 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     named = read.request.catalog
     if named is None or not is_absent(read.request.tools):
         return read
-    if service.cache.by_digest(space, named) is not None:
+    if service.cache.find_by_digest(space, named) is not None:
         return read
     loading = service.loads.get((space, named))
     if loading is None:
@@ -145,14 +147,14 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     settings = service.settings
     budget_ms = getattr(read.request, "latency_budget_ms", None)
     usual_ms = settings.cold_budget_ms if is_name else settings.latency_budget_ms
-    if _compiled_here(service, space, named) is not None:
+    if _find_compiled_here(service, space, named) is not None:
         await asyncio.wait([loading], timeout=WAIT_S)
-    if _compiled_here(service, space, named) is None:  # or no more: it was registered anew
+    if _find_compiled_here(service, space, named) is None:  # or no more: it was registered anew
         await asyncio.wait([loading], timeout=(budget_ms or usual_ms) / 1_000)
     if loading.done() and isinstance(external := loading.exception(), NeedsAllTools):
         return Read(read.request, None, b"", external=external.catalog)
     # What takes longer goes on; the next request may find what this one could not wait for.
-    compiled_here = _compiled_here(service, space, named)
+    compiled_here = _find_compiled_here(service, space, named)
     must_know = is_name and compiled_here is None  # of a digest, callers send the tools instead
     if must_know and (not loading.done() or loading.exception() is not None):
         raise Refused("store_unavailable", "the state store did not say what this name stands for")
@@ -161,18 +163,18 @@ async def with_shared(service: Service, space: str, read: Read[R]) -> Read[R]:
     # not those of a key with filters, which may be shown some of them no more.
     if job is not None and compiled_here is not None and space == tenant_of(space):
         within_s = CHANGED_SHARE * (budget_ms or settings.latency_budget_ms) / 1_000
-        digest = await _changed(job, within_s) or compiled_here
+        digest = await _wait_for_changed(job, within_s) or compiled_here
         job = None
     if job is not None:
         request = msgspec.structs.replace(read.request, tools=msgspec.Raw(job.sent.raw))
         raw_hash = job.sent.raw_hash
-        return Read(request, service.cache.by_alias(space, raw_hash), raw_hash)
+        return Read(request, service.cache.find_by_alias(space, raw_hash), raw_hash)
     if digest is not None:
         return Read(msgspec.structs.replace(read.request, catalog=digest), None, b"")
     return read
 
 
-async def _changed(job: CompileJob, within_s: float) -> str | None:
+async def _wait_for_changed(job: CompileJob, within_s: float) -> str | None:
     """Return the digest of changed tools if they are compiled in time.
 
     Only the first search waits; until they are complete, later ones get the former tools at once.
@@ -200,7 +202,7 @@ async def find(
         StoreUnavailable: the store could not be read.
         NeedsAllTools: the catalog is external, and no names were given.
     """
-    catalog = service.cache.by_digest(trace.space, name)
+    catalog = service.cache.find_by_digest(trace.space, name)
     if catalog is None:
         try:
             digest, raw = await _look_up(service, trace.space, name)
@@ -210,7 +212,7 @@ async def find(
             return await load_candidates(service, trace, external.catalog, names=names)
         if raw is not None:
             return await get_or_compile(service, trace, raw, complete_by=complete_by)
-        catalog = service.cache.by_digest(trace.space, digest or "")
+        catalog = service.cache.find_by_digest(trace.space, digest or "")
     if catalog is None:
         raise CatalogUnknown("no catalog of this name or digest is known here")
     trace.catalog = catalog.digest
@@ -234,7 +236,7 @@ async def get_or_compile(
         TooMuchWork, WorkerUnavailable: they are not compiled within `COMPILED_WITHIN_S`.
     """
     raw_hash = raw_hash or sha256(raw).digest()
-    held = service.cache.by_alias(trace.space, raw_hash)
+    held = service.cache.find_by_alias(trace.space, raw_hash)
     if held is not None:
         catalog, trace.offered, trace.skipped = held
     else:
@@ -245,14 +247,14 @@ async def get_or_compile(
         trace.skipped = listing.skipped
         catalog = await service.compiles.wait_for_stage(job.lexical, COMPILED_WITHIN_S)
         if complete_by is not None:
-            stage = stage_for(job, service.settings.ranker)
-            catalog = await best_by(job, stage, complete_by) or catalog
+            stage = find_stage(job, service.settings.ranker)
+            catalog = await wait_for_best(job, stage, complete_by) or catalog
     trace.catalog = catalog.digest
     trace.unique = len(catalog)
     return catalog
 
 
-async def completed(service: Service, trace: Trace, raw: bytes) -> Catalog:
+async def get_completed(service: Service, trace: Trace, raw: bytes) -> Catalog:
     """Return the same as `compiled`, with its vectors unless both together take too long.
 
     So a list that was registered is searched by all it has, and the one before it until then.
@@ -280,13 +282,13 @@ async def _look_up(service: Service, space: str, name: str) -> tuple[str | None,
     if record.external:
         service.named.pop((space, name))
         raise NeedsAllTools("this", ExternalCatalog(space, name, record))
-    if space == tenant and service.cache.by_digest(space, record.digest) is not None:
+    if space == tenant and service.cache.find_by_digest(space, record.digest) is not None:
         service.named.put((space, name), Named(record.digest, record.digest, record.created), 1)
-    last = _last_seen(service, space, name)
+    last = _find_last_seen(service, space, name)
     if last.created != record.created:  # what was deleted meanwhile answers no more
         last = NOWHERE._replace(created=record.created)
         service.named.put((space, name), last, 1)
-    if last.of_all == record.digest and service.cache.by_digest(space, last.seen) is not None:
+    if last.of_all == record.digest and service.cache.find_by_digest(space, last.seen) is not None:
         return last.seen, None
     stored = await service.registry.find(place, record)
     return (None, None) if stored is None else (stored[0].digest, stored[1])
@@ -297,10 +299,10 @@ def _remember(service: Service, space: str, name: str, of_all: str, job: Compile
 
     What was there before answers until then, and no longer if it can never be complete.
     """
-    before = _last_seen(service, space, name)
+    before = _find_last_seen(service, space, name)
 
     def ended(complete: "asyncio.Future[Catalog]") -> None:
-        if _last_seen(service, space, name) != before:
+        if _find_last_seen(service, space, name) != before:
             return  # it was changed here meanwhile
         if complete.cancelled() or isinstance(complete.exception(), Overloaded):
             return  # the next search starts it again
@@ -324,7 +326,7 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, Co
     try:
         digest, raw = await _look_up(service, space, name)
     except StoreUnavailable:
-        compiled_here = _compiled_here(service, space, name)
+        compiled_here = _find_compiled_here(service, space, name)
         if compiled_here is None and not is_digest(name):
             raise
         return compiled_here, None
@@ -338,12 +340,12 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, Co
     return digest, job
 
 
-def _compiled_here(service: Service, space: str, name: str) -> str | None:
+def _find_compiled_here(service: Service, space: str, name: str) -> str | None:
     """Return the digest that a name stood for when it was last looked up, if it is compiled."""
-    digest = _last_seen(service, space, name).seen
-    return digest if service.cache.by_digest(space, digest) is not None else None
+    digest = _find_last_seen(service, space, name).seen
+    return digest if service.cache.find_by_digest(space, digest) is not None else None
 
 
-def _last_seen(service: Service, space: str, name: str) -> Named:
+def _find_last_seen(service: Service, space: str, name: str) -> Named:
     """Return what a name stood for when it was last looked up."""
     return service.named.get((space, name)) or NOWHERE

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from toolscout.contract.requests import SearchRequest
-from toolscout.engine import unread_in
+from toolscout.engine import explain_unread
 from toolscout.errors import TooLargeToKeep
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
@@ -21,21 +21,21 @@ from toolscout.index.source import Source
 from toolscout.ranking import ladder
 from toolscout.ranking.ask import Ask, DecideOptions, Decision, Prior, Question
 from toolscout.ranking.choose import Chain
-from toolscout.ranking.pipeline import regex_of
+from toolscout.ranking.pipeline import find_regex
 from toolscout.server.calls import envelope
-from toolscout.server.calls.answers import Showing, encode, headers
+from toolscout.server.calls.answers import Showing, encode, write_headers
 from toolscout.server.calls.envelope import R, Read
 from toolscout.server.calls.expressions import scan
 from toolscout.server.calls.lookup import (
     EXTERNAL,
     find_known,
     get_or_compile,
-    with_shared,
+    resolve_shared,
 )
-from toolscout.server.calls.unknown_fields import UNUSED, check_spelling, shown
-from toolscout.server.compiling.queue import CompileJob, best_by, finished, stage_for
+from toolscout.server.calls.unknown_fields import UNUSED, check_spelling, show_fields
+from toolscout.server.compiling.queue import CompileJob, find_stage, get_finished, wait_for_best
+from toolscout.server.compiling.scanning import add_source
 from toolscout.server.compiling.scanning import scan as scan_words
-from toolscout.server.compiling.scanning import with_source
 from toolscout.server.compiling.work_threads import DEADLINE_S, run_in_thread
 from toolscout.server.http.answer import Answer
 from toolscout.server.http.request import Request
@@ -80,15 +80,15 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     read = await read_call(service, request, trace, SearchRequest)
     sent = read.request
     request.newer_contract = request.newer_contract or envelope.is_newer(sent)
-    ask = read.answerable(envelope.to_ask(sent, service.settings))
-    deadline = deadline_of(service, request.arrived, sent.latency_budget_ms, cold=read.is_cold)
+    ask = read.make_answerable(envelope.make_ask(sent, service.settings))
+    deadline = set_deadline(service, request.arrived, sent.latency_budget_ms, cold=read.is_cold)
     trace.ask = ask
     trace.top_k = ask.top_k
     source = await find(service, read, trace, deadline, [trace])
     decision = await decide(service, trace, source, deadline, chained=bool(sent.complete_chain))
     await remember(service, trace, sent.turn, decision)
     answer = await Showing().answer(trace, decision, explained=bool(sent.explain))
-    return Answer(encode(answer, newer_contract=request.newer_contract), headers(trace))
+    return Answer(encode(answer, newer_contract=request.newer_contract), write_headers(trace))
 
 
 async def compress(service: Service, request: Request, trace: Trace) -> Answer:
@@ -113,13 +113,13 @@ async def read_call(service: Service, request: Request, trace: Trace, shape: typ
             unknown = tuple(name for name in unknown if name not in UNUSED)
         else:
             check_spelling(unknown, shape.__struct_fields__)
-        trace.ignored = shown(unknown)
-    read = await with_shared(service, trace.space, read)
+        trace.ignored = show_fields(unknown)
+    read = await resolve_shared(service, trace.space, read)
     trace.phases["decode"] = perf_counter() - request.arrived
     return read
 
 
-def deadline_of(
+def set_deadline(
     service: Service, began: float, budget_ms: float | None = None, *, cold: bool = False
 ) -> float:
     """Return the deadline of a decision, as a time of `perf_counter`.
@@ -208,12 +208,12 @@ async def decide(  # what a decision depends on
     size = len(catalog)
     if ask.ranker == "okapi" and not catalog.texts.ready and INDEXED_AT_ONCE < size <= OKAPI_TOOLS:
         await run_in_thread(catalog.texts.prepare)
-    pattern = regex_of(ask)
+    pattern = find_regex(ask)
     matches = None
-    step = None if pattern is None else _substitute(service, catalog, ask, deadline)
+    step = None if pattern is None else _find_substitute(service, catalog, ask, deadline)
     if pattern is not None and step is None:
         matches = await scan(service, trace.tenant, catalog, pattern, deadline)
-    prior, chain = _experience(service, trace, catalog, chained=chained)
+    prior, chain = _find_experience(service, trace, catalog, chained=chained)
     encoder = service.engine.embedder.encoder
     if encoder is not None and trace.cache != EXTERNAL:
         encoder.open(catalog, trace.space, in_background=True)
@@ -224,7 +224,7 @@ async def decide(  # what a decision depends on
 
         def read_question() -> Question:
             if pattern is None:
-                options["degraded"] = _substitute(service, catalog, ask, deadline)
+                options["degraded"] = _find_substitute(service, catalog, ask, deadline)
             return catalog, ask, options
 
         decision, seconds = await service.together.decide(size, read_question)
@@ -242,7 +242,7 @@ async def decide(  # what a decision depends on
 
 async def _wait_for_query(decision: Decision, deadline: float) -> bool:
     """Wait until the transformer has read the query of a decision; return whether it has."""
-    unread = unread_in(decision)
+    unread = explain_unread(decision)
     left_s = deadline - perf_counter()
     if unread is None or unread.query is None or left_s <= 0:
         return False
@@ -250,11 +250,11 @@ async def _wait_for_query(decision: Decision, deadline: float) -> bool:
     return unread.query.done()
 
 
-def _substitute(service: Service, catalog: Catalog, ask: Ask, deadline: float) -> str | None:
+def _find_substitute(service: Service, catalog: Catalog, ask: Ask, deadline: float) -> str | None:
     """Return the ranker to run in place of that of a question; None if that one fits."""
     size = len(catalog)
     left_ms = (deadline - perf_counter()) * 1_000
-    step = ladder.affordable(ask.ranker, left_ms, service.costs, size)
+    step = ladder.find_affordable(ask.ranker, left_ms, service.costs, size)
     if step is None:
         return "bm25" if ask.ranker == "okapi" and size > OKAPI_TOOLS else None
     if _is_lost_by_words(catalog, ask, service.engine.embedder):
@@ -262,7 +262,7 @@ def _substitute(service: Service, catalog: Catalog, ask: Ask, deadline: float) -
     return step
 
 
-def _experience(
+def _find_experience(
     service: Service, trace: Trace, catalog: Catalog, *, chained: bool
 ) -> tuple[Prior | None, Chain | None]:
     """Return what was learned of a catalog's tools, and the chain for a question if asked for."""
@@ -307,18 +307,18 @@ async def _compile(
     # Patience with a new list is no room for more of them at once.
     is_asked_for = getattr(read.request, "latency_budget_ms", None) is not None
     wait_ms = left_ms if is_asked_for else min(left_ms, service.settings.latency_budget_ms)
-    with service.admission.unknown_tools(trace.tenant, len(raw) / 1_024, costs, wait_ms):
+    with service.admission.count_unknown(trace.tenant, len(raw) / 1_024, costs, wait_ms):
         job = service.compiles.start(trace.space, read.raw_hash, raw)
         patience = max(left_ms / 1_000, READ_S * (1 + len(raw) / MIB))
         listing = await service.compiles.wait_for_stage(job.listing, min(patience, DEADLINE_S))
         trace.offered = listing.offered
         trace.skipped = listing.skipped
         count = listing.unique
-        stage = stage_for(job, parts[0].ask.ranker)
+        stage = find_stage(job, parts[0].ask.ranker)
         scan_s = costs.estimate("scan", count * len(parts)) / 1_000
         left = deadline - scan_s - perf_counter()
         # Assume that the compiles before this one have its size.
-        queued = costs.expected("compile", count) * service.compiles.ahead(trace.tenant) / 1_000
+        queued = costs.expected("compile", count) * service.compiles.sum_ahead(trace.tenant) / 1_000
         soonest = SOONEST * queued
         if soonest > left and queued <= scan_s:
             left = scan_s  # words would be no sooner
@@ -326,8 +326,8 @@ async def _compile(
             # Before the compile has a turn.
             return await _answer_by_words(service, parts, job)
     await asyncio.wait([stage], timeout=max(left, 0.0))
-    has_words = finished(job.lexical) is not None
-    if has_words and (catalog := await best_by(job, stage, deadline)) is not None:
+    has_words = get_finished(job.lexical) is not None
+    if has_words and (catalog := await wait_for_best(job, stage, deadline)) is not None:
         return catalog  # nothing has to be scanned
     return await _answer_by_words(service, parts, job)
 
@@ -343,7 +343,7 @@ async def _answer_by_words(
     note = refused.detail if isinstance(refused, TooLargeToKeep) else None
     catalog = scanned.catalog(service.engine.compiler.taxonomy)
     for trace, decision, spent in zip(parts, scanned.decisions, scanned.seconds, strict=True):
-        trace.decision = with_source(decision, catalog, note)
+        trace.decision = add_source(decision, catalog, note)
         trace.phases["rank"] = spent
         service.costs.learn("scan", spent * 1_000 / max(len(catalog), 1))
     return catalog

@@ -15,12 +15,12 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import HeaderParameter, ParameterKwarg, PathParameter
 
 from toolscout.contract.bounds import CATALOG_NAME, MAX_ANSWER_BYTES
-from toolscout.errors import InvalidRequest, in_words
+from toolscout.errors import InvalidRequest, put_in_words
 from toolscout.learning.learner import Learner
 from toolscout.server.calls.envelope import decode, decode_checked
 from toolscout.server.context import context_of
-from toolscout.server.http.answer import names_tag
-from toolscout.server.http.problems import invalid, too_long
+from toolscout.server.http.answer import has_tag
+from toolscout.server.http.problems import refuse_field, refuse_long
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
@@ -94,7 +94,7 @@ class Reply(Response[T]):
         """
         body = super().render(*arguments)
         if len(body) > MAX_ANSWER_BYTES:
-            raise too_long(len(body), MAX_ANSWER_BYTES)
+            raise refuse_long(len(body), MAX_ANSWER_BYTES)
         return body
 
 
@@ -122,22 +122,22 @@ def tagged(content: T, digest: str, status: int = 200) -> Reply[T]:
     return Reply(content, headers=headers, status_code=status)
 
 
-def not_modified(if_none_match: str | None, digest: str) -> Response[Any] | None:
+def answer_not_modified(if_none_match: str | None, digest: str) -> Response[Any] | None:
     """Return a 304 if the caller already has this content, else None."""
-    if not if_none_match or not names_tag(if_none_match, digest):
+    if not if_none_match or not has_tag(if_none_match, digest):
         return None
     return tagged(None, digest, 304)
 
 
-def refused_argument(handler: HTTPRouteHandler, error: ValidationException) -> InvalidRequest:
+def explain_argument(handler: HTTPRouteHandler, error: ValidationException) -> InvalidRequest:
     """Return the error of an argument that a handler's signature does not take."""
     wrong: Any = error.extra
     name = wrong[0]["key"]
-    message = in_words(wrong[0]["message"])
+    message = put_in_words(wrong[0]["message"])
     field = handler.parsed_fn_signature.parameters[name]
     bounds = field.kwarg_definition
     if choices := get_args(field.annotation):
         message = f"expected one of {', '.join(map(str, choices))}"
     elif isinstance(bounds, ParameterKwarg) and bounds.ge is not None:
         message = f"expected a whole number from {bounds.ge} to {bounds.le}"
-    return invalid(name, message)
+    return refuse_field(name, message)

@@ -28,7 +28,7 @@ _keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _PLAIN = re.compile(r"[\w.-]{1,40}", re.ASCII)
 
 
-def unknown_fields(body: bytes, ours: Collection[str]) -> tuple[str, ...]:
+def find_unknown_fields(body: bytes, ours: Collection[str]) -> tuple[str, ...]:
     """Return the fields of a JSON object that are none of ours."""
     return tuple([name for name in _keys(body) if name not in ours])
 
@@ -42,7 +42,9 @@ def check_spelling(unknown: Sequence[str], ours: Iterable[str]) -> None:
     errors = []
     for name in unknown:
         # Longer names are no slip, and comparing them would take long.
-        near = _nearest(name, ours) if name not in OTHERS and len(name) <= MAX_KEY_SHOWN else None
+        near = (
+            _find_nearest(name, ours) if name not in OTHERS and len(name) <= MAX_KEY_SHOWN else None
+        )
         if near is not None:
             errors.append(FieldError(name, f"is not a field; did you mean {near}?"))
     if errors:
@@ -50,14 +52,14 @@ def check_spelling(unknown: Sequence[str], ours: Iterable[str]) -> None:
         raise InvalidRequest(f"{first.path}: {first.message}", tuple(errors[:MAX_SHOWN]))
 
 
-def shown(unknown: Sequence[str]) -> str:
+def show_fields(unknown: Sequence[str]) -> str:
     """Return fields by name for a header or a note; odd names, and too many, are counted."""
     plain = [name for name in unknown if _PLAIN.fullmatch(name)][:MAX_SHOWN]
     more = len(unknown) - len(plain)
     return ",".join([*plain, *([f"+{more}"] if more else [])])
 
 
-def _nearest(name: str, ours: Iterable[str]) -> str | None:
+def _find_nearest(name: str, ours: Iterable[str]) -> str | None:
     limit = 1 if len(name) <= SHORT else 2
     distance, near = min((OSA.distance(name.lower(), one, score_cutoff=limit), one) for one in ours)
     return near if distance <= limit else None

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from toolscout.common.fairness import Shares, ahead
+from toolscout.common.fairness import Shares, sum_ahead
 from toolscout.common.lru import Lru
 from toolscout.engine import Engine
 from toolscout.errors import (
@@ -25,7 +25,7 @@ from toolscout.errors import (
 )
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.changed import LatestLists, catalog_of
+from toolscout.index.changed import LatestLists, make_catalog
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import work_threads, worker
 from toolscout.server.compiling.link import Link, WorkerProcess
@@ -78,12 +78,12 @@ class CompileJob:
                 stage.exception()  # where nobody waits any more, it is no unhandled error
 
 
-def stage_for(job: CompileJob, ranker: str) -> "asyncio.Future[Catalog]":
+def find_stage(job: CompileJob, ranker: str) -> "asyncio.Future[Catalog]":
     """Return the first stage of a compile that has all that a ranker needs."""
     return job.lexical if ranker in ("bm25", "regex") else job.complete
 
 
-async def best_by(
+async def wait_for_best(
     job: CompileJob, stage: "asyncio.Future[Catalog]", deadline: float
 ) -> Catalog | None:
     """Wait for a stage until a time of `perf_counter`; return it, else the words if they are done.
@@ -92,10 +92,10 @@ async def best_by(
         Exception: that of the stage, unless it is not queued or cannot be kept.
     """
     await asyncio.wait([stage], timeout=max(deadline - perf_counter(), 0.0))
-    return finished(stage) or finished(job.lexical)
+    return get_finished(stage) or get_finished(job.lexical)
 
 
-def finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
+def get_finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
     """Return the result of a stage; None if it is not done, not queued, or cannot be kept."""
     if not stage.done() or isinstance(stage.exception(), Overloaded | TooLargeToKeep):
         return None
@@ -184,7 +184,7 @@ class CompileQueue:
         self._calls += 1
         try:
             asked = self._link.ask(pool, tenant, work, *args)
-            return cast(T, await self._in_time(asked, seconds, work_threads.TOO_LATE))
+            return cast(T, await self._wait_in_time(asked, seconds, work_threads.TOO_LATE))
         finally:
             self._calls -= 1
 
@@ -198,11 +198,11 @@ class CompileQueue:
             WorkerUnavailable: the worker is away.
         """
         late = "reading the tools took too long; try again"
-        return await self._in_time(asyncio.shield(stage), seconds, late)
+        return await self._wait_in_time(asyncio.shield(stage), seconds, late)
 
-    async def _in_time(self, work: Awaitable[T], seconds: float, late: str) -> T:
+    async def _wait_in_time(self, work: Awaitable[T], seconds: float, late: str) -> T:
         try:
-            return await work_threads.in_time(work, seconds, late)
+            return await work_threads.wait_in_time(work, seconds, late)
         except TooMuchWork:
             if self._link.is_answering:
                 raise
@@ -211,19 +211,19 @@ class CompileQueue:
     def __len__(self) -> int:
         return len(self._jobs)
 
-    def ahead(self, tenant: str) -> int:
+    def sum_ahead(self, tenant: str) -> int:
         """Count the compiles until the last one of a tenant is done, as the tenants take turns."""
-        return int(ahead(Counter(tenant_of(space) for space, _ in self._jobs), tenant))
+        return int(sum_ahead(Counter(tenant_of(space) for space, _ in self._jobs), tenant))
 
     async def _compile(self, job: CompileJob) -> None:
         """Read a list, and compile it if it is new and there is room."""
         sent = job.sent
         read = partial(self._link.ask, "read", tenant_of(sent.space), worker.read_list, sent)
         try:
-            listing, catalog = await self._changed(sent) or (await read(), None)
+            listing, catalog = await self._compile_changed(sent) or (await read(), None)
             self.cache.add_alias(sent.space, sent.raw_hash, listing)
             job.listing.set_result(listing)
-            catalog = catalog or self.cache.by_digest(sent.space, listing.digest)
+            catalog = catalog or self.cache.find_by_digest(sent.space, listing.digest)
             if catalog is None:
                 catalog = await self._compile_new(job, listing.digest)
             else:
@@ -232,13 +232,13 @@ class CompileQueue:
         except Exception as error:
             job.fail(error)
 
-    async def _changed(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
+    async def _compile_changed(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
         """Return a list compiled here, if it differs from a known one in a few tools."""
         # Which tools a key with filters sees, the worker finds out.
         if sent.space not in self._latest or filters_of(sent.space) is not None:
             return None
         try:
-            changed = await work_threads.run_in_thread(self._changed_catalog, sent)
+            changed = await work_threads.run_in_thread(self._make_changed, sent)
         except (ToolscoutError, msgspec.ValidationError, *NOT_JSON):
             return None  # the worker reads the whole list, and says what is wrong with it
         except Exception:
@@ -249,12 +249,12 @@ class CompileQueue:
             self._keep(sent, changed[1])
         return changed
 
-    def _changed_catalog(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
-        by_digest = partial(self.cache.by_digest, sent.space)
+    def _make_changed(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
+        by_digest = partial(self.cache.find_by_digest, sent.space)
         change = self._latest.compare(sent.space, sent.raw, by_digest, self.settings.max_tools)
         if change is None:
             return None
-        catalog = by_digest(change.digest) or catalog_of(change, self.engine.compiler)
+        catalog = by_digest(change.digest) or make_catalog(change, self.engine.compiler)
         if catalog is None or catalog.nbytes > self.cache.catalog_limit:
             return None
         return worker.Listing(change.digest, change.offered, NONE_SKIPPED, change.offered), catalog

@@ -59,7 +59,7 @@ def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
     return Scanned(decisions, seconds, tools.digest, shown, catalog.tokens)
 
 
-def with_source(decision: Decision, source: ColdCatalog, note: str | None) -> Decision:
+def add_source(decision: Decision, source: ColdCatalog, note: str | None) -> Decision:
     """Return a decision with its list, once both have arrived, and a note if there is one."""
     ranking = msgspec.structs.replace(
         decision.ranking, source=source, note=note or decision.ranking.note

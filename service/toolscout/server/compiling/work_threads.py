@@ -47,10 +47,10 @@ async def run_in_thread(
     Raises:
         TooMuchWork: too many wait for a thread, or the call took longer than `DEADLINE_S`.
     """
-    return await in_time(asyncio.wrap_future(WORK.submit(TENANT.get(), work, *args, **kwargs)))
+    return await wait_in_time(asyncio.wrap_future(WORK.submit(TENANT.get(), work, *args, **kwargs)))
 
 
-async def in_time(work: Awaitable[T], seconds: float = DEADLINE_S, late: str = TOO_LATE) -> T:
+async def wait_in_time(work: Awaitable[T], seconds: float = DEADLINE_S, late: str = TOO_LATE) -> T:
     """Wait for work.
 
     Raises:

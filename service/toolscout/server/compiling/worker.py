@@ -30,14 +30,14 @@ from toolscout.engine import Engine
 from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
-from toolscout.index.changed import Entries, entries_of
-from toolscout.index.compile import CompiledTool, ToolStore, examples_of_each
+from toolscout.index.changed import Entries, read_entries
+from toolscout.index.compile import CompiledTool, ToolStore, count_examples
 from toolscout.index.tool_list import ToolList
 from toolscout.index.transfer import SEED, Packed, pack
-from toolscout.index.vector_index import bytes_per_tool
+from toolscout.index.vector_index import measure_tool
 from toolscout.settings import Settings
 from toolscout.tools.conversion import Skipped
-from toolscout.tools.filters import filters_of, passes
+from toolscout.tools.filters import does_pass, filters_of
 
 THREADS = {"read": 2, "call": 2, "compile": 2}
 """Threads by kind of work. Of two compiles one may be huge without holding up small ones. They all
@@ -102,7 +102,7 @@ class Worker:
         self._max_tools = settings.max_tools
         self._cache = CatalogCache(settings.cache_bytes)
         self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
-        self._pools = {name: FairPool(n, name, _size_of) for name, n in THREADS.items()}
+        self._pools = {name: FairPool(n, name, _measure) for name, n in THREADS.items()}
         self._compiles: dict[tuple[str, bytes], Future[None]] = {}
         """Those that wait, and those that run."""
 
@@ -130,7 +130,7 @@ class Worker:
             tools = ToolList.decode(sent.raw, self._max_tools)
             if (filters := filters_of(sent.space)) is not None:
                 tools = tools.only(
-                    lambda tool: passes(tool, filters, self.engine.compiler.taxonomy)
+                    lambda tool: does_pass(tool, filters, self.engine.compiler.taxonomy)
                 )
             self._lists.put(key, tools, len(sent.raw))
         return tools
@@ -151,10 +151,10 @@ class Worker:
         Raises:
             TooLargeToKeep: it cannot.
         """
-        vector = bytes_per_tool(len(words), self.engine.embedder.dimension)
+        vector = measure_tool(len(words), self.engine.embedder.dimension)
         # Examples are texts until they are embedded.
         examples = [tool.examples or tool.example_texts for tool in compiled]
-        share = examples_of_each(examples)
+        share = count_examples(examples)
         counted = sum(min(share, len(one)) for one in examples)
         size = words.nbytes + len(words) * (vector + NAME_BYTES) + EXAMPLE_BYTES * counted
         limit = self._cache.catalog_limit
@@ -186,7 +186,7 @@ class Worker:
             for each in reply if isgenerator(reply) else (reply,):
                 self._send(number, each)
         except Exception as error:
-            self._send(number, _portable(error))
+            self._send(number, _make_portable(error))
 
     def _send(self, number: int, reply: Any) -> None:
         try:
@@ -247,15 +247,15 @@ def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
     worker.tell_alive()
     spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
     worker.forget(sent)  # few ask for its texts from now on
-    yield vectors, spent, entries_of(sent.raw, tools)
+    yield vectors, spent, read_entries(sent.raw, tools)
 
 
-def _size_of(_: int, work: Callable[..., Any], args: tuple[Any, ...]) -> int:
+def _measure(_: int, work: Callable[..., Any], args: tuple[Any, ...]) -> int:
     """Return the bytes of a list that is compiled; other work counts as small."""
     return len(args[0].raw) if work is compile_list else 0
 
 
-def _portable(error: Exception) -> Exception:
+def _make_portable(error: Exception) -> Exception:
     """Return an error as it is, where it can be sent."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
@@ -279,11 +279,11 @@ def main(descriptor: int) -> None:
     connection = Connection(descriptor)
     with suppress(EOFError):
         settings, seed = connection.recv()
-        serve(connection, engine_of(settings), settings, seed)
+        serve(connection, make_engine(settings), settings, seed)
     os._exit(0)
 
 
-def engine_of(settings: Settings, tools: Sequence[Any] = ()) -> Engine:
+def make_engine(settings: Settings, tools: Sequence[Any] = ()) -> Engine:
     """Return an engine with the model and the word lists of the settings."""
     return Engine(
         tools,

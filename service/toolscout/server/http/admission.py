@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic, perf_counter
 
-from toolscout.common.fairness import Shares, ahead
+from toolscout.common.fairness import Shares, sum_ahead
 from toolscout.errors import Overloaded
 from toolscout.ranking.ladder import Costs
 
@@ -118,7 +118,10 @@ class Admission:
         """Give a new request a slot, or return the reason for a refusal."""
         sends_most = self._slots.ask(tenant)
         # A probe that is overdue takes the place of the oldest.
-        lag = max(self.lag, self.lag + (self._late(perf_counter()) - self.measured[0]) / PROBES)
+        lag = max(
+            self.lag,
+            self.lag + (self._measure_lateness(perf_counter()) - self.measured[0]) / PROBES,
+        )
         if lag > (self._max_lag if sends_most else PATIENCE * self._max_lag):
             return "loop_lag"
         is_first = not self.in_flight
@@ -136,7 +139,7 @@ class Admission:
             self._busy += perf_counter() - self._busy_since
 
     @contextmanager
-    def unknown_tools(
+    def count_unknown(
         self, tenant: str, kib: float, costs: Costs, left_ms: float
     ) -> Iterator[None]:
         """Count unknown tools while they are read and scanned; tenants take turns.
@@ -146,7 +149,7 @@ class Admission:
         """
         mine = self._reading.setdefault(tenant, [])
         mine.append(kib)
-        waiting = ahead({name: sum(lists) for name, lists in self._reading.items()}, tenant)
+        waiting = sum_ahead({name: sum(lists) for name, lists in self._reading.items()}, tenant)
         needed_ms = costs.expected("read", waiting) + self.lag * 1_000
         few = max(1, ALWAYS_ADMITTED // self._slots.active(tenant))
         try:
@@ -163,13 +166,13 @@ class Admission:
 
     def _probe(self) -> None:
         now = perf_counter()
-        self.measured.append(max(0.0, self._late(now)))
+        self.measured.append(max(0.0, self._measure_lateness(now)))
         self._busy = 0.0
         self._busy_since = now
         self._due = now + PROBE_S
         self._timer = asyncio.get_running_loop().call_later(PROBE_S, self._probe)
 
-    def _late(self, now: float) -> float:
+    def _measure_lateness(self, now: float) -> float:
         """Return how late the probe is, counting only time with requests."""
         busy = self._busy + (now - self._busy_since if self.in_flight else 0.0)
         return min(now - self._due, busy)

@@ -8,7 +8,7 @@ import msgspec
 from litestar.types import Send
 
 from toolscout.contract.bounds import MAX_TAGS
-from toolscout.server.http.problems import CODES, Refused, invalid, problem
+from toolscout.server.http.problems import CODES, Refused, refuse_field, write_problem
 from toolscout.server.http.request import request_id
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -55,7 +55,7 @@ def answer_refused(refused: Refused, request_id: str, *, newer_contract: bool = 
         headers.append((b"retry-after", b"%d" % kind.retry_after_s))
     if refused.code == "unauthorized":
         headers.append(_CHALLENGE)
-    text = problem(refused, request_id, newer_contract=newer_contract)
+    text = write_problem(refused, request_id, newer_contract=newer_contract)
     return Answer(_encode(text), headers, kind.status, PROBLEM)
 
 
@@ -65,7 +65,7 @@ async def send_answer(send: Send, answer: Answer) -> None:
     await send({"type": "http.response.body", "body": answer.body, "more_body": False})
 
 
-def with_identity(headers: Headers, request_id: str, *, close: bool) -> list[tuple[bytes, bytes]]:
+def add_identity(headers: Headers, request_id: str, *, close: bool) -> list[tuple[bytes, bytes]]:
     """Add the headers that every answer has; `close` ends the connection after it."""
     lines = [(b"x-request-id", request_id.encode("latin-1")), *headers]
     if close:
@@ -73,18 +73,18 @@ def with_identity(headers: Headers, request_id: str, *, close: bool) -> list[tup
     return lines
 
 
-def refusal_on_wire(code: str, detail: str, path: bytes) -> bytes:
+def write_refusal(code: str, detail: str, path: bytes) -> bytes:
     """Write the refusal of a connection, head and body; it has no request."""
     identity = request_id(b"")
     newer = path.startswith(GATEWAY_PREFIX.encode())
     answer = answer_refused(Refused(code, detail), identity, newer_contract=newer)
     lines = [b"HTTP/1.1 %d %s" % (answer.status, HTTPStatus(answer.status).phrase.encode())]
-    headers = with_identity(answer.head(), identity, close=True)
+    headers = add_identity(answer.head(), identity, close=True)
     lines += [b"%s: %s" % header for header in headers]
     return b"\r\n".join([*lines, b"", answer.body])
 
 
-def names_tag(header: str, digest: str) -> bool:
+def has_tag(header: str, digest: str) -> bool:
     """Whether the value of `If-Match` or `If-None-Match` names this content.
 
     Raises:
@@ -92,6 +92,6 @@ def names_tag(header: str, digest: str) -> bool:
     """
     if header.count(",") >= MAX_TAGS:
         message = f"at most {MAX_TAGS} entity tags, got {header.count(',') + 1}"
-        raise invalid("If-Match, If-None-Match", message)
+        raise refuse_field("If-Match, If-None-Match", message)
     named = [each.strip().removeprefix("W/").strip('"') for each in header.split(",")]
     return "*" in named or digest in named

@@ -77,9 +77,9 @@ class Keyring:
         self.keys: list[Key] = []
         """What is known of each key, in their order."""
         self._by_hash: dict[bytes, Key] = {}
-        for number, entry in enumerate(_entries(keys or ""), 1):
+        for number, entry in enumerate(_split_entries(keys or ""), 1):
             try:
-                key = _known(entry)
+                key = _read_key(entry)
                 if self._by_hash.setdefault(key.hashed, key) != key:
                     raise ConfigurationError(" came before, with another tenant or other options")
                 self.keys.append(key)
@@ -91,10 +91,10 @@ class Keyring:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def wider_than(self, before: "Keyring") -> list[tuple[str, str]]:
+    def find_wider(self, before: "Keyring") -> list[tuple[str, str]]:
         """Return the keys, by name, that may do more than they might, each with what."""
         former = {key.hashed: key for key in before.keys}
-        gains = ((key.name, _wider(former.get(key.hashed, key), key)) for key in self.keys)
+        gains = ((key.name, _is_wider(former.get(key.hashed, key), key)) for key in self.keys)
         return [(name, ", ".join(rights)) for name, rights in gains if rights]
 
     @property
@@ -111,7 +111,7 @@ class Keyring:
         """
         if not self.keys:
             return NO_KEY
-        presented = _presented(headers)
+        presented = _collect_presented(headers)
         if len(presented) != 1:
             return None
         return self._by_hash.get(sha256(presented.pop()).digest())
@@ -119,7 +119,7 @@ class Keyring:
 
 def explain_refusal(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """Return why a request without a known key is refused; repeats no key."""
-    presented = _presented(headers)
+    presented = _collect_presented(headers)
     if len(presented) > 1:
         return "two different keys were sent; send one"
     if not presented:
@@ -129,7 +129,7 @@ def explain_refusal(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return "this service has no such key"
 
 
-def _wider(old: Key, new: Key) -> list[str]:
+def _is_wider(old: Key, new: Key) -> list[str]:
     gains = [f"scope {scope}" for scope in sorted(new.scopes - old.scopes)]
     if new.tenant != old.tenant:
         gains.append(f"tenant {new.tenant}")
@@ -140,7 +140,7 @@ def _wider(old: Key, new: Key) -> list[str]:
     return gains
 
 
-def _presented(headers: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
+def _collect_presented(headers: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
     """Collect the different keys that a request shows."""
     keys = set()
     for name, value in headers:
@@ -151,15 +151,15 @@ def _presented(headers: Iterable[tuple[bytes, bytes]]) -> set[bytes]:
     return keys - {b""}
 
 
-def _entries(keys: str) -> list[str]:
+def _split_entries(keys: str) -> list[str]:
     """Split the text of a setting or a file; a `#` after a blank or comma begins a comment."""
     lines = [_COMMENT.sub("", line) for line in keys.removeprefix("\ufeff").splitlines()]
     return [entry.strip() for entry in ",".join(lines).split(",") if entry.strip()]
 
 
-def _known(entry: str) -> Key:
+def _read_key(entry: str) -> Key:
     """Return what is known of a key."""
-    tenant, key, options = _parted(entry)
+    tenant, key, options = _split_entry(entry)
     if len(key) < MIN_KEY_CHARS:
         raise ConfigurationError(f" has {len(key)} characters; at least {MIN_KEY_CHARS} are needed")
     if len(key.split()) > 1:
@@ -167,13 +167,13 @@ def _known(entry: str) -> Key:
     hashed = sha256(key.encode()).digest()
     name = hashed.hex()[:12]
     tenant = tenant or f"key-{name}"
-    filters = _filters(options)
-    scopes = _scopes(options.get("scopes"), is_filtered=filters is not None)
-    expires = _date(options.get("expires"))
+    filters = _read_filters(options)
+    scopes = _read_scopes(options.get("scopes"), is_filtered=filters is not None)
+    expires = _read_date(options.get("expires"))
     return Key(tenant, name, hashed, scopes, expires, space_of(tenant, filters))
 
 
-def _parted(entry: str) -> tuple[str, str, dict[str, str]]:
+def _split_entry(entry: str) -> tuple[str, str, dict[str, str]]:
     """Return tenant, key and options of `acme=KEY;scopes=search`.
 
     Base64 padding of a bare key is no separator.
@@ -188,7 +188,7 @@ def _parted(entry: str) -> tuple[str, str, dict[str, str]]:
     return "", entry, options
 
 
-def _filters(options: dict[str, str]) -> Filters | None:
+def _read_filters(options: dict[str, str]) -> Filters | None:
     """Return the filters among the options; of several values each is an alternative."""
     fields: dict[str, Any] = {key: options[key] for key in options.keys() - {"scopes", "expires"}}
     if unknown := fields.keys() - set(Filters.__struct_fields__):
@@ -207,7 +207,7 @@ def _filters(options: dict[str, str]) -> Filters | None:
         raise ConfigurationError(f": {error}") from None
 
 
-def _scopes(text: str | None, *, is_filtered: bool) -> frozenset[KeyScope]:
+def _read_scopes(text: str | None, *, is_filtered: bool) -> frozenset[KeyScope]:
     if text is None:
         return OF_A_PART if is_filtered else SCOPES
     named: frozenset[Any] = frozenset(part.strip() for part in text.split("+"))
@@ -222,7 +222,7 @@ def _scopes(text: str | None, *, is_filtered: bool) -> frozenset[KeyScope]:
     return named
 
 
-def _date(text: str | None) -> datetime | None:
+def _read_date(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
@@ -263,7 +263,7 @@ class KeyFile:
             self.changes.labels("refused").inc()
             self.log.error("keys_kept", file=str(self.path), reason=error.detail)
             return
-        wider = keys.wider_than(self._keys)
+        wider = keys.find_wider(self._keys)
         self._keys = keys
         self.accept(keys)
         self.changes.labels("ok").inc()

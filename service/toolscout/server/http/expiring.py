@@ -22,10 +22,10 @@ def find_expiring(
         if tenant in (None, key.tenant)
     ]
     if certificate:
-        dates.append((f"certificate {certificate}", tls.expires(certificate)))
+        dates.append((f"certificate {certificate}", tls.read_end(certificate)))
     now = datetime.now(UTC)
     return [
         f"{what} {'expired' if date <= now else 'ends'} at {date}"
         for what, date in dates
-        if date is not None and tls.ends_soon(date)
+        if date is not None and tls.is_ending_soon(date)
     ]

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.common.json_errors import body_not_json
+from toolscout.common.json_errors import explain_body
 from toolscout.contract.fields import CHOICES
 from toolscout.contract.requests import Filters
 from toolscout.errors import (
@@ -79,7 +79,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     """`detail`, for callers of the newer contract."""
 
 
-def problem(refused: "Refused", request_id: str, *, newer_contract: bool) -> Problem:
+def write_problem(refused: "Refused", request_id: str, *, newer_contract: bool) -> Problem:
     """Build an error body; texts are cut so that it stays short."""
     kind = CODES[refused.code]
     detail = refused.detail[:MAX_TEXT]
@@ -94,13 +94,13 @@ def problem(refused: "Refused", request_id: str, *, newer_contract: bool) -> Pro
             FieldError(error.path[:MAX_TEXT], error.message[:MAX_TEXT])
             for error in refused.errors[:MAX_ERRORS]
         ],
-        suggestions=_names_that_fit(refused.suggestions),
+        suggestions=_cut_names(refused.suggestions),
         success=False if newer_contract else None,
         error=detail if newer_contract else None,
     )
 
 
-def _names_that_fit(names: Iterable[str]) -> list[str]:
+def _cut_names(names: Iterable[str]) -> list[str]:
     """Return the first names that fit into an error body."""
     kept = []
     room = MAX_SUGGESTED_BYTES
@@ -149,7 +149,7 @@ REFUSALS = (Refused, ToolscoutError, StoreUnavailable)
 """Exceptions that become error answers."""
 
 
-def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
+def refuse(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
     """Return the error answer for an exception."""
     if isinstance(error, ToolscoutError):
         return Refused(error.code, error.detail, error.errors)
@@ -162,14 +162,14 @@ def refusal(error: Refused | ToolscoutError | StoreUnavailable) -> Refused:
     return error
 
 
-def too_long(got: int, limit: int) -> InvalidRequest:
+def refuse_long(got: int, limit: int) -> InvalidRequest:
     """Make the error for a too large answer, with the field that makes it smaller."""
     message = f"the answer would have {got} bytes, at most {limit} may be"
     remedy = "lower top_k, page_size, detail, token_budget or the number of names"
     return InvalidRequest(f"{message}: {remedy}", (FieldError("body", message),))
 
 
-def unknown_filter(key: str) -> FieldError:
+def explain_filter(key: str) -> FieldError:
     """Name an unknown key inside `filters`, and the nearest known one."""
     key = key[:MAX_KEY_SHOWN]
     near = get_close_matches(key.lower(), FILTER_KEYS, 1, cutoff=0.5)
@@ -177,18 +177,18 @@ def unknown_filter(key: str) -> FieldError:
     return FieldError(f"filters.{key}", f"is not a filter; {hint}")
 
 
-def _got(error: msgspec.ValidationError, choices: Sequence[str]) -> str:
+def _repeat_value(error: msgspec.ValidationError, choices: Sequence[str]) -> str:
     """Repeat a value that is nearly one of the choices; any other could be a text or a secret."""
     match = _WORD.search(str(error))
     return f'; got "{match[1]}"' if match and get_close_matches(match[1], choices, 1) else ""
 
 
-def invalid(field: str, message: str) -> InvalidRequest:
+def refuse_field(field: str, message: str) -> InvalidRequest:
     """Return the error of a field that is wrong."""
     return InvalidRequest(f"{field}: {message}", (FieldError(field, message),))
 
 
-def blank(field: str) -> EmptyPattern:
+def refuse_blank(field: str) -> EmptyPattern:
     """Return the error of a text that says nothing."""
     return EmptyPattern(f"{field} is blank", (FieldError(field, "must not be blank"),))
 
@@ -199,13 +199,13 @@ def decode_error(body: bytes, error: Exception) -> Refused:
         wrong = wrong_field("", error)
         choices = CHOICES.get(wrong.path.rpartition(".")[2].partition("[")[0], ())
         if unknown := UNKNOWN_KEY.match(str(error)):
-            wrong = unknown_filter(unknown[1])
+            wrong = explain_filter(unknown[1])
         elif wrong.message.startswith(_ONLY_NULL):
             # Only a batch has such fields.
             wrong = FieldError(wrong.path, "belongs to an entry of `patterns`")
         elif wrong.message == _NO_CHOICE and choices:
-            message = f"expected one of {', '.join(choices)}{_got(error, choices)}"
+            message = f"expected one of {', '.join(choices)}{_repeat_value(error, choices)}"
             wrong = FieldError(wrong.path, message)
         return Refused("invalid_request", f"{wrong.path}: {wrong.message}", (wrong,))
-    reason = body_not_json(body, error)
+    reason = explain_body(body, error)
     return Refused("invalid_json", f"the body is not valid JSON: {reason.message}", (reason,))

@@ -89,7 +89,7 @@ class Request:
         if self.header(b"content-encoding").strip().lower() not in (b"", b"identity"):
             raise Refused("unsupported_media_type", "send the body without Content-Encoding")
         most = settings.max_body_bytes
-        body = await self._body(most if limit is None else min(limit, most))
+        body = await self._read_body(most if limit is None else min(limit, most))
         self.arrived = perf_counter()
         return body
 
@@ -104,27 +104,27 @@ class Request:
         try:
             async with asyncio.timeout(timeout):
                 while not (self._drained or is_waiting) and size <= limit:
-                    size += len(self._chunk(await self.receive()))
+                    size += len(self._read_chunk(await self.receive()))
         except (TimeoutError, ClientGone, Refused):
             self.close = True
         self.close = self.close or not self._drained
 
-    async def _body(self, limit: int) -> bytes:
+    async def _read_body(self, limit: int) -> bytes:
         declared = self.header(b"content-length")
         if declared.isdigit() and int(declared) > limit:
-            raise self._too_large(limit)
+            raise self._refuse_large(limit)
         chunks: list[bytes] = []
         size = 0
         while not self._drained:
-            chunks.append(self._chunk(await self.receive()))
+            chunks.append(self._read_chunk(await self.receive()))
             size += len(chunks[-1])
             if size > limit:
-                raise self._too_large(limit)
+                raise self._refuse_large(limit)
             if self.slot is not None:
                 self.slot.hold(len(chunks[-1]))
         return b"".join(chunks)
 
-    def _chunk(self, message: object) -> bytes:
+    def _read_chunk(self, message: object) -> bytes:
         assert isinstance(message, dict)
         if message["type"] == "http.disconnect":
             raise ClientGone
@@ -137,7 +137,7 @@ class Request:
         self.bytes_in += len(chunk)
         return chunk
 
-    def _too_large(self, limit: int) -> Refused:
+    def _refuse_large(self, limit: int) -> Refused:
         return Refused(
             "payload_too_large", f"the body may have at most {limit} bytes (max_body_bytes)"
         )

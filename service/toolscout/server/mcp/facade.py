@@ -63,12 +63,12 @@ class McpFacade:
             instructions=tools.INSTRUCTIONS,
             cache_hints=dict.fromkeys(_FIXED, CacheHint(ttl_ms=_FIXED_MS, scope="public")),
             get_tool_input_schema=_INPUT_SCHEMAS.get,
-            on_list_tools=_only_page(types.ListToolsResult(tools=tools.DEFINITIONS)),
+            on_list_tools=_answer_with_page(types.ListToolsResult(tools=tools.DEFINITIONS)),
             on_call_tool=self._call_tool,
-            on_list_prompts=_only_page(types.ListPromptsResult(prompts=resources.PROMPTS)),
+            on_list_prompts=_answer_with_page(types.ListPromptsResult(prompts=resources.PROMPTS)),
             on_get_prompt=self._get_prompt,
             on_list_resources=self._list_resources,
-            on_list_resource_templates=_only_page(
+            on_list_resource_templates=_answer_with_page(
                 types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
             ),
             on_read_resource=self._read_resource,
@@ -110,25 +110,25 @@ class McpFacade:
         self, _: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         with resources.answering():
-            text = await resources.prompt_text(self._service, params.name, params.arguments or {})
+            text = await resources.write_prompt(self._service, params.name, params.arguments or {})
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(messages=[message])
 
     async def _list_resources(self, _: Context, params: Page) -> types.ListResourcesResult:
         with resources.answering():
-            return await resources.listed(self._service, params.cursor if params else None)
+            return await resources.list_resources(self._service, params.cursor if params else None)
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         with resources.answering():
             protocol = context.protocol_version
-            text, media = await resources.resource_text(self._service, params.uri, protocol)
+            text, media = await resources.read_resource(self._service, params.uri, protocol)
         content = types.TextResourceContents(uri=params.uri, mime_type=media, text=text)
         return types.ReadResourceResult(contents=[content])
 
 
-def _only_page(page: T) -> Callable[[Context, Page], Awaitable[T]]:
+def _answer_with_page(page: T) -> Callable[[Context, Page], Awaitable[T]]:
     """Return what answers with a list that has one page, and refuses to look for others."""
 
     async def only_page(_: Context, params: Page) -> T:

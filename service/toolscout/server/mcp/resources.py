@@ -14,11 +14,11 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolscout.contract.tools import Tool
 from toolscout.errors import CatalogUnknown
 from toolscout.index import pages
-from toolscout.metatools.answers import find_tool, page_of, resolved
+from toolscout.metatools.answers import cut_page, find_tool, resolve_name
 from toolscout.metatools.arguments import CallError
 from toolscout.server.calls import lookup
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.http.problems import CODES, REFUSALS, refusal
+from toolscout.server.http.problems import CODES, REFUSALS, refuse
 from toolscout.server.mcp import tools
 from toolscout.server.service import Service
 from toolscout.state.registry import Place, Record
@@ -37,7 +37,7 @@ RESOURCE_NOT_FOUND = -32002
 """The code of revisions before 2026-07-28, which uses `INVALID_PARAMS`."""
 
 
-def _prompt(name: str, title: str, description: str, **arguments: str) -> types.Prompt:
+def _describe_prompt(name: str, title: str, description: str, **arguments: str) -> types.Prompt:
     """Return the description of a prompt, of whose arguments `task` is required."""
     described = [
         types.PromptArgument(name=argument, description=text, required=argument == "task")
@@ -47,15 +47,15 @@ def _prompt(name: str, title: str, description: str, **arguments: str) -> types.
 
 
 PROMPTS = [
-    _prompt("discover", "How to find tools", "How to find and load tools step by step"),
-    _prompt(
+    _describe_prompt("discover", "How to find tools", "How to find and load tools step by step"),
+    _describe_prompt(
         "find_tool",
         "Find a tool",
         "Search a tool for a task, and show how to call the best",
         task="What you want to do",
         catalog="Needed where there are several",
     ),
-    _prompt(
+    _describe_prompt(
         "backend_status",
         "Status of the catalogs",
         "Which catalogs there are, their size, and which tools are unavailable",
@@ -96,13 +96,13 @@ def answering() -> Iterator[None]:
     except ValueError as error:
         raise MCPError(types.INVALID_PARAMS, str(error)) from None
     except REFUSALS as error:
-        refused = refusal(error)
+        refused = refuse(error)
         is_theirs = CODES[refused.code].status < HTTPStatus.INTERNAL_SERVER_ERROR
         code = types.INVALID_PARAMS if is_theirs else types.INTERNAL_ERROR
         raise MCPError(code, refused.detail) from None
 
 
-async def prompt_text(service: Service, name: str, arguments: dict[str, str]) -> str:
+async def write_prompt(service: Service, name: str, arguments: dict[str, str]) -> str:
     """Return the text of a prompt.
 
     Raises:
@@ -112,22 +112,22 @@ async def prompt_text(service: Service, name: str, arguments: dict[str, str]) ->
     if name == "discover":
         return tools.INSTRUCTIONS
     if name == "find_tool":
-        searched = await tools.named_catalog(service, catalog, is_search=True)
+        searched = await tools.find_catalog(service, catalog, is_search=True)
         source = tools.CatalogTools(service, searched)
         return await find_tool(source, arguments.get("task"), "Call it where it lives.")
     if name == "backend_status":
-        return await _status(service, catalog)
+        return await _write_status(service, catalog)
     raise ValueError("there is no prompt of that name")
 
 
-async def listed(service: Service, cursor: str | None) -> types.ListResourcesResult:
+async def list_resources(service: Service, cursor: str | None) -> types.ListResourcesResult:
     """Return an overview and an index of each catalog of a page.
 
     Raises:
         CallError: the cursor is wrong.
     """
     registered = await service.registry.names(tools.TRACE.get().tenant)
-    names, following = page_of(registered, cursor, PAGE_CATALOGS)
+    names, following = cut_page(registered, cursor, PAGE_CATALOGS)
     resources = [
         types.Resource(
             name=f"{kind} of {name}",
@@ -141,7 +141,7 @@ async def listed(service: Service, cursor: str | None) -> types.ListResourcesRes
     return types.ListResourcesResult(resources=resources, next_cursor=following)
 
 
-async def _status(service: Service, name: str | None) -> str:
+async def _write_status(service: Service, name: str | None) -> str:
     """Return a line for each catalog, without compiling any.
 
     Raises:
@@ -154,7 +154,7 @@ async def _status(service: Service, name: str | None) -> str:
         record = await service.registry.record(Place(tenant, each))
         if record is None:
             continue
-        present = await _tools(service, each, record)
+        present = await _find_tools(service, each, record)
         line = f"{each}: {len(present)} tools"
         if unavailable := [tool.name for tool in present if tool.status == "unavailable"]:
             more = ", …" if len(unavailable) > MAX_UNAVAILABLE else ""
@@ -170,7 +170,7 @@ async def _status(service: Service, name: str | None) -> str:
     return "\n".join(lines) or "No catalog is registered."
 
 
-async def _tools(service: Service, name: str, record: Record) -> Sequence[Tool]:
+async def _find_tools(service: Service, name: str, record: Record) -> Sequence[Tool]:
     """Return what is registered, or as much of it as the caller's key sees."""
     trace = tools.TRACE.get()
     if trace.space != trace.tenant:
@@ -183,7 +183,7 @@ async def _tools(service: Service, name: str, record: Record) -> Sequence[Tool]:
         return []
 
 
-async def resource_text(service: Service, uri: str, protocol: str | None) -> tuple[str, str]:
+async def read_resource(service: Service, uri: str, protocol: str | None) -> tuple[str, str]:
     """Return the text of a resource and its media type.
 
     Raises:
@@ -195,17 +195,17 @@ async def resource_text(service: Service, uri: str, protocol: str | None) -> tup
     try:
         if not uri.startswith(SCHEME) or path not in KINDS:
             raise CallError("there is no such resource")
-        catalog = await tools.named_catalog(service, name)
+        catalog = await tools.find_catalog(service, name)
         source = tools.CatalogTools(service, catalog)
-        tool = await resolved(source, unquote(quoted)) if quoted else ""
+        tool = await resolve_name(source, unquote(quoted)) if quoted else ""
     except (CatalogUnknown, CallError) as error:
         is_modern = protocol in MODERN_PROTOCOL_VERSIONS
         code = types.INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND
         raise MCPError(code, str(error), {"uri": uri}) from None
     media = KINDS[path][-1]
     if kind == "overview":
-        return pages.overview(catalog), media
+        return pages.describe(catalog), media
     if kind == "index":
-        return "\n".join(await run_in_thread(tools.lines_of, catalog)), media
+        return "\n".join(await run_in_thread(tools.write_lines, catalog)), media
     (shown,) = await source.show([tool], "full")
     return msgspec.json.encode(shown).decode(), media

@@ -16,18 +16,18 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
-from toolscout.index.details import details
+from toolscout.index.details import describe_tools
 from toolscout.metatools import arguments
-from toolscout.metatools.answers import ToolsFound, none_found
-from toolscout.metatools.table import TOOLS, MetaTool, instructions
+from toolscout.metatools.answers import ToolsFound, describe_none
+from toolscout.metatools.table import TOOLS, MetaTool, write_instructions
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import lookup
 from toolscout.server.calls.catalog_reads import READ_AT_ONCE
 from toolscout.server.calls.envelope import ask_with
-from toolscout.server.calls.feedback import with_use
-from toolscout.server.calls.search import deadline_of, decide
+from toolscout.server.calls.feedback import add_use
+from toolscout.server.calls.search import decide, set_deadline
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.http.problems import REFUSALS, refusal
+from toolscout.server.http.problems import REFUSALS, refuse
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
@@ -40,7 +40,7 @@ TOP_K = 10
 TRACE: ContextVar[Trace] = ContextVar("trace")
 """The trace of the message that the running task answers."""
 
-INSTRUCTIONS = instructions(
+INSTRUCTIONS = write_instructions(
     "Toolscout finds tools; it never runs them.",
     "call it where it lives",
     "tool_info without detail shows what a tool does and its parameters, where several may fit, "
@@ -53,7 +53,7 @@ _CatalogName = Annotated[
 ]
 
 
-def _of_catalog(tool: MetaTool) -> MetaTool:
+def _add_catalog(tool: MetaTool) -> MetaTool:
     """Add the argument `catalog` to a tool."""
     fields: list[Any] = [("catalog", _CatalogName | UnsetType, UNSET)]
     if tool.arguments is arguments.SearchTools:
@@ -69,7 +69,7 @@ def _of_catalog(tool: MetaTool) -> MetaTool:
     return tool._replace(arguments=extended)
 
 
-OFFERED = {name: _of_catalog(tool) for name, tool in TOOLS.items()}
+OFFERED = {name: _add_catalog(tool) for name, tool in TOOLS.items()}
 DEFINITIONS = [
     types.Tool(
         name=tool.name,
@@ -97,15 +97,15 @@ class CatalogTools:
         ask = ask_with(self._service.settings, **asked)
         trace.ask = ask
         trace.top_k = ask.top_k
-        deadline = deadline_of(self._service, perf_counter())
+        deadline = set_deadline(self._service, perf_counter())
         if trace.cache == "miss":
-            deadline = max(deadline, deadline_of(self._service, trace.started, cold=True))
+            deadline = max(deadline, set_deadline(self._service, trace.started, cold=True))
         else:
             trace.cache = "hit"
             trace.offered = trace.unique
         decision = await decide(self._service, trace, self._catalog, deadline)
         shown = await self.show(decision.names, sent.detail)
-        answer = ToolsFound(shown) if shown else none_found(self._catalog.names)
+        answer = ToolsFound(shown) if shown else describe_none(self._catalog.names)
         return msgspec.structs.replace(
             answer,
             outcome=decision.outcome,
@@ -117,7 +117,7 @@ class CatalogTools:
         """Return the names of the tools that pass, sorted."""
         if filters is None:
             return self._catalog.names
-        return await _run(len(self._catalog), pages.names, self._catalog, filters)
+        return await _run(len(self._catalog), pages.list_names, self._catalog, filters)
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
         """Return the tools that written names mean, or similar names."""
@@ -138,11 +138,11 @@ class CatalogTools:
                 f"these tools have {nbytes} bytes, at most {MAX_MCP_SHOWN} are shown at once: "
                 "ask for fewer, or for detail brief"
             )
-        return await _run(len(rows), details, catalog, rows, detail)
+        return await _run(len(rows), describe_tools, catalog, rows, detail)
 
     async def domains(self) -> dict[str, int]:
         """Return how many tools each domain has, most first."""
-        return await _run(len(self._catalog), pages.filtered_domains, self._catalog)
+        return await _run(len(self._catalog), pages.count_filtered_domains, self._catalog)
 
     async def required_keys(self, name: str) -> Sequence[str]:
         """Return the keys that a tool needs."""
@@ -160,16 +160,16 @@ async def call(service: Service, name: str, sent: dict[str, Any] | None) -> type
     try:
         call_arguments: Any = arguments.read_arguments(tool.arguments, sent)
         is_search = isinstance(call_arguments, arguments.SearchTools)
-        catalog = await named_catalog(service, call_arguments.catalog, is_search=is_search)
+        catalog = await find_catalog(service, call_arguments.catalog, is_search=is_search)
         answer: Any = await tool.handler(CatalogTools(service, catalog), call_arguments)
     except (arguments.CallError, *REFUSALS) as error:
-        text = str(error) if isinstance(error, arguments.CallError) else refusal(error).detail
+        text = str(error) if isinstance(error, arguments.CallError) else refuse(error).detail
         return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
     if isinstance(answer, ToolDetail):
-        answer = with_use(service, TRACE.get().tenant, catalog, answer)
+        answer = add_use(service, TRACE.get().tenant, catalog, answer)
     structured = msgspec.to_builtins(answer)
     if isinstance(answer, ToolsFound) and call_arguments.detail == "brief":
-        text = "\n".join(_lines_of_search(catalog, answer))
+        text = "\n".join(_write_search(catalog, answer))
     else:  # compact, because an indented text would have a third more tokens
         text = msgspec.json.encode(structured).decode()
     return types.CallToolResult(
@@ -177,19 +177,19 @@ async def call(service: Service, name: str, sent: dict[str, Any] | None) -> type
     )
 
 
-def _lines_of_search(catalog: Catalog, answer: ToolsFound) -> list[str]:
+def _write_search(catalog: Catalog, answer: ToolsFound) -> list[str]:
     more = [f"degraded: {answer.degraded}"] if answer.degraded else []
     more += [answer.message] if answer.message else []
     rows = (catalog.rows[tool.name] for tool in answer.tools)
-    return [f"outcome: {answer.outcome}", *more, *lines_of(catalog, rows)]
+    return [f"outcome: {answer.outcome}", *more, *write_lines(catalog, rows)]
 
 
-def lines_of(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:
+def write_lines(catalog: Catalog, rows: Iterable[int] | None = None) -> list[str]:
     """Return the tools of some rows, or all, in a line each."""
     return [f"{tool}: {summary}" for tool, summary in pages.index(catalog, rows)]
 
 
-async def named_catalog(
+async def find_catalog(
     service: Service, name: str | UnsetType | None, *, is_search: bool = False
 ) -> Catalog:
     """Return the catalog of a name or digest, or the only one.
@@ -208,5 +208,5 @@ async def named_catalog(
             listed = f"one of {', '.join(names)}" if names else "none is registered"
             raise arguments.CallError(f"name a catalog: {listed}")
         name = names[0]
-    complete_by = deadline_of(service, trace.started, cold=True) if is_search else None
+    complete_by = set_deadline(service, trace.started, cold=True) if is_search else None
     return await lookup.find(service, trace, name, complete_by)

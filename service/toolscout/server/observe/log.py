@@ -23,13 +23,13 @@ from toolscout.common.threads import FairPool
 from toolscout.serving.connections import Events
 
 
-def readable(time: datetime, level: str, event: str, fields: Mapping[str, Any]) -> bytes:
+def write_readable(time: datetime, level: str, event: str, fields: Mapping[str, Any]) -> bytes:
     """Return a line of the log as text."""
     head = [f"{time:%H:%M:%S}", *([] if level == "info" else [level.upper()]), event]
     trace = str(fields.get("exception", "")).splitlines()
     pairs = [f"{key}={value}" for key, value in fields.items() if key != "exception"]
     words = _request(fields) if "outcome" in fields else pairs
-    return "\n".join(map(_plain, [" ".join([*head, *words]), *trace])).encode()
+    return "\n".join(map(_escape, [" ".join([*head, *words]), *trace])).encode()
 
 
 def _request(fields: Mapping[str, Any]) -> list[str]:
@@ -47,7 +47,7 @@ def _request(fields: Mapping[str, Any]) -> list[str]:
     return [*parts, *pattern, fields["request_id"]]
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     """Write control characters out, which a terminal would obey."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
@@ -92,7 +92,7 @@ class LineWriter(Events):
     def add(self, time: datetime, level: str, event: str, fields: Mapping[str, object]) -> None:
         """Queue a line with a time of its own."""
         if self._is_terminal:
-            line = readable(time, level, event, fields)
+            line = write_readable(time, level, event, fields)
         else:
             line = _encode({"time": time, "level": level, "event": event, **fields})
         size = len(line) + 1

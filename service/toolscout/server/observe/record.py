@@ -84,7 +84,7 @@ class Trace:
             part.ignored = self.ignored
         self.parts = parts
 
-    def shown_ms(self) -> dict[str, float]:
+    def measure_ms(self) -> dict[str, float]:
         """Return the milliseconds per phase for the caller, and in all, with every wait."""
         phases = self.phases | {"total": perf_counter() - self.started}
         if self.coarse:
@@ -110,7 +110,7 @@ class _Figures:
             self.times[ranker, phase].append(spent)
 
 
-def _quantiles(seconds: deque[float], digits: int) -> answers.Quantiles:
+def _calculate_quantiles(seconds: deque[float], digits: int) -> answers.Quantiles:
     milliseconds = np.array(seconds) * 1_000
     if not digits:
         milliseconds = np.ceil(milliseconds)
@@ -236,7 +236,7 @@ class Recorder:
         digits = 0 if coarse else 3
         latency_ms: dict[str, dict[str, answers.Quantiles]] = defaultdict(dict)
         for (ranker, phase), spent in figures.times.items():
-            latency_ms[ranker][phase] = _quantiles(spent, digits)
+            latency_ms[ranker][phase] = _calculate_quantiles(spent, digits)
         return answers.StatsAnswer(
             searches=figures.outcomes.total(),
             outcomes=dict(figures.outcomes),
@@ -281,13 +281,13 @@ class Recorder:
                 fields |= {"pattern": trace.ask.pattern, "selected_names": decision.names}
                 fields["turn"] = trace.turn
         if self._mode == "full":
-            fields["reports"] = [_reported(event) for event in trace.reports]
+            fields["reports"] = [_describe_report(event) for event in trace.reports]
         fields = {name: value for name, value in fields.items() if value or name in ALWAYS}
         level = "error" if record.code == "internal_error" else "info"
         self._writer.add(datetime.fromtimestamp(record.time, UTC), level, record.call, fields)
 
 
-def _reported(event: FeedbackEvent) -> dict[str, object]:
+def _describe_report(event: FeedbackEvent) -> dict[str, object]:
     """Return what the log says of a report, without what is unknown."""
     texts = {"pattern": event.pattern, "turn": event.turn, "tool": event.tool}
     return {key: value for key, value in texts.items() if value} | {"success": event.success}

@@ -88,8 +88,8 @@ class Tracing:
             start_time=started,
         )
         if span.is_recording():
-            span.set_attributes(_attributes(record))
-            for phase, spent, at in _phases(request, record.trace):
+            span.set_attributes(_describe_request(record))
+            for phase, spent, at in _list_phases(request, record.trace):
                 moment = started + int(at * _NS)
                 span.add_event(phase, {"toolscout.duration_ms": round(spent * 1_000, 3)}, moment)
             if record.status >= _SERVER_ERROR:
@@ -123,7 +123,7 @@ def check_environment() -> None:
             raise ConfigurationError(f"{name}: expected {PROTOCOL}, got {protocol!r}")
 
 
-def _attributes(record: Record) -> dict[str, AttributeValue]:
+def _describe_request(record: Record) -> dict[str, AttributeValue]:
     """Return the attributes of a request, without text of a tool or the pattern."""
     request = record.request
     trace = record.trace
@@ -154,18 +154,18 @@ def _attributes(record: Record) -> dict[str, AttributeValue]:
         attributes["gen_ai.data_source.id"] = trace.catalog
         attributes["gen_ai.retrieval.top_k"] = trace.top_k
         if os.environ.get(WITH_NAMES, "").lower() == "true":
-            attributes["gen_ai.retrieval.documents"] = _documents(trace.decision)
+            attributes["gen_ai.retrieval.documents"] = _describe_documents(trace.decision)
     return attributes
 
 
-def _documents(decision: Decision) -> str:
+def _describe_documents(decision: Decision) -> str:
     """Return the selected tools with calibrated scores as JSON: spans have no structure."""
     rows = zip(decision.names, decision.rows, strict=True)
     tools = [{"id": name, "score": round(score(decision.ranking, row), 4)} for name, row in rows]
     return msgspec.json.encode(tools).decode()
 
 
-def _phases(request: Request, trace: Trace) -> Iterator[tuple[str, float, float]]:
+def _list_phases(request: Request, trace: Trace) -> Iterator[tuple[str, float, float]]:
     """Yield each phase: its name, its seconds, and its end in seconds after the headers.
 
     Phases follow one another from the arrival of the body, in the order of recording.

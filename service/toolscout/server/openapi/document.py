@@ -18,7 +18,7 @@ from toolscout.contract.bounds import BOUNDS
 from toolscout.contract.fields import ABSENT
 from toolscout.contract.tools import Tool
 from toolscout.server.http.problems import CODES, Problem
-from toolscout.server.openapi.operations import Json, field_docs, operations
+from toolscout.server.openapi.operations import Json, list_operations, read_field_docs
 from toolscout.server.routes.table import Operation
 
 _REF = "#/components/schemas/{name}"
@@ -36,14 +36,14 @@ FIRST = ("pattern", "query", "messages", "patterns", "tools", "catalog", "top_k"
 
 
 @cache
-def document() -> Json:
+def make_document() -> Json:
     """Return the whole document; the same object at every call."""
     frame = _load("frame.yaml")
-    every = operations()
+    every = list_operations()
     paths: Json = {}
     for one in every:
         item = paths.setdefault(one.route.path, {})
-        item[one.method.lower()] = _operation(one)
+        item[one.method.lower()] = _describe_operation(one)
     statuses = {
         status for item in paths.values() for one in item.values() for status in one["responses"]
     }
@@ -54,24 +54,24 @@ def document() -> Json:
         "x-bounds": msgspec.to_builtins(list(BOUNDS)),
         "paths": paths,
         "components": {
-            "schemas": _schemas(every),
-            "responses": _problem_responses(statuses),
+            "schemas": _make_schemas(every),
+            "responses": _describe_problems(statuses),
             "securitySchemes": frame["security"],
         },
     }
 
 
 @cache
-def as_json() -> bytes:
+def write_json() -> bytes:
     """Return the document as JSON."""
-    return msgspec.json.encode(document())
+    return msgspec.json.encode(make_document())
 
 
 @cache
-def as_yaml() -> str:
+def write_yaml() -> str:
     """Return the same as YAML; shared parts are repeated, which is easier to read and compare."""
     options: Any = {"sort_keys": False, "allow_unicode": True, "width": 99}
-    return str(yaml.safe_dump(msgspec.json.decode(as_json()), **options))
+    return str(yaml.safe_dump(msgspec.json.decode(write_json()), **options))
 
 
 @cache
@@ -80,7 +80,7 @@ def _load(name: str) -> Json:
     return cast(Json, yaml.load(text, _LOADER))  # noqa: S506 - a safe loader
 
 
-def _operation(one: Operation) -> Json:
+def _describe_operation(one: Operation) -> Json:
     summary, _, about = cleandoc(one.handler.__doc__ or "").partition("\n\n")
     about = " ".join(about.split())
     route = one.route
@@ -92,18 +92,20 @@ def _operation(one: Operation) -> Json:
     if one.parameters:
         described["parameters"] = list(one.parameters)
     if one.takes:
-        media = {"schema": _one_of(one.takes), "example": example["takes"]}
+        media = {"schema": _refer_to_one(one.takes), "example": example["takes"]}
         described["requestBody"] = {"required": True, "content": {"application/json": media}}
     if route.is_open:
         answers = _load("frame.yaml")["probes"][one.name]
         described["security"] = [{}, *_SECURITY] if "401" in answers else []
-        described["responses"] = answers | _problems(_HEAD_ERRORS)
+        described["responses"] = answers | _refer_to_problems(_HEAD_ERRORS)
     else:
-        described["responses"] = _responses(one, example) | _problems(_errors(one))
+        described["responses"] = _describe_responses(one, example) | _refer_to_problems(
+            _list_errors(one)
+        )
     return described
 
 
-def _responses(one: Operation, example: Json) -> Json:
+def _describe_responses(one: Operation, example: Json) -> Json:
     """Return the answers of an operation that are no errors."""
     answer: Json = {"description": "Done"}
     if one.gives:
@@ -113,7 +115,7 @@ def _responses(one: Operation, example: Json) -> Json:
             if one.route.call != "search":
                 del headers["X-Tool-Selection"]
             answer["headers"] = headers
-        media = {"schema": _one_of(one.gives), "example": example["gives"]}
+        media = {"schema": _refer_to_one(one.gives), "example": example["gives"]}
         answer["content"] = {"application/json": media}
     answers = {str(status): answer for status in one.statuses}
     if one.method == "GET" and "If-None-Match" in one.parameter_names:
@@ -121,7 +123,7 @@ def _responses(one: Operation, example: Json) -> Json:
     return answers
 
 
-def _errors(one: Operation) -> set[str]:
+def _list_errors(one: Operation) -> set[str]:
     names = one.parameter_names
     cases = (
         (one.takes, _BODY_ERRORS),
@@ -133,15 +135,15 @@ def _errors(one: Operation) -> set[str]:
     return _ERRORS.union(*(statuses for holds, statuses in cases if holds))
 
 
-def _problems(statuses: Iterable[str]) -> Json:
+def _refer_to_problems(statuses: Iterable[str]) -> Json:
     return {status: {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
 
 
-def _problem_responses(used: set[str]) -> Json:
+def _describe_problems(used: set[str]) -> Json:
     by_status: dict[str, list[str]] = {}
     for code, kind in CODES.items():
         by_status.setdefault(str(kind.status), []).append(f"`{code}`: {kind.title}")
-    content = {"application/problem+json": {"schema": _ref("Problem")}}
+    content = {"application/problem+json": {"schema": _refer_to("Problem")}}
     return {
         status: {"description": "; ".join(texts), "content": content}
         for status, texts in by_status.items()
@@ -149,41 +151,43 @@ def _problem_responses(used: set[str]) -> Json:
     }
 
 
-def _shapes(kind: Any) -> tuple[Any, ...]:
+def _list_shapes(kind: Any) -> tuple[Any, ...]:
     """Return the types of a body or an answer."""
     return () if kind is None else get_args(kind) or (kind,)
 
 
-def _one_of(kind: Any) -> Json:
+def _refer_to_one(kind: Any) -> Json:
     """Refer to the schema of a struct, or to those of several."""
-    references = [_ref(struct.__name__) for struct in _shapes(kind)]
+    references = [_refer_to(struct.__name__) for struct in _list_shapes(kind)]
     return references[0] if len(references) == 1 else {"anyOf": references}
 
 
-def _ref(name: str) -> Json:
+def _refer_to(name: str) -> Json:
     return {"$ref": _REF.format(name=name)}
 
 
-def _schemas(every: Iterable[Operation]) -> Json:
+def _make_schemas(every: Iterable[Operation]) -> Json:
     """Return the schemas of all structs, with the rules that they cannot express."""
-    shapes = [shape for one in every for kind in (one.takes, one.gives) for shape in _shapes(kind)]
-    structs = map(_typed, dict.fromkeys((Tool, Problem, *shapes)))
+    shapes = [
+        shape for one in every for kind in (one.takes, one.gives) for shape in _list_shapes(kind)
+    ]
+    structs = map(_type_raw_fields, dict.fromkeys((Tool, Problem, *shapes)))
     _, schemas = msgspec.json.schema_components(structs, ref_template=_REF)
-    merged = _merged(schemas, _load("frame.yaml")["schemas"])
-    return {name: _finished(name, schema) for name, schema in sorted(merged.items())}
+    merged = _merge(schemas, _load("frame.yaml")["schemas"])
+    return {name: _finish(name, schema) for name, schema in sorted(merged.items())}
 
 
-def _merged(schema: Any, patch: Any) -> Any:
+def _merge(schema: Any, patch: Any) -> Any:
     """Merge a part of `frame.yaml` into a schema, as is said there."""
     if isinstance(schema, dict) and isinstance(patch, dict):
-        changed = {key: _merged(schema.get(key), value) for key, value in patch.items()}
+        changed = {key: _merge(schema.get(key), value) for key, value in patch.items()}
         return {key: value for key, value in (schema | changed).items() if value is not None}
     if isinstance(schema, list) and isinstance(patch, list) and len(schema) == len(patch):
-        return [_merged(*pair) for pair in zip(schema, patch, strict=True)]
+        return [_merge(*pair) for pair in zip(schema, patch, strict=True)]
     return patch
 
 
-def _finished(name: str, schema: Json) -> Json:
+def _finish(name: str, schema: Json) -> Json:
     """Return the schema of a shape with a description of every field.
 
     It has no defaults: generators take a field with one for a field that is always there.
@@ -194,10 +198,10 @@ def _finished(name: str, schema: Json) -> Json:
     if properties is None:
         return schema
     order = sorted(properties, key=lambda field: FIRST.index(field) if field in FIRST else 99)
-    docs = field_docs().get(name, {})  # fields that are in `frame.yaml` alone have their own
+    docs = read_field_docs().get(name, {})  # fields that are in `frame.yaml` alone have their own
     described = {}
     for field in order:
-        opened = _opened(properties[field])
+        opened = _open_objects(properties[field])
         for kind in opened.get("anyOf", ()):
             if kind.pop("multipleOf", None):
                 kind["type"] = "integer"  # which may be written as 5.0
@@ -205,21 +209,21 @@ def _finished(name: str, schema: Json) -> Json:
     return {**schema, "properties": described}
 
 
-def _opened(schema: Json) -> Json:
+def _open_objects(schema: Json) -> Json:
     """Let objects without known fields have any, which generators otherwise take for empty."""
     opened = {key: value for key, value in schema.items() if key != "default"}
     if opened.get("type") == "object" and not {"properties", "additionalProperties"} & set(opened):
         opened["additionalProperties"] = True
     for key in ("anyOf", "allOf", "oneOf"):
         if key in opened:
-            opened[key] = [_opened(part) for part in opened[key]]
+            opened[key] = [_open_objects(part) for part in opened[key]]
     for key in ("items", "additionalProperties"):
         if isinstance(opened.get(key), dict):
-            opened[key] = _opened(opened[key])
+            opened[key] = _open_objects(opened[key])
     return opened
 
 
-def _typed(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
+def _type_raw_fields(struct: type[msgspec.Struct]) -> type[msgspec.Struct]:
     """Return a copy of a contract struct whose raw JSON fields are objects, or null."""
     if ABSENT not in struct.__struct_defaults__:
         return struct

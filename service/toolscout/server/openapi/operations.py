@@ -18,7 +18,7 @@ from toolscout.contract import answers, catalogs, learning, requests, tools
 from toolscout.server.calls.typed import NOT_BLANK
 from toolscout.server.http import problems
 from toolscout.server.http.request import Route
-from toolscout.server.routes.table import RAW, Operation, api
+from toolscout.server.routes.table import RAW, Operation, list_typed
 
 Json = dict[str, Any]
 
@@ -26,12 +26,12 @@ _DESCRIBED = (errors, problems, requests, tools, answers, catalogs, learning)
 """Modules with the structs of the contract, each after those that it derives from."""
 
 
-def operations() -> list[Operation]:
+def list_operations() -> list[Operation]:
     """Return every operation: those looked up before Litestar, then those that it routes."""
-    return [*RAW, *(_routed(*one) for one in api())]
+    return [*RAW, *(_describe_routed(*one) for one in list_typed())]
 
 
-def _routed(route: Route, handler: HTTPRouteHandler) -> Operation:
+def _describe_routed(route: Route, handler: HTTPRouteHandler) -> Operation:
     signature = handler.parsed_fn_signature
     gives = signature.return_type
     if gives.is_subclass_of(Response):
@@ -49,14 +49,14 @@ def _routed(route: Route, handler: HTTPRouteHandler) -> Operation:
         None if gives.is_none_type else gives.annotation,
         (handler.status_code, *(handler.responses or ())),
         [
-            _parameter(field, field.kwarg_definition)
+            _describe_parameter(field, field.kwarg_definition)
             for field in signature.parameters.values()
             if isinstance(field.kwarg_definition, ParameterKwarg)
         ],
     )
 
 
-def _parameter(field: FieldDefinition, parameter: ParameterKwarg) -> Json:
+def _describe_parameter(field: FieldDefinition, parameter: ParameterKwarg) -> Json:
     """Describe a parameter by its name, its type and its bounds in a handler's signature."""
     kinds = (
         [kind for kind in field.inner_types if not kind.is_none_type] if field.is_optional else []
@@ -73,7 +73,7 @@ def _parameter(field: FieldDefinition, parameter: ParameterKwarg) -> Json:
 
 
 @cache
-def field_docs() -> Mapping[str, Mapping[str, str]]:
+def read_field_docs() -> Mapping[str, Mapping[str, str]]:
     """Return the docstrings under the fields of all structs of the contract, by shape and field."""
     docs: dict[str, dict[str, str]] = {}
     for module in _DESCRIBED:

@@ -16,9 +16,9 @@ from litestar import Response, get
 from toolscout import playground
 from toolscout.server.calls.typed import Call, IfNoneMatch
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.http.answer import names_tag
+from toolscout.server.http.answer import has_tag
 from toolscout.server.http.problems import CODES, Code, Refused
-from toolscout.server.openapi.document import as_json, as_yaml
+from toolscout.server.openapi.document import write_json, write_yaml
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -37,8 +37,8 @@ def _load(name: str) -> bytes:
 
 
 _PAGES: dict[str, tuple[Callable[[], bytes], str, str]] = {
-    "/openapi.json": (as_json, "application/json", ""),
-    "/openapi.yaml": (lambda: as_yaml().encode(), "application/yaml", ""),
+    "/openapi.json": (write_json, "application/json", ""),
+    "/openapi.yaml": (lambda: write_yaml().encode(), "application/yaml", ""),
     "/llms.txt": (partial(_load, "llms.txt"), "text/plain", ""),
     "/docs": (partial(_load, "docs.html"), "text/html", _POLICY),
     "/docs/docs.js": (partial(_load, "docs.js"), "text/javascript", ""),
@@ -49,11 +49,11 @@ _PAGES: dict[str, tuple[Callable[[], bytes], str, str]] = {
 @get("/docs/errors", call="page", is_open=True)
 async def show_errors(request: Call) -> Response[bytes]:
     """Explain every error code, each under its own anchor."""
-    entries = "\n".join(map(_entry, CODES, CODES.values())).encode()
+    entries = "\n".join(map(_write_entry, CODES, CODES.values())).encode()
     page = _load("errors.html").replace(b"{entries}", entries)
     back = _PLAYGROUND if playground.is_on(request.service.settings) else b""
     page = page.replace(b"{playground}", back)
-    return _page(_linked(page, request), "text/html", _ERRORS_POLICY)
+    return _make_page(_link(page, request), "text/html", _ERRORS_POLICY)
 
 
 @get(list(_PAGES), call="page", is_open=True)
@@ -63,10 +63,10 @@ async def show_page(request: Call) -> Response[bytes]:
     make, media, policy = _PAGES[path]
     # The document takes time when it is first made; what is a file needs no thread.
     content = await run_in_thread(make) if path.startswith("/openapi") else make()
-    return _page(_linked(content, request) if path == "/docs" else content, media, policy)
+    return _make_page(_link(content, request) if path == "/docs" else content, media, policy)
 
 
-def _linked(page: bytes, request: Call) -> bytes:
+def _link(page: bytes, request: Call) -> bytes:
     """Return a page whose links hold below any path at which a proxy may show it."""
     depth = request.head.path.count("/") - 1
     return page.replace(b"{up}", b"../" * depth or b"./")
@@ -75,11 +75,11 @@ def _linked(page: bytes, request: Call) -> bytes:
 @get(["/", "/playground/{name:str}"], call="playground", is_open=True, sync_to_thread=False)
 def show_file(request: Call, if_none_match: IfNoneMatch = None) -> Response[Any]:
     """Return the playground's page, or one of its scripts, style sheets and sample catalogs."""
-    file = playground.static_files().get(request.path_params.get("name", "index.html"))
+    file = playground.load_static_files().get(request.path_params.get("name", "index.html"))
     if file is None:
         raise Refused("not_found", "there is nothing at this path")
     headers = {**playground.HEADERS, "etag": f'"{file.digest}"'}
-    if if_none_match and names_tag(if_none_match, file.digest):
+    if if_none_match and has_tag(if_none_match, file.digest):
         return Response(None, headers=headers, status_code=304)
     return Response(file.content, headers=headers, media_type=file.media)
 
@@ -88,14 +88,14 @@ HANDLERS = (show_page, show_errors)
 PLAYGROUND = (show_file,)
 
 
-def _page(content: bytes, media: str, policy: str = "") -> Response[bytes]:
+def _make_page(content: bytes, media: str, policy: str = "") -> Response[bytes]:
     headers = {"x-content-type-options": "nosniff"}
     if policy:
         headers["content-security-policy"] = policy
     return Response(content, headers=headers, media_type=media)
 
 
-def _entry(code: str, kind: Code) -> str:
+def _write_entry(code: str, kind: Code) -> str:
     retry = f" with <code>Retry-After: {kind.retry_after_s}</code>" if kind.retry_after_s else ""
     explained = _CODE.sub(r"<code>\1</code>", escape(kind.help))
     return (

@@ -12,13 +12,13 @@ from litestar.exceptions import (
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from toolscout.errors import Overloaded
-from toolscout.server.calls.typed import Call, refused_argument
+from toolscout.server.calls.typed import Call, explain_argument
 from toolscout.server.context import Context, context_of
 from toolscout.server.http.admission import BytesInFlight
 from toolscout.server.http.answer import answer_refused, send_answer
-from toolscout.server.http.problems import REFUSALS, Refused, refusal
+from toolscout.server.http.problems import REFUSALS, Refused, refuse
 from toolscout.server.http.request import ClientGone
-from toolscout.server.routes.table import no_such_path
+from toolscout.server.routes.table import refuse_path
 from toolscout.server.routes.written import explain_method
 
 SHED = ("overloaded", "draining")
@@ -55,7 +55,7 @@ def answer_error(request: Request[Any, Any, Any], error: Exception) -> Refusal:
     if isinstance(error, Overloaded):
         context.service.metrics.shed.labels(error.reason).inc()
     waits = context.request.is_admitted and not isinstance(error, BytesInFlight)
-    return Refusal(_refused_by(cast(Call, request), context, error), waits=waits)
+    return Refusal(_explain_error(cast(Call, request), context, error), waits=waits)
 
 
 async def send_refusal(
@@ -73,16 +73,16 @@ async def send_refusal(
     await send_answer(send, answer_refused(refused, request.request_id, newer_contract=newer))
 
 
-def _refused_by(call: Call, context: Context, error: Exception) -> Refused:
+def _explain_error(call: Call, context: Context, error: Exception) -> Refused:
     """Return an error as a refusal: ours, Litestar's or one that nobody expected."""
     if isinstance(error, REFUSALS):
-        return refusal(error)
+        return refuse(error)
     if isinstance(error, NotFoundException):
-        return no_such_path(context.request.path)
+        return refuse_path(context.request.path)
     if isinstance(error, MethodNotAllowedException):
         return explain_method(call)
     if isinstance(error, ValidationException):
-        return refusal(refused_argument(call.route_handler, error))
+        return refuse(explain_argument(call.route_handler, error))
     if isinstance(error, ClientException):
         return Refused("bad_request", "Host is not a name")
     context.service.log.exception("request_failed", request_id=context.request.request_id)

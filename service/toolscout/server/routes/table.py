@@ -20,12 +20,12 @@ from toolscout.contract import answers, requests
 from toolscout.contract.bounds import MAX_ANSWER_BYTES
 from toolscout.server.calls import catalog_reads, catalogs, feedback, probes
 from toolscout.server.calls.batch import filter_tools, resolve, search_batch
-from toolscout.server.calls.hot import hot_tools
+from toolscout.server.calls.hot import show_hot
 from toolscout.server.calls.search import compress, search
 from toolscout.server.calls.typed import Body, Call
 from toolscout.server.context import context_of
 from toolscout.server.http.answer import COMPRESS, Answer, send_answer
-from toolscout.server.http.problems import Refused, too_long
+from toolscout.server.http.problems import Refused, refuse_long
 from toolscout.server.http.request import Route
 
 Handler = Callable[..., Awaitable[Answer]]
@@ -59,7 +59,9 @@ class Operation(NamedTuple):
 _BELOW = "/v1/tool-discovery"
 
 
-def _tools(call: str, handler: Handler, takes: type, gives: Any, path: str = "") -> Operation:
+def _make_operation(
+    call: str, handler: Handler, takes: type, gives: Any, path: str = ""
+) -> Operation:
     route = Route(path or f"{_BELOW}/{call}", call.rpartition(":")[2])
     name = handler.__name__ if path else route.call
     return Operation("POST", handler, route, name, "selection", takes, gives)
@@ -70,30 +72,32 @@ def _probe(call: str, handler: Handler) -> Operation:
 
 
 RAW: tuple[Operation, ...] = (
-    _tools("search", search, requests.SearchRequest, answers.GatewayAnswer | answers.SearchAnswer),
-    _tools("search", compress, requests.SearchRequest, answers.GatewayAnswer, COMPRESS),
-    _tools("search:batch", search_batch, requests.BatchRequest, answers.BatchAnswer),
-    _tools("resolve", resolve, requests.ResolveRequest, answers.ResolveAnswer),
-    _tools("filter", filter_tools, requests.FilterRequest, answers.FilterAnswer),
-    _tools("hot", hot_tools, requests.HotRequest, answers.HotAnswer),
+    _make_operation(
+        "search", search, requests.SearchRequest, answers.GatewayAnswer | answers.SearchAnswer
+    ),
+    _make_operation("search", compress, requests.SearchRequest, answers.GatewayAnswer, COMPRESS),
+    _make_operation("search:batch", search_batch, requests.BatchRequest, answers.BatchAnswer),
+    _make_operation("resolve", resolve, requests.ResolveRequest, answers.ResolveAnswer),
+    _make_operation("filter", filter_tools, requests.FilterRequest, answers.FilterAnswer),
+    _make_operation("hot", show_hot, requests.HotRequest, answers.HotAnswer),
     _probe("healthz", probes.healthz),
     _probe("readyz", probes.readyz),
     _probe("metrics", probes.metrics),
 )
 
 
-def raw() -> list[ASGIRouteHandler]:
+def make_raw_handlers() -> list[ASGIRouteHandler]:
     """Return the handlers that answer over bytes."""
-    return list(map(_raw_handler, RAW))
+    return list(map(_make_raw_handler, RAW))
 
 
-def _raw_handler(operation: Operation) -> ASGIRouteHandler:
+def _make_raw_handler(operation: Operation) -> ASGIRouteHandler:
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         context = context_of(scope)
         given = await operation.handler(*context)
         size = len(given.body)
         if size > MAX_ANSWER_BYTES and context.request.slot is not None:
-            raise too_long(size, MAX_ANSWER_BYTES)
+            raise refuse_long(size, MAX_ANSWER_BYTES)
         await send_answer(send, given)
 
     return RawHandler(operation.method, operation.route)(answer)
@@ -111,10 +115,10 @@ class RawHandler(ASGIRouteHandler):
         return self
 
 
-def typed() -> list[Router | HTTPRouteHandler]:
+def make_typed_routers() -> list[Router | HTTPRouteHandler]:
     """Return the handlers that Litestar routes."""
     router = partial(Router, dto=Body, return_dto=None)
-    about_learning = partial(router, tags=["learning"], guards=[feedback.learning_is_on])
+    about_learning = partial(router, tags=["learning"], guards=[feedback.require_learning])
     reports = [feedback.feedback, feedback.chains, feedback.insights]
     of_catalogs = [*catalogs.HANDLERS, *catalog_reads.HANDLERS]
     return [
@@ -146,64 +150,66 @@ def route_of(path_format: str, handler: BaseRouteHandler) -> Route | None:
     return Route(path_format, opt["call"], opt.get("scope", "search"), opt.get("is_open", False))
 
 
-def routes_at(app: Litestar, path_format: str) -> Mapping[str, Route]:
+def find_routes(app: Litestar, path_format: str) -> Mapping[str, Route]:
     """Return what each method of a path leads to."""
     found: dict[str, Route] = {}
-    for handler in _handlers_at(app, path_format):
+    for handler in _find_handlers(app, path_format):
         route = route_of(path_format, handler)
         if route is not None:
-            found |= dict.fromkeys(_methods_of(handler), route)
+            found |= dict.fromkeys(_list_methods(handler), route)
     return found
 
 
-def _methods_of(handler: BaseRouteHandler) -> list[str]:
+def _list_methods(handler: BaseRouteHandler) -> list[str]:
     if isinstance(handler, HTTPRouteHandler):
         return sorted(map(str, handler.http_methods))
     return [handler.opt["method"]]
 
 
-def _handlers_at(app: Litestar, path_format: str) -> Iterator[BaseRouteHandler]:
+def _find_handlers(app: Litestar, path_format: str) -> Iterator[BaseRouteHandler]:
     for route in app.routes:
         if route.path_format != path_format:
             continue
         if isinstance(route, HTTPRoute):
-            yield from sorted(route.route_handlers, key=_methods_of)
+            yield from sorted(route.route_handlers, key=_list_methods)
         elif isinstance(route, ASGIRoute):
             yield route.route_handler
 
 
 @cache
-def api() -> Sequence[tuple[Route, HTTPRouteHandler]]:
+def list_typed() -> Sequence[tuple[Route, HTTPRouteHandler]]:
     """Return the typed handlers, by path and method, and what they say of their paths."""
-    app = Litestar(typed(), request_class=Call, openapi_config=None, logging_config=None)
+    app = Litestar(
+        make_typed_routers(), request_class=Call, openapi_config=None, logging_config=None
+    )
     return [
         (route, handler)
         for path in dict.fromkeys(route.path_format for route in app.routes)
-        for handler in _handlers_at(app, path)
+        for handler in _find_handlers(app, path)
         if isinstance(handler, HTTPRouteHandler) and (route := route_of(path, handler)) is not None
     ]
 
 
 @cache
-def paths() -> tuple[str, ...]:
+def list_paths() -> tuple[str, ...]:
     """Return the paths of the API, with their variable parts in braces."""
-    routes = [*(operation.route for operation in RAW), *(route for route, _ in api())]
+    routes = [*(operation.route for operation in RAW), *(route for route, _ in list_typed())]
     return tuple(dict.fromkeys(route.path for route in routes))
 
 
-def no_such_path(path: str) -> Refused:
+def refuse_path(path: str) -> Refused:
     """Refuse a path that is none of the service; tell the one that it is most like, if any is."""
     nearest = extractOne(
         path[:MAX_COMPARED_CHARS],
-        paths(),
+        list_paths(),
         scorer=OSA.normalized_similarity,
         score_cutoff=MIN_SIMILARITY,
     )
     near = [] if nearest is None else [nearest[0]]
-    return Refused("not_found", f"a search is POST {paths()[0]}", suggestions=near)
+    return Refused("not_found", f"a search is POST {list_paths()[0]}", suggestions=near)
 
 
-def not_allowed(methods: Mapping[str, Route]) -> Refused:
+def refuse_others(methods: Mapping[str, Route]) -> Refused:
     """Refuse a method of a path that answers these."""
     allowed = [method for method in METHODS if method in methods]
     headers = [(b"allow", ", ".join(allowed).encode())]

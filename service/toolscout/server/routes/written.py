@@ -14,10 +14,10 @@ from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Route
 from toolscout.server.routes.table import (
     Connection,
-    no_such_path,
-    not_allowed,
+    find_routes,
+    refuse_others,
+    refuse_path,
     route_of,
-    routes_at,
 )
 
 SLASHES_BEFORE_TOOL = 5
@@ -58,14 +58,14 @@ def restore_path(scope: Scope) -> None:
     else:
         is_same = written.removesuffix("/") == path.removesuffix("/")
     if not is_same:
-        raise no_such_path(written)
+        raise refuse_path(written)
 
 
 def refuse_method(connection: Connection, path_format: str) -> Refused:
     """Refuse the method of a request, which counts as a call of the first one that there is."""
-    by_method = routes_at(connection.app, path_format)
+    by_method = find_routes(connection.app, path_format)
     context_of(connection.scope).request.route = next(iter(by_method.values()))
-    return not_allowed(by_method)
+    return refuse_others(by_method)
 
 
 def explain_method(call: Call) -> Refused:
