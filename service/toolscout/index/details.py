@@ -1,7 +1,7 @@
 """A tool as a model is shown it: by name, in brief, or whole; and what each costs in a prompt."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,19 +20,21 @@ _encode = msgspec.json.Encoder().encode
 def describe_tools(
     source: Source, rows: Iterable[int], detail: Detail | None, definitions: bool = False
 ) -> list[ToolDetail]:
-    """Tools of a list at one level of detail."""
+    """Return some tools at one level of detail; `definitions` adds what was sent of each.
+
+    Inferring traits takes a third of the time, so it is done for these rows only, and for no names.
+    """
+    if detail is None or detail == "names":
+        return [_show_name(source.tool(row), definitions) for row in rows]
     return [
         describe_tool(source.tool(row), source.traits(row), detail, definitions) for row in rows
     ]
 
 
 def describe_tool(
-    tool: Tool, traits: Traits, detail: Detail | None, definitions: bool = False
+    tool: Tool, traits: Traits, detail: Literal["brief", "full"], definitions: bool = False
 ) -> ToolDetail:
-    """Return a tool at one level of detail; `definitions` adds its definition as it was sent."""
-    definition = _read_definition(tool) if definitions else msgspec.UNSET
-    if detail is None or detail == "names":
-        return ToolDetail(tool.name, definition=definition)
+    """Return a tool in brief or whole; `definitions` adds its definition as it was sent."""
     description, schema = _read(tool)
     summary = cut_first_sentence(description)
     parameters = _describe_parameters(schema)
@@ -56,7 +58,13 @@ def describe_tool(
         required_keys=tool.required_keys or None,
         tokens_brief=_count_brief_tokens(tool.name, summary, parameters),
         tokens_full=estimate_tool_tokens(tool),
-        definition=definition,
+        definition=_read_definition(tool) if definitions else msgspec.UNSET,
+    )
+
+
+def _show_name(tool: Tool, definitions: bool) -> ToolDetail:
+    return ToolDetail(
+        tool.name, definition=_read_definition(tool) if definitions else msgspec.UNSET
     )
 
 
