@@ -206,8 +206,8 @@ $(VENV)/.boarded: $(STAMP) evals/board/peers.txt
 	done < evals/board/peers.txt
 	@touch $@
 
-board: $(VENV)/.boarded ## selectors side by side: docs/board.md and its page, in 20 minutes (TOOLSCOUT_DATA)
-	$(BIN)/python -m evals.board --docs docs/board.md --json docs/board.json --page docs/board.html
+board: $(VENV)/.boarded ## selectors side by side: docs/board.md and board.json, in 20 minutes (TOOLSCOUT_DATA)
+	$(BIN)/python -m evals.board --docs docs/board.md --json docs/board.json
 
 # ARGS takes the other flags, such as --tools tools.json --questions questions.csv --limit 20.
 agent-eval: $(STAMP) ## ask a real model with all, the selected and the wanted tools (BASE_URL, MODEL, OPENAI_API_KEY)

@@ -53,9 +53,6 @@ def gather() -> None:
             text = page(path)
             target.write_text(text, "utf-8")
             waiting |= set(links(path, text))
-        elif path.endswith(".html"):  # what it links to beside it is a page there
-            text = (ROOT / path).read_text("utf-8")
-            target.write_text(re.sub(r'(?<=href=")(\w+)\.md(?=")', r"\1/", text), "utf-8")
         else:
             shutil.copyfile(ROOT / path, target)
     (PAGES / "llms.txt").write_text(llms(), "utf-8")

@@ -1,4 +1,4 @@
-"""Run selectors on sets side by side, and print the board or write it as Markdown, JSON, a page.
+"""Run selectors on sets side by side, and print the board or write it as Markdown or JSON.
 
     python -m evals.board [--data FOLDER] [--set NAME|DIR] [--selector NAME|FILE.py]
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic
 
 from evals import docs
-from evals.board import data, page, selectors, tables
+from evals.board import data, selectors, tables
 from evals.board.tables import Row
 from evals.sets import data_folder
 
@@ -46,8 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lines = ",\n".join(map(json.dumps, rows))  # a row on each
         published = json.dumps(board["published"])
         parsed.json.write_text(f'{{"published": {published},\n"rows": [\n{lines}\n]}}\n', "utf-8")
-    if parsed.page:
-        parsed.page.write_text(page.as_page(board), "utf-8")
     if parsed.docs:
         for block, text in tables.blocks(board).items():
             docs.write(parsed.docs, f"board-{block}", text)
@@ -106,7 +104,6 @@ def _parser() -> argparse.ArgumentParser:
         help="only this set; a folder with tools.json and questions.csv is one, too")  # fmt: skip
     add("--selector", action="append", metavar="NAME|FILE.py", help="only this selector")
     add("--json", type=Path, metavar="FILE", help="also write all figures here")
-    add("--page", type=Path, metavar="FILE", help="also write a page with pictures here")
     add("--docs", type=Path, metavar="FILE", help="also write the tables into this document")
     add("--keep", type=Path, metavar="FILE", help="measure only what these figures lack")
     return parser

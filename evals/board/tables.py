@@ -18,10 +18,10 @@ SIZE = ("shown", "tokens")
 COST = ("cold_ms", "warm_ms", "p95_ms", "start_s", "memory_mib")
 
 SHOWN = ("R@1", "R@5", "R@5 fewest", "refused", "tokens", "cold_ms", "warm_ms", "memory_mib")
-"""Means on docs/board.md; the page board.html has every measure."""
+"""Means on docs/board.md; docs/board.json has every measure."""
 
 LEFT_OUT = ("toolscout bm25", "toolscout okapi")
-"""Selectors of our own that board.html alone shows: below the others on most sets."""
+"""Selectors of our own that docs/board.md leaves out: below the others on most sets."""
 
 SIZES = ("100", "1000", "10000")
 """Sizes of the pool on docs/board.md."""

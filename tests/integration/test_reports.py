@@ -1,4 +1,4 @@
-"""The pages that commands write, in a browser: `toolscout evaluate --html` and the board's."""
+"""The page that `toolscout evaluate --html` writes, in a browser."""
 
 import json
 from pathlib import Path
@@ -7,13 +7,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
-from evals.board import page
 from tests.support import TOOLS
 from toolscout.cli import main
 
 pytestmark = pytest.mark.integration
 
-BOARD = Path(__file__).parents[2] / "docs" / "board.html"
 HOSTILE = '<img src=x onerror="document.title=1"></style><script>document.title=2</script>'
 
 
@@ -35,33 +33,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return html
 
 
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a board of names with markup."""
-    rows = [
-        {"selector": HOSTILE, "set": f"pooled-dev@{size}", "tools": size, "questions": 9,
-         "sample": 10, "all_questions": 10, "impossible": 0, "warm_ms": size / 9, "cold_ms": 9.0,
-         "values": {"R@5": 90 / size}}
-        for size in (100, 300)
-    ]  # fmt: skip
-    rows += [row | {"set": HOSTILE, "selector": "toolscout"} for row in rows[:1]]
-    written = tmp_path_factory.mktemp("board") / "board.html"
-    written.write_text(page.as_page({"rows": rows}))
-    return written
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["report", "board", "docs"])
-def test_a_page_is_for_anybody_and_runs_nothing(
-    browser: Browser, request: pytest.FixtureRequest, name: str, scheme: str
-):
-    path: Path = BOARD if name == "docs" else request.getfixturevalue(name)
+def test_a_page_is_for_anybody_and_runs_nothing(browser: Browser, report: Path, scheme: str):
     context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
     tab = context.new_page()
     asked: list[str] = []
     tab.on("request", lambda each: asked.append(each.url))
-    tab.goto(path.as_uri())
-    assert asked == [path.as_uri()]
+    tab.goto(report.as_uri())
+    assert asked == [report.as_uri()]
     assert tab.title() not in ("1", "2")
     assert tab.locator("script, main img").count() == 0
     assert tab.evaluate("document.documentElement.scrollWidth") <= 1280
@@ -69,8 +48,7 @@ def test_a_page_is_for_anybody_and_runs_nothing(
     assert [(each["id"], [n["html"] for n in each["nodes"]][:3]) for each in found] == []
     dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
     assert dark == (scheme == "dark")
-    if name != "docs":
-        assert "onerror" in (tab.locator("main").text_content() or "")
+    assert "onerror" in (tab.locator("main").text_content() or "")
     context.close()
 
 
@@ -96,20 +74,4 @@ def test_no_word_of_a_miss_is_broken(browser: Browser, report: Path, width: int)
     )
     assert pieces > 20
     assert broken == []
-    tab.close()
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_board_is_short_until_a_set_is_unfolded(browser: Browser, width: int):
-    tab = browser.new_page(viewport={"width": width, "height": 900})
-    tab.goto(BOARD.as_uri())
-    height = "document.documentElement.scrollHeight"
-    assert tab.evaluate(height) <= 8_000
-    assert tab.evaluate("document.documentElement.scrollWidth") == width
-    assert (tab.locator("main").inner_text()).count("Made by") == 1
-    assert tab.locator("table").count() == tab.locator("details table").count() > 10
-    for label in (tab.locator(".bars span").first, tab.locator("svg text").first):
-        assert label.evaluate("each => each.getBoundingClientRect().height") >= 13
-    tab.locator("summary").first.click()
-    assert tab.evaluate(height) <= 10_000
     tab.close()
