@@ -1,4 +1,4 @@
-"""Write events as JSON lines, one object each, in a separate thread.
+"""Write events as JSON lines, one object each, by the thread of logging's `QueueListener`.
 
     lines = JsonLines("events.jsonl")
     discovery = ToolDiscovery(url, observers=[log_event, lines], turn_observers=[log_turn, lines])
@@ -14,7 +14,7 @@ import threading
 import weakref
 from contextlib import suppress
 from datetime import UTC, datetime
-from logging.handlers import RotatingFileHandler
+from logging.handlers import QueueListener, RotatingFileHandler
 from pathlib import Path
 from queue import Full, Queue
 from typing import IO, Any, Self
@@ -72,7 +72,7 @@ class JsonLines:
         self._max_waiting = max_waiting
         self._lock = threading.Lock()
         self._queue: Queue[str | None] = Queue()
-        self._stop: weakref.finalize[Any, JsonLines] | None = None
+        self._stop: weakref.finalize[..., JsonLines] | None = None
         self._pid = 0
 
     def __call__(self, event: msgspec.Struct) -> None:
@@ -107,13 +107,9 @@ class JsonLines:
                 self._stop = None
                 self._pid = os.getpid()
             if self._stop is None:
-                arguments = (self._queue, self._handler)
-                thread = threading.Thread(
-                    target=_write, args=arguments, name="toolscout-jsonl", daemon=True
-                )
-                thread.start()
+                _Listener(self._queue, self._handler).start()
                 # At the end of the process too, so that the last lines are not lost.
-                self._stop = weakref.finalize(self, _stop, self._queue, thread)
+                self._stop = weakref.finalize(self, _stop, self._queue, self._handler, self._pid)
 
 
 class _WarnOnce(logging.Handler):
@@ -135,17 +131,21 @@ class _Stream(_WarnOnce, logging.StreamHandler[IO[str]]):
     pass
 
 
-def _write(queue: "Queue[str | None]", handler: logging.Handler) -> None:
-    while (line := queue.get()) is not None:
-        handler.handle(logging.makeLogRecord({"msg": line}))
-    handler.close()
+class _Listener(QueueListener):
+    def prepare(self, record: Any) -> logging.LogRecord:  # a line: records are made in the thread
+        return logging.makeLogRecord({"msg": record})
 
 
-def _stop(queue: "Queue[str | None]", thread: threading.Thread) -> None:
-    if thread.is_alive():
-        with suppress(Full):
-            queue.put(None, timeout=CLOSE_S)
-        thread.join(CLOSE_S)
+def _stop(queue: Queue[str | None], handler: logging.Handler, pid: int) -> None:
+    """Let the thread write what is queued, and end; `QueueListener.stop` would wait for ever."""
+    if pid != os.getpid():
+        return
+    with suppress(Full):
+        queue.put(None, timeout=CLOSE_S)
+    with queue.all_tasks_done:
+        is_written = queue.all_tasks_done.wait_for(lambda: not queue.unfinished_tasks, CLOSE_S)
+    if is_written:  # else the thread has the handler's lock
+        handler.close()
 
 
 def _line(event: msgspec.Struct) -> str:
