@@ -1,5 +1,6 @@
 """A list of tools that came before is known by its JSON, and is not read again."""
 
+import subprocess
 import sys
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.turns.flows import DONE, Model
 from tests.turns.shapes import BY_NAME, Json
-from toolscout.client.known import known_as, offer_of
+from toolscout.client.known import MIN_LIST_BYTES, KnownLists
 from toolscout.client.offer import MAX_MADE
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.discovery.config import ApiConfig
@@ -20,18 +21,50 @@ def numbered(count: int) -> list[Json]:
 
 
 def test_equal_lists_are_one_that_no_caller_has():
+    lists = KnownLists()
     mine = numbered(3)
-    shared = known_as(mine)
+    shared = lists.find_equal(mine)
     assert shared == mine
-    assert known_as(numbered(3)) is shared
+    assert lists.find_equal(numbered(3)) is shared
     assert not any(one is other for one, other in zip(shared, mine, strict=True))
-    assert offer_of(mine).everything == tuple(mine)
-    assert all(one is other for one, other in zip(offer_of(mine).everything, mine, strict=True))
+    everything = lists.make_offer(mine).everything
+    assert everything == tuple(mine)
+    assert all(one is other for one, other in zip(everything, mine, strict=True))
+
+
+def test_the_least_recently_used_lists_make_room():
+    lists = KnownLists(2 * MIN_LIST_BYTES)
+    kept = [lists.find_equal(numbered(count)) for count in (1, 2)]
+    assert lists.find_equal(numbered(1)) is kept[0]
+    lists.find_equal(numbered(3))
+    assert lists.size <= 2 * MIN_LIST_BYTES
+    assert lists.find_equal(numbered(1)) is kept[0]
+    assert lists.find_equal(numbered(2)) is not kept[1]
+
+
+def test_lists_are_shared_until_their_last_owner_is_gone():
+    """Shown in a process of its own, where nothing else owns any."""
+    script = """
+import gc
+import weakref
+from toolscout.client import Selector
+from toolscout.client.known import share_lists
+from toolscout.discovery import ToolDiscovery
+owners = [Selector("http://127.0.0.1:9"), ToolDiscovery("http://127.0.0.1:9")]
+lists = weakref.ref(share_lists())
+while owners:
+    assert share_lists() is lists() is not None
+    owners.pop()
+    gc.collect()
+assert lists() is None
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.parametrize("odd", [("a", "tuple"), {1: "a number as a key"}, object()])
 def test_what_json_would_change_is_not_known(odd):
-    assert known_as([{"name": "a", "description": "b", "parameters": odd}]) is None
+    tools = [{"name": "a", "description": "b", "parameters": odd}]
+    assert KnownLists().find_equal(tools) is None
 
 
 def test_what_a_hook_does_to_a_tool_reaches_no_other_call(flow):
@@ -50,7 +83,7 @@ def test_what_a_hook_does_to_a_tool_reaches_no_other_call(flow):
 
 
 def test_an_offer_remembers_few_things():
-    offer = offer_of(numbered(3))
+    offer = KnownLists().make_offer(numbered(3))
     for number in range(100):
         assert offer.once(number, [number].copy) == [number]
     assert len(offer._made) <= MAX_MADE

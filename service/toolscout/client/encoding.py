@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from toolscout.client.known import known_as
+from toolscout.client.known import share_lists
 from toolscout.client.offer import Offer
 from toolscout.client.sent_tools import read_offered, without_definition
 from toolscout.common.lru import Lru
@@ -37,6 +37,7 @@ class Encoder:
     def __init__(self, definition: Definition, redact: Redact | None) -> None:
         self._definition = definition
         self._redact = redact
+        self._known = share_lists()
         self._encode = msgspec.json.Encoder().encode
         self._of_offers: WeakKeyDictionary[Offer, tuple[bytes, bytes]] = WeakKeyDictionary()
         """What is sent of tools, for as long as they are known."""
@@ -51,7 +52,7 @@ class Encoder:
             return self._written_anew(offer, deadline)
         if (encoded := self._of_offers.get(offer)) is None:
             tools = [] if offer.is_known or offer.equal else [*offer.by_name.values()]
-            if (equal := known_as(tools)) is not None:
+            if (equal := self._known.find_equal(tools)) is not None:
                 offer.share(equal.offer)
             shared = offer.equal or offer
             encoded = self._of_offers.get(shared) or self._written_anew(shared, deadline)

@@ -5,7 +5,9 @@ all that a turn does with them.
 """
 
 from contextlib import suppress
+from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -13,7 +15,7 @@ from toolscout.client.offer import Offer
 from toolscout.common.lru import Lru
 
 MAX_KNOWN_BYTES = 64 << 20
-"""Approximate bytes in memory of all lists that are remembered."""
+"""Approximate bytes in memory of all lists that are shared."""
 
 MIN_LIST_BYTES = 64 << 10
 """Bytes that a short list counts as, so that a thousand lists are remembered at most."""
@@ -31,43 +33,60 @@ class KnownTools(list[Any]):
         self.offer.is_known = True
 
 
-_KNOWN: Lru[bytes, KnownTools] = Lru(MAX_KNOWN_BYTES)
-"""By their JSON: who sends the same bytes gets the same objects."""
+class KnownLists(Lru[bytes, KnownTools]):
+    """Lists by their JSON: who sends the same bytes gets the same objects.
 
-
-def find(written: bytes) -> KnownTools | None:
-    """Return the tools that came before as these bytes."""
-    return _KNOWN.get(written)
-
-
-def keep(written: bytes, tools: list[Any]) -> KnownTools:
-    """Keep tools that were just decoded from these bytes."""
-    kept = KnownTools(tools)
-    _KNOWN.put(written, kept, max(BYTES_PER_JSON_BYTE * len(written), MIN_LIST_BYTES))
-    return kept
-
-
-def known_as(tools: list[Any]) -> KnownTools | None:
-    """Return known tools that equal those of a caller; None for what JSON would change.
-
-    They are nobody's: a caller who got them could change them for all others.
+    Args:
+        limit: approximate bytes in memory of all lists; the least recently used go first.
     """
-    if isinstance(tools, KnownTools) or {*map(type, tools)} != {dict}:
+
+    def __init__(self, limit: int = MAX_KNOWN_BYTES) -> None:
+        super().__init__(limit)
+
+    def keep(self, written: bytes, tools: list[Any]) -> KnownTools:
+        """Keep tools that were just decoded from these bytes."""
+        kept = KnownTools(tools)
+        self.put(written, kept, max(BYTES_PER_JSON_BYTE * len(written), MIN_LIST_BYTES))
+        return kept
+
+    def find_equal(self, tools: list[Any]) -> KnownTools | None:
+        """Return known tools that equal those of a caller; None for what JSON would change.
+
+        They are nobody's: a caller who got them could change them for all others.
+        """
+        if isinstance(tools, KnownTools) or {*map(type, tools)} != {dict}:
+            return None
+        with suppress(Exception):  # some are no JSON
+            written = msgspec.json.encode(tools)
+            if (equal := self.get(written)) is not None:
+                return equal
+            decoded = msgspec.json.decode(written)
+            return self.keep(written, decoded) if decoded == tools else None
         return None
-    with suppress(Exception):  # some are no JSON
-        written = msgspec.json.encode(tools)
-        if (equal := find(written)) is not None:
-            return equal
-        decoded = msgspec.json.decode(written)
-        return keep(written, decoded) if decoded == tools else None
-    return None
+
+    def make_offer(self, tools: list[Any]) -> Offer:
+        """Return what a list offers: its own tools, and what was made of equal ones."""
+        if isinstance(tools, KnownTools):
+            return tools.offer
+        offer = Offer(tools)
+        if (equal := self.find_equal(tools)) is not None:
+            offer.share(equal.offer)
+        return offer
 
 
-def offer_of(tools: list[Any]) -> Offer:
-    """Return what a list offers: its own tools, and what was made of equal ones."""
-    if isinstance(tools, KnownTools):
-        return tools.offer
-    offer = Offer(tools)
-    if (equal := known_as(tools)) is not None:
-        offer.share(equal.offer)
-    return offer
+_SHARED = "shared"
+
+_lists: WeakValueDictionary[str, KnownLists] = WeakValueDictionary()
+_creating = Lock()
+
+
+def share_lists() -> KnownLists:
+    """Return the lists that all selectors and flows of this process share.
+
+    They own them, at most `MAX_KNOWN_BYTES` together: the lists go with the last of them that is
+    alive, and `clear` empties them before.
+    """
+    if (lists := _lists.get(_SHARED)) is not None:
+        return lists
+    with _creating:
+        return _lists.setdefault(_SHARED, KnownLists())

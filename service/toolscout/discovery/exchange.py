@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import msgspec
 
-from toolscout.client.known import find, keep
+from toolscout.client.known import share_lists
 from toolscout.contract.bounds import count_values
 from toolscout.discovery.callers import scope_of
 from toolscout.discovery.pieces import Pieces
@@ -185,10 +185,11 @@ class WrittenBody:
 
     def __init__(self, content: bytes) -> None:
         self._content = content
+        self._known = share_lists()
         self._fields = dict[str, Any]()
         with suppress(*UNREADABLE):
             self._fields = {key: bytes(raw) for key, raw in _FIELDS.decode(content).items()}
-        if (tools := find(self._fields.get(_TOOLS, b""))) is not None:
+        if (tools := self._known.get(self._fields.get(_TOOLS, b""))) is not None:
             self._fields[_TOOLS] = tools
         self._written = {k: text for k, text in self._fields.items() if isinstance(text, bytes)}
 
@@ -212,7 +213,7 @@ class WrittenBody:
         except UNREADABLE:
             return None
         if isinstance(tools := read.get(_TOOLS), list):
-            read[_TOOLS] = keep(self._written[_TOOLS], tools)
+            read[_TOOLS] = self._known.keep(self._written[_TOOLS], tools)
         return {**self._fields, **read}
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 
-from toolscout.client.known import offer_of
+from toolscout.client.known import share_lists
 from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.rollout import Rollout
@@ -45,6 +45,7 @@ class Preparation:
         self._store = settings.store
         self._rollout = rollout
         self._observers = observers
+        self._known = share_lists()
         self._told_of_threads = False
 
     def begin(
@@ -86,7 +87,7 @@ class Preparation:
         is_unknown = not session and bool(previous)
         is_used = self._rollout.includes(session, call=os.urandom(8).hex())
         written = written_out(provider, request, tools)
-        offer = offer_of(written.tools)
+        offer = self._known.make_offer(written.tools)
         if not is_used or offer.once(MARK, lambda: any(map(is_deferring, written.tools))):
             if is_used:
                 logger.info("the request searches deferred tools by itself and is left alone")
