@@ -21,6 +21,11 @@ class Pair:
     cert: Path
     key: Path
 
+    def replace(self, other: "Pair") -> None:
+        """Put another pair into these files, the key first."""
+        self.key.write_bytes(other.key.read_bytes())
+        self.cert.write_bytes(other.cert.read_bytes())
+
 
 class Authority:
     """Issues certificates that are valid for an hour, unless another time is given."""
@@ -43,12 +48,17 @@ class Authority:
         server: bool = False,
         age: timedelta = timedelta(),
         lasts: timedelta = HOUR,
+        host: str = "localhost",
     ) -> Pair:
         """Return a pair for a server on the loopback address, or for a caller."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         use = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
-        names = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
+        names = [
+            x509.DNSName("localhost"),
+            x509.DNSName(host),
+            x509.IPAddress(ip_address("127.0.0.1")),
+        ]
         builder = (
             _builder(subject, self._name, key, age, lasts)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), True)

@@ -2,13 +2,13 @@
 
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
 
+from tests.certificates import Authority
 from tests.client.test_chaos import CAP_S, GOOD, assert_all_tools, body
 from tests.client.upstream import TOOLS, Exchange, peer
 from toolscout.client import Reason
@@ -17,14 +17,11 @@ from toolscout.client import Reason
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """Return a server context whose certificate only the client context beside it trusts."""
-    folder = tmp_path_factory.mktemp("tls")
-    made = f"-newkey rsa:2048 -nodes -days 1 -keyout {folder}/key -out {folder}/cert"
-    named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,DNS:tools.example"]
-    command = ["openssl", "req", "-x509", *named, *made.split()]
-    subprocess.run(command, check=True, capture_output=True)
+    authority = Authority(tmp_path_factory.mktemp("tls"))
+    pair = authority.issue("server", server=True, host="tools.example")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert", folder / "key")
-    return context, ssl.create_default_context(cafile=folder / "cert")
+    context.load_cert_chain(pair.cert, pair.key)
+    return context, authority.trusting()
 
 
 @contextmanager

@@ -34,8 +34,7 @@ def test_pasted_tools_are_ranked_explained_and_cut_as_the_service_says(visit: Vi
     visit.paste(TOOLS)
     visit.settings()
     visit.page.locator("#top-k").fill("2")
-    visit.ask("find the file with the code on disk")
-    visit.first("read_file")
+    visit.search("find the file with the code on disk", "read_file")
     for ranker in ("hybrid", "bm25", "semantic", "regex"):
         fields = {"ranker": ranker, "explain": True, "top_k": 2}
         said = visit.server.search("find the file with the code on disk", **fields).json()
@@ -78,8 +77,7 @@ def test_an_answer_is_as_short_and_as_bare_as_asked(visit: Visit):
     bill = {"name": "create_invoice", "description": "Write an invoice", "parameters": schema}
     find = {"name": "search_customers", "description": "Look people up in the directory"}
     visit.paste([bill, find, *TOOLS])
-    visit.ask("write an invoice over forty euros")
-    visit.first("create_invoice")
+    visit.search("write an invoice over forty euros", "create_invoice")
     assert "search_customers" in visit.ranking("hybrid")
     visit.settings()
     visit.page.get_by_label("With prerequisites").uncheck()
@@ -95,25 +93,21 @@ def test_tools_are_sent_once_and_again_when_the_service_forgot_them(
             visit.first("ci_get_log")
             visit.page.on("request", lambda request: sent.append(request.post_data or ""))
             visit.paste(TOOLS)
-            visit.ask("read a file")
-            visit.first("read_file")
-            visit.ask("forecast for a city")
-            visit.first("get_weather")
+            visit.search("read a file", "read_file")
+            visit.search("forecast for a city", "get_weather")
             assert sum('"tools":' in body for body in sent) == 1
             digest = json.loads(sent[-1])["catalog"]
             for number in range(30):
                 server.search(tools=crowd(40, f"push{number}"))
             assert server.search(catalog=digest).status_code == 404
-            visit.ask("send a message")
-            visit.first("send_email")
+            visit.search("send a message", "send_email")
             assert sum('"tools":' in body for body in sent) == 2
 
 
 def test_a_star_pins_a_tool_in_every_ranking(visit: Visit):
     visit.first("ci_get_log")
     visit.settings()
-    visit.page.locator("#keep").fill("secrets_get")
-    visit.page.locator("#keep").press("Enter")
+    visit.keep("secrets_get")
     expect(visit.page.locator("[data-ranker=hybrid] .is-pin")).to_have_count(1)
     for ranker in ("hybrid", "bm25", "semantic", "regex"):
         assert visit.ranking(ranker)[-1] == "secrets_get"
@@ -178,8 +172,7 @@ def test_a_chosen_file_is_searched(visit: Visit, tmp_path: Path):
     path.write_text(json.dumps({"tools": TOOLS}), "utf-8")
     visit.page.get_by_label("Your own").check()
     visit.page.locator("#file").set_input_files(path)
-    visit.ask("forecast for a city")
-    visit.first("get_weather")
+    visit.search("forecast for a city", "get_weather")
 
 
 def test_a_dropped_file_is_searched(visit: Visit):
@@ -191,8 +184,7 @@ def test_a_dropped_file_is_searched(visit: Visit):
     }"""
     dropped = visit.page.evaluate_handle(script, json.dumps({"tools": TOOLS}))
     visit.page.dispatch_event("body", "drop", {"dataTransfer": dropped})
-    visit.ask("forecast for a city")
-    visit.first("get_weather")
+    visit.search("forecast for a city", "get_weather")
 
 
 def test_a_service_with_keys_asks_for_one(browser: Browser, keyed: Process):
@@ -238,8 +230,7 @@ def test_a_thousand_tools_are_typed_over_without_lag(visit: Visit):
 def test_texts_of_tools_stay_text(visit: Visit):
     evil = {"name": "<img src=x onerror=alert(1)>", "description": "<script>alert(2)</script> evil"}
     visit.paste([evil, *TOOLS])
-    visit.ask("evil")
-    visit.first(evil["name"])
+    visit.search("evil", evil["name"])
     assert visit.page.locator("#columns img, #columns script").count() == 0
     assert visit.complaints == []
 

@@ -21,8 +21,7 @@ ASKED = "it's a $(quote) of 'that' \"\"\" \\"
 
 def odd(visit: Visit) -> None:
     visit.paste([*TOOLS, ODD])
-    visit.ask(ASKED)
-    visit.first(ODD["name"])
+    visit.search(ASKED, ODD["name"])
 
 
 def run_python(text: str, **variables: str) -> str:
@@ -50,8 +49,7 @@ def test_the_copied_python_has_the_settings_of_the_page(visit: Visit):
     visit.page.get_by_role("radio", name="BM25").check()
     visit.page.locator("#top-k").fill("3")
     visit.page.get_by_label("With prerequisites").uncheck()
-    visit.page.locator("#keep").fill("secrets_get")
-    visit.page.locator("#keep").press("Enter")
+    visit.keep("secrets_get")
     expect(visit.page.locator("#summary .verdict")).to_contain_text("by bm25")
     expect(visit.page.locator("#summary .names .name").last).to_have_text("secrets_get")
     text = visit.copied("Python")
@@ -61,8 +59,7 @@ def test_the_copied_python_has_the_settings_of_the_page(visit: Visit):
 
 def test_a_conversation_is_copied_as_one(visit: Visit):
     visit.paste(TOOLS)
-    visit.ask(json.dumps([{"role": "user", "content": "read a file"}]))
-    visit.first("read_file")
+    visit.search(json.dumps([{"role": "user", "content": "read a file"}]), "read_file")
     assert run_python(visit.copied("Python")) == f"{visit.answer()}\n"
 
 
@@ -83,11 +80,9 @@ def test_the_copied_transport_can_be_made(visit: Visit):
 
 def test_the_copied_proxy_asks_this_service(visit: Visit):
     visit.paste([*TOOLS, ODD])
-    visit.ask("read a file")
-    visit.first("read_file")
+    visit.search("read a file", "read_file")
     visit.settings()
-    visit.page.locator("#keep").fill(ODD["name"])
-    visit.page.locator("#keep").press("Enter")
+    visit.keep(ODD["name"])
     expect(visit.page.locator("#summary .names .name").last).to_have_text(ODD["name"])
     command = visit.copied("Proxy").partition("#")[0]
     program, name, *flags = shlex.split(command.replace("\\\n", " "))

@@ -41,16 +41,14 @@ def downloaded(visit: Visit, folder: Path) -> Path:
 
 def test_judged_questions_are_downloaded_and_evaluated(visit: Visit, tmp_path: Path):
     visit.paste(TOOLS)
-    visit.ask("forecast for a city")
-    visit.first("get_weather")
+    visit.search("forecast for a city", "get_weather")
     expect(visit.page.get_by_role("button", name="Download questions")).to_be_hidden()
     tick(visit, "get_weather").click()
     expect(status(visit)).to_have_text("1 question judged, 1 answered right.")
     visit.ask("a joke about the moon, please")
     expect(visit.page.locator("#results")).to_have_attribute("aria-busy", "false")
     visit.page.get_by_role("button", name="No tool fits").click()
-    visit.ask("read a file")
-    visit.first("read_file")
+    visit.search("read a file", "read_file")
     other = visit.page.get_by_label("Another tool was wanted")
     other.fill("no_such_tool")
     other.press("Enter")
@@ -88,25 +86,21 @@ def test_a_judgement_is_taken_back_and_stays_with_its_question_and_tools(visit: 
 
 def test_other_pasted_tools_have_questions_of_their_own(visit: Visit, tmp_path: Path):
     visit.paste(TOOLS)
-    visit.ask("forecast for a city")
-    visit.first("get_weather")
+    visit.search("forecast for a city", "get_weather")
     tick(visit, "get_weather").click()
     visit.paste([{"name": "brew_tea", "description": "Brew a pot of tea"}])
-    visit.ask("brew some tea")
-    visit.first("brew_tea")
+    visit.search("brew some tea", "brew_tea")
     tick(visit, "brew_tea").click()
     expect(status(visit)).to_have_text("1 question judged, 1 answered right.")
     assert "get_weather" not in downloaded(visit, tmp_path).read_text("utf-8")
     visit.paste(TOOLS)
-    visit.ask("forecast for a city")
-    visit.first("get_weather")
+    visit.search("forecast for a city", "get_weather")
     expect(tick(visit, "get_weather")).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_conversation_has_nothing_to_tick(visit: Visit):
     visit.paste(TOOLS)
-    visit.ask(json.dumps([{"role": "user", "content": "read a file"}]))
-    visit.first("read_file")
+    visit.search(json.dumps([{"role": "user", "content": "read a file"}]), "read_file")
     expect(visit.page.locator(".judging, .tick")).to_have_count(0)
 
 
@@ -130,8 +124,7 @@ def test_the_time_is_the_total_of_the_service(visit: Visit):
     visit.first("ci_get_log")
     finished: list[Request] = []
     visit.page.on("requestfinished", lambda request: finished.append(request))
-    visit.ask("roll back the last deployment")
-    visit.first("deploy_rollback")
+    visit.search("roll back the last deployment", "deploy_rollback")
     texts = [answer.text() for request in finished if (answer := request.response())]
     totals = re.findall(r'"total":([\d.]+)', "".join(texts))
     shown = visit.page.locator("#summary .figure", has_text="in the service").inner_text()

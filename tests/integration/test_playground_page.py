@@ -50,8 +50,7 @@ def test_nothing_is_in_the_way_of_anybody(browser: Browser, server: Process, sch
         visit.paste(TOOLS)
         visit.settings()
         visit.rankers()
-        visit.ask("read a file")
-        visit.first("read_file")
+        visit.search("read a file", "read_file")
         found = Axe().run(visit.page).response["violations"]
         told = [(each["id"], [n["html"] for n in each["nodes"]][:3]) for each in found]
         assert told == []
@@ -79,8 +78,9 @@ def test_the_answer_stands_right_under_the_question(
     for visit in visited(browser, server, viewport={"width": width, "height": height}):
         if own:
             visit.paste(TOOLS)
-            visit.ask("read a file")
-        visit.first("read_file" if own else "ci_get_log")
+            visit.search("read a file", "read_file")
+        else:
+            visit.first("ci_get_log")
         box = visit.page.locator("#summary .names .name").first.bounding_box()
         assert box
         assert box["y"] + box["height"] < height
@@ -92,10 +92,8 @@ def test_a_link_brings_question_and_settings_back(visit: Visit):
     visit.choose_sample("Assistant")
     visit.page.get_by_role("radio", name="BM25").check()
     visit.page.locator("#top-k").fill("3")
-    visit.page.locator("#keep").fill("send_mail")
-    visit.page.locator("#keep").press("Enter")
-    visit.ask("weather & forecast?")
-    visit.first("get_weather")
+    visit.keep("send_mail")
+    visit.search("weather & forecast?", "get_weather")
     shown = visit.answer()
     visit.page.get_by_role("button", name="Copy link").click()
     expect(visit.page.locator("#copied")).to_have_text("Copied.")
@@ -113,10 +111,8 @@ def test_a_link_has_neither_pasted_tools_nor_the_key(visit: Visit):
     visit.paste([{"name": "launch_codes", "description": "Fetch the codes"}, *TOOLS])
     visit.settings()
     visit.page.locator("#key").fill(ZENITH)
-    visit.page.locator("#keep").fill("launch_codes")
-    visit.page.locator("#keep").press("Enter")
-    visit.ask("read a file")
-    visit.first("read_file")
+    visit.keep("launch_codes")
+    visit.search("read a file", "read_file")
     link = visit.page.url
     assert "read+a+file" in link
     assert "launch" not in link
@@ -150,11 +146,9 @@ def test_the_rankings_stay_unfolded_while_the_page_is_open(visit: Visit):
     expect(visit.page.locator(".ranker").first).to_be_hidden()
     visit.rankers()
     expect(visit.page.locator(".ranker").first).to_be_visible()
-    visit.ask("rotate a password")
-    visit.first("secrets_rotate")
+    visit.search("rotate a password", "secrets_rotate")
     visit.page.get_by_label("Assistant").check()
-    visit.ask("will I need an umbrella tomorrow")
-    visit.first("get_weather")
+    visit.search("will I need an umbrella tomorrow", "get_weather")
     expect(visit.page.locator(".ranker").first).to_be_visible()
 
 

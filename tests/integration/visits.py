@@ -64,6 +64,17 @@ class Visit:
     def ask(self, query: str) -> None:
         self.page.locator("#query").fill(query)
 
+    def search(self, query: str, first: str) -> None:
+        """Ask, and wait until a tool is first."""
+        self.ask(query)
+        self.first(first)
+
+    def keep(self, name: str) -> None:
+        """Keep a tool always."""
+        field = self.page.locator("#keep")
+        field.fill(name)
+        field.press("Enter")
+
     def ranking(self, ranker: str, kind: str = ":not(.cut)") -> list[str]:
         names = f"[data-ranker={ranker}] .ranking{kind} .name"
         return self.page.locator(names).all_text_contents()  # they may be folded

@@ -1,6 +1,5 @@
 """TLS and mutual TLS with real certificates: who is served, and what is refused at the start."""
 
-import shutil
 import signal
 import socket
 import ssl
@@ -35,7 +34,8 @@ class Mutual:
     server: Process
     authority: Authority
     caller: Pair
-    folder: Path
+    own: Pair
+    """The files of the server's own certificate."""
 
     def status(self, tls: ssl.SSLContext) -> int:
         """Return the status of one search on a connection of its own."""
@@ -55,40 +55,28 @@ class Mutual:
             return str(shown["serialNumber"])
 
 
-def flags_for(pair: Pair, authority: Authority) -> list[str]:
-    files = ["--tls-cert", str(pair.cert), "--tls-key", str(pair.key)]
-    return [*files, "--tls-client-ca", str(authority.file)]
-
-
 @pytest.fixture(scope="module")
 def mutual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mutual]:
     folder = tmp_path_factory.mktemp("mutual")
     authority = Authority(folder)
     caller = authority.issue("caller")
-    flags = flags_for(authority.issue("server", server=True), authority)
+    own = authority.issue("server", server=True)
+    flags = ["--tls-cert", str(own.cert), "--tls-key", str(own.key)]
+    flags += ["--tls-client-ca", str(authority.file)]
     with running(folder, *flags, tls=authority.trusting(caller)) as server:
-        yield Mutual(server, authority, caller, folder)
+        yield Mutual(server, authority, caller, own)
 
 
 def test_a_caller_with_a_certificate_of_the_authority_is_served(mutual: Mutual):
     assert mutual.status(mutual.authority.trusting(mutual.caller)) == 200
 
 
-def test_a_caller_without_a_certificate_is_refused(mutual: Mutual):
-    with pytest.raises(httpx2.TransportError):
-        mutual.status(mutual.authority.trusting())
-
-
-def test_a_certificate_of_another_authority_is_refused(mutual: Mutual, tmp_path: Path):
-    stranger = Authority(tmp_path, "stranger").issue("caller")
-    with pytest.raises(httpx2.TransportError):
-        mutual.status(mutual.authority.trusting(stranger))
+def test_a_caller_without_one_of_the_authority_is_refused(mutual: Mutual, tmp_path: Path):
+    assert_strangers_are_refused(mutual, tmp_path)
 
 
 def test_an_expired_certificate_is_refused(mutual: Mutual):
-    expired = mutual.authority.issue("expired", age=timedelta(days=1))
-    with pytest.raises(httpx2.TransportError):
-        mutual.status(mutual.authority.trusting(expired))
+    assert_refused(mutual, mutual.authority.issue("expired", age=timedelta(days=1)))
 
 
 def test_plain_http_gets_no_answer(mutual: Mutual):
@@ -116,15 +104,14 @@ def test_a_renewed_certificate_holds_without_a_restart_and_a_wrong_one_changes_n
     mutual: Mutual,
 ):
     server, before = mutual.server, mutual.serial()
-    held = {name: (mutual.folder / name).read_bytes() for name in ("server.pem", "server.key")}
-    (mutual.folder / "server.key").write_text("no key", "utf-8")
+    key = mutual.own.key.read_bytes()
+    mutual.own.key.write_text("no key", "utf-8")
     server.signal(signal.SIGHUP)
     until(lambda: "certificate_kept" in server.stdout)
     assert mutual.serial() == before
-    (mutual.folder / "server.key").write_bytes(held["server.key"])
+    mutual.own.key.write_bytes(key)
     renewed = mutual.authority.issue("renewed", server=True)
-    shutil.copy(renewed.key, mutual.folder / "server.key")
-    shutil.copy(renewed.cert, mutual.folder / "server.pem")
+    mutual.own.replace(renewed)
     until(lambda: mutual.serial() != before)
     assert mutual.status(mutual.authority.trusting(mutual.caller)) == 200
     until(lambda: "certificate_changed" in server.stdout)
@@ -142,9 +129,7 @@ def test_no_handshake_fails_while_certificates_are_exchanged(tmp_path: Path):
 
     def renew() -> None:
         for number in range(200):
-            pair = pairs[number % 2]
-            held.key.write_bytes(pair.key.read_bytes())
-            held.cert.write_bytes(pair.cert.read_bytes())
+            held.replace(pairs[number % 2])
             certificate.files.check()
         exchanged.set()
 
@@ -172,17 +157,22 @@ def shake_hands(server: ssl.SSLContext, caller: ssl.SSLContext) -> None:
 
 
 def test_a_renewed_certificate_asks_callers_for_theirs_too(mutual: Mutual, tmp_path: Path):
-    renewed = mutual.authority.issue("again", server=True)
     before = mutual.serial()
-    shutil.copy(renewed.key, mutual.folder / "server.key")
-    shutil.copy(renewed.cert, mutual.folder / "server.pem")
+    mutual.own.replace(mutual.authority.issue("again", server=True))
     mutual.server.signal(signal.SIGHUP)
     until(lambda: mutual.serial() != before)
+    assert_strangers_are_refused(mutual, tmp_path)
+
+
+def assert_strangers_are_refused(mutual: Mutual, folder: Path) -> None:
+    """Refused are who has no certificate, and who has one of another authority."""
+    assert_refused(mutual, None)
+    assert_refused(mutual, Authority(folder, "stranger").issue("caller"))
+
+
+def assert_refused(mutual: Mutual, pair: Pair | None) -> None:
     with pytest.raises(httpx2.TransportError):
-        mutual.status(mutual.authority.trusting())
-    stranger = Authority(tmp_path, "stranger").issue("caller")
-    with pytest.raises(httpx2.TransportError):
-        mutual.status(mutual.authority.trusting(stranger))
+        mutual.status(mutual.authority.trusting(pair))
 
 
 def test_tls_alone_serves_callers_without_a_certificate(tmp_path: Path):
@@ -219,16 +209,12 @@ def test_a_certificate_that_ends_soon_is_named_and_measured_until_it_is_renewed(
         (expiring,) = server.get("/readyz?verbose").json()["expiring"]
         assert expiring.startswith(f"certificate {pair.cert} ends at")
         renewed = authority.issue("renewed", server=True, lasts=timedelta(days=90))
-        shutil.copy(renewed.key, pair.key)
-        shutil.copy(renewed.cert, pair.cert)
+        pair.replace(renewed)
         until(lambda: server.metric(sample) > time() + 80 * DAY_S)
         assert "certificate_expires" not in server.stdout
-        short = authority.issue("short", server=True, lasts=timedelta(hours=1))
-        shutil.copy(short.key, pair.key)
-        shutil.copy(short.cert, pair.cert)
+        pair.replace(authority.issue("short", server=True, lasts=timedelta(hours=1)))
         until(lambda: "certificate_expires" in server.stdout)
-        shutil.copy(renewed.key, pair.key)
-        shutil.copy(renewed.cert, pair.cert)
+        pair.replace(renewed)
         assert "warning" not in toolscout("check-config", *flags).stderr
 
 
