@@ -26,9 +26,9 @@ import httpx2
 from evals.board.data import OWN_QUESTIONS, OWN_TOOLS
 from evals.prompt_cost.models import INTERFACES, Json
 from evals.speed.servers import toolscout
-from toolscout.commands.evaluation.commands import progress_of
+from toolscout.commands.evaluation.commands import show_progress
 from toolscout.commands.evaluation.questions import Question, read_questions
-from toolscout.commands.terminal import positive
+from toolscout.commands.terminal import read_positive
 from toolscout.commands.tool_files.reading import read_file
 from toolscout.contract.tools import Tool
 from toolscout.discovery import ToolDiscovery
@@ -132,7 +132,7 @@ def measure(
                 yield f"| {way} | not possible with more than {MAX_TOOLS} tools | – | – | – |"
                 continue
             endpoint, failed, right = connect(), Counter[str](), 0
-            progress = progress_of(len(questions))
+            progress = show_progress(len(questions))
             with closing(ToolDiscovery(f"http://127.0.0.1:{service.port}", learn=False)) as flow:
                 select = partial(flow.complete, forward=endpoint.forward, provider="openai")
                 for number, question in enumerate(questions, 1):
@@ -158,7 +158,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", required=True, help="its name at the endpoint")
     parser.add_argument("--tools", type=Path, default=OWN_TOOLS, help="default: the playground's")
     parser.add_argument("--questions", type=Path, default=OWN_QUESTIONS, help="CSV: query, tools")
-    parser.add_argument("--limit", type=positive, help="questions at most, the same ones each time")
+    parser.add_argument(
+        "--limit", type=read_positive, help="questions at most, the same ones each time"
+    )
     parsed = parser.parse_args(arguments)
     if not (key := os.environ.get("OPENAI_API_KEY")):
         parser.error("set OPENAI_API_KEY; where no key is needed, to any text")

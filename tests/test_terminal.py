@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from toolscout.commands.terminal import RED, painted
+from toolscout.commands.terminal import RED, paint
 
 
 class Terminal(io.StringIO):
@@ -19,19 +19,19 @@ def bare(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_terminal_shows_colour():
-    assert painted("no", RED, Terminal()) == "\x1b[31mno\x1b[0m"
+    assert paint("no", RED, Terminal()) == "\x1b[31mno\x1b[0m"
 
 
 def test_a_file_shows_none():
-    assert painted("no", RED, io.StringIO()) == "no"
+    assert paint("no", RED, io.StringIO()) == "no"
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_a_terminal_shows_none_where_none_is_wanted(name: str, value: str, monkeypatch):
     monkeypatch.setenv(name, value)
-    assert painted("no", RED, Terminal()) == "no"
+    assert paint("no", RED, Terminal()) == "no"
 
 
 def test_an_empty_wish_is_none(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("NO_COLOR", "")
-    assert painted("no", RED, Terminal()) != "no"
+    assert paint("no", RED, Terminal()) != "no"

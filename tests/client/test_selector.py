@@ -7,7 +7,7 @@ import pytest
 
 from tests.client.upstream import NAMES, TOOLS, Exchange, peer
 from toolscout.client import InvalidArgument, Reason, Selector
-from toolscout.client.call import latest
+from toolscout.client.call import cut_to_latest
 from toolscout.client.offer import Offer
 from toolscout.contract.bounds import MAX_READ_CHARS
 from toolscout.discovery import ToolDiscovery, Transport
@@ -323,6 +323,6 @@ def test_a_tool_that_is_permitted_no_more_is_not_sent_again(make):
 def test_a_long_run_of_an_agent_keeps_its_question():
     question = {"role": "user", "content": "read the file"}
     calls = [{"type": "function_call", "name": f"t{number}"} for number in range(300)]
-    sent = latest([question, *calls])
+    sent = cut_to_latest([question, *calls])
     assert sent == [question, *calls[-255:]]
-    assert latest([question, *calls[:9]]) == [question, *calls[:9]]
+    assert cut_to_latest([question, *calls[:9]]) == [question, *calls[:9]]

@@ -17,12 +17,12 @@ from toolscout.commands.evaluation.uses import (
     NO_TOOL,
     REPEATED,
     Use,
-    uses_of,
+    read_uses,
 )
 
 
 def read(*entries: object) -> Any:
-    return uses_of([json.dumps(entry).encode() + b"\n" for entry in entries])
+    return read_uses([json.dumps(entry).encode() + b"\n" for entry in entries])
 
 
 def test_plain_lines_name_query_tool_and_success():
@@ -73,7 +73,7 @@ def test_a_log_of_several_tenants_needs_the_name_of_one(
 
 def test_what_a_line_lacks_is_counted():
     hashed = {"pattern_hash": "9f", "tool": "a"}
-    uses = uses_of([b"INFO started\n", b"[1]\n", b"\n", json.dumps(hashed).encode()])
+    uses = read_uses([b"INFO started\n", b"[1]\n", b"\n", json.dumps(hashed).encode()])
     assert (uses.lines, uses.found) == (3, [])
     assert uses.lacking == {NO_JSON: 2, HASHED: 1}
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.cli import main
-from toolscout.commands.tool_files.operations import is_openapi, tools_of
+from toolscout.commands.tool_files.operations import is_openapi, read_operations
 from toolscout.commands.tool_files.reading import read_file
 from toolscout.errors import InvalidJson, InvalidRequest
 
@@ -74,7 +74,7 @@ LIBRARY: dict[str, Any] = {
 
 
 def by_name() -> dict[str, Any]:
-    return {tool["name"]: tool for tool in tools_of(LIBRARY)}
+    return {tool["name"]: tool for tool in read_operations(LIBRARY)}
 
 
 def test_names_and_descriptions_are_those_of_the_operations():
@@ -114,7 +114,7 @@ def test_operations_of_one_name_are_numbered():
         "openapi": "3.0.0",
         "paths": {p: {"get": {"operationId": "get"}} for p in ("/a", "/b")},
     }
-    assert [tool["name"] for tool in tools_of(twice)] == ["get", "get_2"]
+    assert [tool["name"] for tool in read_operations(twice)] == ["get", "get_2"]
 
 
 @pytest.mark.parametrize("suffix", ["json", "yaml", "yml"])
@@ -191,7 +191,7 @@ ANY = st.recursive(
 def test_no_document_raises(paths: dict[str, Any]):
     document = {"openapi": "3.0.1", "paths": paths}
     assert is_openapi(document)
-    msgspec.json.encode(tools_of(document))
+    msgspec.json.encode(read_operations(document))
 
 
 def nested(levels: int, **innermost: Any) -> dict[str, Any]:
@@ -278,7 +278,7 @@ def test_a_required_name_that_the_document_lacks_is_a_fault_also_beside_what_is_
 
 
 def test_a_list_of_values_is_whole_or_left_out_with_its_schema():
-    (tool,) = tools_of(document_of(WIDE | {"required": ["part_0"]}))
+    (tool,) = read_operations(document_of(WIDE | {"required": ["part_0"]}))
     last = tool["input_schema"]["properties"]["part_599"]
     assert last == {}
     for part in tool["input_schema"]["properties"].values():

@@ -12,7 +12,7 @@ class AnswerError(ValueError):
     """The answer is not usable; the message says why, without repeating any of it."""
 
 
-def names_in(body: bytes) -> list[str]:
+def read_names(body: bytes) -> list[str]:
     """Return the names of an answer, in either contract; missing and null are an empty list.
 
     Keys count in any case, as they do for the proxies.
@@ -40,7 +40,7 @@ def names_in(body: bytes) -> list[str]:
     return names
 
 
-def usable(
+def choose_usable(
     names: Iterable[str], offered: Mapping[str, Any], top_k: int, always_keep: Sequence[str]
 ) -> list[str]:
     """Return known names, each once, at most `top_k`, in the order of the answer.
@@ -61,7 +61,7 @@ def usable(
     return ordered + [pin for pin in pins if pin not in ordered]
 
 
-def selection_header(value: str) -> dict[str, str]:
+def read_selection_header(value: str) -> dict[str, str]:
     """Return the parts of `X-Tool-Selection: 258->5; ranker=hybrid; outcome=match; degraded=no`."""
     pairs = (part.partition("=") for part in value.split(";"))
     return {key.strip().lower(): text.strip() for key, _, text in pairs if text}

@@ -134,7 +134,7 @@ class Channel:
             except TimeoutError:
                 why = "the tools took all of the time"
             except Exception as error:
-                why = unexpected(error)
+                why = log_unexpected(error)
             if why:
                 self.breaker.withdraw(ticket)
                 call.ticket = None
@@ -166,7 +166,7 @@ class Channel:
         try:
             return await self._exchange(call)
         except Exception as error:
-            return Reply(detail=unexpected(error), blame=False)
+            return Reply(detail=log_unexpected(error), blame=False)
 
     def finish_call(self, call: Call, reply: Reply | None) -> None:
         """Read the answer and tell the breaker how the call ended; None if it was cancelled."""
@@ -185,7 +185,7 @@ class Channel:
         # A reply may contain any id; only a plausible one may go into logs.
         request_id = reply.headers.get("x-request-id", "")
         plausible = request_id.isprintable() and 0 < len(request_id) <= MAX_ID_CHARS
-        header = answer.selection_header(reply.headers.get("x-tool-selection", ""))
+        header = answer.read_selection_header(reply.headers.get("x-tool-selection", ""))
         degraded = header.get("degraded", "no")[:MAX_RANKER_CHARS]
         outcome = header.get("outcome")
         about = {
@@ -195,7 +195,7 @@ class Channel:
             "degraded": None if degraded == "no" else degraded,
             "outcome": outcome if outcome in _OUTCOMES else None,
         }
-        call.result = _selected(call, reply, about)
+        call.result = _make_selection(call, reply, about)
         is_refused = not reply.is_success and 0 < reply.status < 500
         failed = call.result.reason is Reason.API_ERROR and not is_refused
         if self.digests and digest and reply.is_success and not failed:
@@ -214,7 +214,7 @@ class Channel:
         retried = False
         while True:
             call.attempts += 1
-            body = _body(call, catalog)
+            body = _write_body(call, catalog)
             post = Post(headers, body, call.deadline, times=call.times)
             reply = await self.connections.post(post)
             if digests and catalog is not full and _is_refused(reply, digest):
@@ -233,7 +233,7 @@ class Channel:
             await asyncio.sleep(pause)
 
 
-def _selected(call: Call, reply: Reply, about: dict[str, Any]) -> Selection[Any]:
+def _make_selection(call: Call, reply: Reply, about: dict[str, Any]) -> Selection[Any]:
     """Return what an answer selects; `about` are further fields of it."""
 
     def none(reason: Reason, detail: str) -> Selection[Any]:
@@ -242,14 +242,14 @@ def _selected(call: Call, reply: Reply, about: dict[str, Any]) -> Selection[Any]
     if not reply.is_success:
         return none(Reason.API_ERROR, reply.detail or _explain(reply.status))
     try:
-        names = answer.names_in(reply.body)
+        names = answer.read_names(reply.body)
     except AnswerError as error:
         return none(Reason.API_ERROR, str(error))
     if not names or about["outcome"] == "no_match":
         return none(Reason.EMPTY_SELECTION, "the service found nothing")
-    if usable := answer.usable(names, call.offer.by_name, call.top_k, call.always_keep):
+    if usable := answer.choose_usable(names, call.offer.by_name, call.top_k, call.always_keep):
         return Selection(usable, [], **about)
-    if usable := answer.usable(names, call.offer.all_by_name, call.top_k, ()):
+    if usable := answer.choose_usable(names, call.offer.all_by_name, call.top_k, ()):
         return Selection(usable, [], **about)  # pins, which others name though nobody sent them
     return none(Reason.UNKNOWN_SELECTION_NAMES, f"{len(names)} names, none of them offered")
 
@@ -269,17 +269,17 @@ def _explain(status: int) -> str:
     return f"status {status}{HINTS.get(status, '')}"
 
 
-def unexpected(error: Exception) -> str:
+def log_unexpected(error: Exception) -> str:
     """Log an error of this library or of a hook; the caller still gets its tools."""
     logger.error("a tool search failed unexpectedly", exc_info=error)
     return f"unexpected {type(error).__name__}"
 
 
-def _body(call: Call, catalog: bytes) -> bytes:
+def _write_body(call: Call, catalog: bytes) -> bytes:
     fields: dict[str, Any] = {**call.fields, "top_k": call.top_k}
     if not fields.get("messages"):
-        fields["pattern"] = sendable(call.pattern)
-    pins = [pin for pin in dict.fromkeys(call.always_keep) if pin == sendable(pin)]
+        fields["pattern"] = make_sendable(call.pattern)
+    pins = [pin for pin in dict.fromkeys(call.always_keep) if pin == make_sendable(pin)]
     if pins:
         fields["always_keep"] = pins
     within_ms = round(1_000 * (call.deadline - call.started))
@@ -288,7 +288,7 @@ def _body(call: Call, catalog: bytes) -> bytes:
     return msgspec.json.encode(fields)[:-1] + b"," + catalog + b"}"
 
 
-def latest(messages: list[Any]) -> list[Any]:
+def cut_to_latest(messages: list[Any]) -> list[Any]:
     """Return as many of the latest messages as the service reads, with the user's last one."""
     kept = messages[-MAX_MESSAGES:]
     asked = next((one for one in reversed(messages) if one.get("role") == "user"), None)
@@ -297,7 +297,7 @@ def latest(messages: list[Any]) -> list[Any]:
     return kept
 
 
-def sendable(pattern: str) -> str:
+def make_sendable(pattern: str) -> str:
     """Return a pattern as the service takes it: in UTF-8, which has no lone surrogates."""
     return cut(pattern).encode("utf-8", "replace").decode()
 

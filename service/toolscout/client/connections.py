@@ -133,7 +133,7 @@ class Connections:
             if not task.done():
                 task.cancel()
         if not task.done():
-            return too_late(post.times)
+            return is_too_late(post.times)
         return CLOSED if task.cancelled() else task.result()
 
     async def aclose(self) -> None:
@@ -169,7 +169,7 @@ class Connections:
         except AnswerError as error:
             return Reply(detail=str(error))
         except OF_THE_NETWORK as error:
-            return _failed(error, is_answered, post.reused)
+            return _explain_failure(error, is_answered, post.reused)
         except Exception as error:
             return self._report_own(error)
 
@@ -278,14 +278,14 @@ class _Stream(httpcore2.AsyncNetworkStream):
         return _Stream(await self._stream.start_tls(*args, **options))
 
 
-def too_late(times: list[float]) -> Reply:
+def is_too_late(times: list[float]) -> Reply:
     """Tell whether the service caused a timeout, or the wait for a connection."""
     now = monotonic()
     had = now - times[-1] if len(times) > 1 else 0.0
     return TOO_LATE if times and had > 0.5 * (now - times[0]) else NO_CONNECTION
 
 
-def _failed(error: Exception, is_answered: bool, is_reused: bool) -> Reply:
+def _explain_failure(error: Exception, is_answered: bool, is_reused: bool) -> Reply:
     """Tell why a request failed, and whether a second try may fare better."""
     if isinstance(error, httpcore2.ConnectTimeout):
         return Reply(detail="cannot connect in time", again=True)

@@ -14,7 +14,7 @@ import msgspec
 
 from toolscout.client.known import share_lists
 from toolscout.client.offer import Offer
-from toolscout.client.sent_tools import read_offered, without_definition
+from toolscout.client.sent_tools import drop_definition, read_offered
 from toolscout.common.lru import Lru
 from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.errors import InvalidArgument
@@ -78,7 +78,7 @@ class Encoder:
             return b""  # the service would refuse the whole list for it
         sent = read_offered(name, as_mapping(tool))
         if self._definition != "full":
-            sent = without_definition(sent, keeps_parameters=self._definition == "minimal")
+            sent = drop_definition(sent, keeps_parameters=self._definition == "minimal")
         try:
             written = self._encode(sent)
         except UnicodeEncodeError:  # half a character, as in a name

@@ -32,12 +32,12 @@ def read(endpoint: str | None) -> httpx2.URL | None:
     text = (endpoint or "").strip()
     if not text:
         return None
-    if placeholder := placeholder_in(text):
+    if placeholder := find_placeholder(text):
         raise InvalidArgument(
             f"endpoint: replace {placeholder} by the address of the service, as in "
             "http://127.0.0.1:8080"
         )
-    url = _parsed(text)
+    url = _parse(text)
     if url is None:
         raise InvalidArgument("endpoint: expected an http:// or https:// URL")
     if url.userinfo:
@@ -46,22 +46,22 @@ def read(endpoint: str | None) -> httpx2.URL | None:
     return url.copy_with(path=SEARCH_PATH) if url.path in ("", "/") else url
 
 
-def feedback_path(search_path: str) -> str | None:
+def find_feedback_path(search_path: str) -> str | None:
     """Return the path of the feedback beside that of the search, below the same prefix.
 
     None for a path that is not one of the service's.
     """
-    prefix = _prefix(search_path)
+    prefix = _find_prefix(search_path)
     return None if prefix is None else prefix + FEEDBACK_PATH
 
 
-def ready_address(endpoint: str) -> httpx2.URL:
+def find_ready_address(endpoint: str) -> httpx2.URL:
     """Return the address at which the service of an endpoint says whether it is ready."""
     url = httpx2.URL(endpoint)
-    return url.copy_with(path=f"{_prefix(url.path) or ''}/readyz", query=None)
+    return url.copy_with(path=f"{_find_prefix(url.path) or ''}/readyz", query=None)
 
 
-def _prefix(search_path: str) -> str | None:
+def _find_prefix(search_path: str) -> str | None:
     """Return what stands before the service's own path of searches; None for other paths."""
     path = search_path.rstrip("/")
     for own in (SEARCH_PATH, _OTHER_SEARCH_PATH):
@@ -70,7 +70,7 @@ def _prefix(search_path: str) -> str | None:
     return None
 
 
-def placeholder_in(text: str) -> str | None:
+def find_placeholder(text: str) -> str | None:
     """Return what a sample has in place of a value, such as `<backend>`; None if there is none."""
     match = _PLACEHOLDER.search(text)
     return None if match is None else match[0]
@@ -78,10 +78,10 @@ def placeholder_in(text: str) -> str | None:
 
 def is_web_address(text: str) -> bool:
     """Whether a text is the http(s) URL of a host."""
-    return _parsed(text) is not None
+    return _parse(text) is not None
 
 
-def without_secrets(endpoint: str) -> str:
+def hide_secrets(endpoint: str) -> str:
     """Return an endpoint as it may be shown: no user, no password, no query."""
     try:
         url = httpx2.URL(endpoint)
@@ -90,7 +90,7 @@ def without_secrets(endpoint: str) -> str:
         return "(malformed)"
 
 
-def _parsed(text: str) -> httpx2.URL | None:
+def _parse(text: str) -> httpx2.URL | None:
     """Return the URL, if it is one of an http(s) host."""
     try:
         url = httpx2.URL(text)

@@ -133,10 +133,10 @@ def log_event(event: SearchEvent) -> None:
     level = logging.WARNING if is_new else logging.INFO
     if logger.isEnabledFor(level):
         fields: dict[str, Any] = {"tool_search": msgspec.structs.asdict(event)}
-        logger.log(level, "tool search %s", _summary(event), extra=fields)
+        logger.log(level, "tool search %s", _sum_up(event), extra=fields)
 
 
-def _summary(event: SearchEvent) -> str:
+def _sum_up(event: SearchEvent) -> str:
     """Describe an event in one line; many log formats drop the fields of a record."""
     count = len(event.selected)
     names = msgspec.json.encode(event.selected[:MAX_LOGGED_NAMES]).decode()
@@ -219,7 +219,7 @@ def notify(observers: tuple[Callable[[E], None], ...], event: E, kind: str) -> N
             logger.exception("an observer of %s failed", kind)
 
 
-def checked_observers(name: str, observers: object) -> tuple[Any, ...]:
+def check_observers(name: str, observers: object) -> tuple[Any, ...]:
     """Check an argument that lists observers; None for no observers.
 
     Raises:

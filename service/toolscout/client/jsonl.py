@@ -78,7 +78,7 @@ class JsonLines:
     def __call__(self, event: msgspec.Struct) -> None:
         """Queue one event."""
         with suppress(Full, ValueError, TypeError, msgspec.MsgspecError):
-            line = _line(event)
+            line = _write_line(event)
             if len(line) <= MAX_LINE_CHARS:
                 self._start()
                 self._queue.put_nowait(line)
@@ -148,7 +148,7 @@ def _stop(queue: Queue[str | None], handler: logging.Handler, pid: int) -> None:
         handler.close()
 
 
-def _line(event: msgspec.Struct) -> str:
+def _write_line(event: msgspec.Struct) -> str:
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
     fields = {"event": type(event).__name__, "at": at, **msgspec.structs.asdict(event)}
     return msgspec.json.encode(fields).decode()

@@ -56,9 +56,9 @@ class Offer:
         self.odd: tuple[int, ...] = ()
         self.visible: Offer | None = None
         """Tools that the model sees already; they are searched only where none of these fits."""
-        tools = _listed(tools)
+        tools = _list_items(tools)
         try:
-            self._items = _flat(tools)
+            self._items = _unfold(tools)
             names, named, unnamed = _read_alike(self._items)
         except Exception:  # tools of several shapes, and whatever a caller's object raises
             names, named, unnamed = self._read_each(tools)
@@ -84,7 +84,7 @@ class Offer:
         odd = []
         for number, tool in enumerate(tools):
             try:
-                read += [(_searched_name(one), one) for one in _declared(tool, number)]
+                read += [(_find_searched_name(one), one) for one in _declare(tool, number)]
             except Exception:
                 read.append(("", tool))
                 odd.append(number)
@@ -151,7 +151,7 @@ class Offer:
         return self.once("digest", self._hashed)
 
     def _hashed(self) -> bytes:
-        definitions = sorted(written(name, tool) for name, tool in self.by_name.items())
+        definitions = sorted(write_definition(name, tool) for name, tool in self.by_name.items())
         return sha256(b"\n".join(definitions)).digest()
 
     def endings(self, must_call: bool) -> tuple[str, ...]:
@@ -193,7 +193,7 @@ class Offer:
         return (*map(self.all_by_name.__getitem__, names), *self.unnamed)
 
 
-def _listed(tools: Any) -> Sequence[Any]:
+def _list_items(tools: Any) -> Sequence[Any]:
     """Return the items of a sequence; of anything else, it is the only one."""
     if isinstance(tools, str | bytes | bytearray | Mapping) or not isinstance(tools, Iterable):
         return () if tools is None else (tools,)
@@ -202,13 +202,13 @@ def _listed(tools: Any) -> Sequence[Any]:
     return [tool for tool in tools]  # noqa: C416 - `list` asks for a length, which may raise
 
 
-def _searched_name(tool: Any) -> str:
+def _find_searched_name(tool: Any) -> str:
     """Return the name of a tool; empty for a built-in."""
     fields = shapes.as_mapping(tool)
     return "" if shapes.is_run_by_provider(fields) else shapes.name_of(fields)
 
 
-def written(name: str, tool: Any) -> bytes:
+def write_definition(name: str, tool: Any) -> bytes:
     """Return a definition as JSON; its name alone if it is none."""
     try:
         content = {key: value for key, value in shapes.as_mapping(tool).items() if key != MARKER}
@@ -227,19 +227,19 @@ def _read_alike(tools: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any], Seq
     """
     wrapper = next((k for tool in (*tools[:1], *tools[-1:]) for k in _WRAPPERS if k in tool), "")
     with suppress(KeyError, ValueError):
-        return _names_of(tools, wrapper), tools, ()
+        return _list_names(tools, wrapper), tools, ()
     if wrapper:
         fits = [wrapper in tool for tool in tools]
     else:
         fits = ["name" in tool and tool.get("type") in shapes.ORDINARY_TYPES for tool in tools]
     named = list(compress(tools, fits))
     builtins = [tool for tool, is_named in zip(tools, fits, strict=True) if not is_named]
-    if any(_searched_name(one) or shapes.is_declaring(one) for one in builtins):
+    if any(_find_searched_name(one) or shapes.is_declaring(one) for one in builtins):
         raise ValueError("tools of several shapes")
-    return _names_of(named, wrapper), named, builtins
+    return _list_names(named, wrapper), named, builtins
 
 
-def _names_of(tools: Sequence[Any], wrapper: str) -> list[str]:
+def _list_names(tools: Sequence[Any], wrapper: str) -> list[str]:
     """Return the names of functions, at the speed of C.
 
     Raises:
@@ -254,14 +254,14 @@ def _names_of(tools: Sequence[Any], wrapper: str) -> list[str]:
     return names
 
 
-def _flat(tools: Sequence[Any]) -> Sequence[Any]:
+def _unfold(tools: Sequence[Any]) -> Sequence[Any]:
     """Replace Gemini's tools by their declarations; return other tools as they are."""
     for tool in (tools[0], tools[-1]) if tools else ():
         if shapes.is_declaring(tool):
-            return [one for number, tool in enumerate(tools) for one in _declared(tool, number)]
+            return [one for number, tool in enumerate(tools) for one in _declare(tool, number)]
     return tools
 
 
-def _declared(tool: Any, number: int) -> list[Any]:
+def _declare(tool: Any, number: int) -> list[Any]:
     functions, rest = shapes.unfold_declared(tool, f"tools[{number}]")
     return [*functions, rest] if rest else functions

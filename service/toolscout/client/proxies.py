@@ -80,11 +80,11 @@ def _split_port(entry: str) -> tuple[str, int]:
     name, _, port = entry.rpartition(":")
     is_ipv6 = ":" in name and not name.endswith("]")
     if name and port.isdigit() and not is_ipv6:
-        return _without_brackets(name), int(port)
-    return _without_brackets(entry), 0
+        return _drop_brackets(name), int(port)
+    return _drop_brackets(entry), 0
 
 
-def _without_brackets(name: str) -> str:
+def _drop_brackets(name: str) -> str:
     """Return an address of IPv6, or a network of them, as it is without its brackets."""
     return name.replace("[", "").replace("]", "")
 

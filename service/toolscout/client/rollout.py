@@ -63,7 +63,7 @@ class Rollout:
         return int.from_bytes(digest[:8], "big") % _BUCKETS < self.percent * _BUCKETS / 100
 
 
-def overlap(one: list[str], other: list[str]) -> float | None:
+def measure_overlap(one: list[str], other: list[str]) -> float | None:
     """Return the names in both as a share of the names in either; None without any."""
     either = set(one) | set(other)
     return len(set(one) & set(other)) / len(either) if either else None

@@ -73,11 +73,11 @@ def _convert(fields: Mapping[str, Any]) -> tuple[Tool, Mapping[str, Any]]:
         try:
             return read_entry(left, PATH)[0][0], left
         except InvalidRequest as error:
-            left = _without_wrong_field(left, error)
+            left = _drop_wrong_field(left, error)
     return read_entry(left, PATH)[0][0], left
 
 
-def _without_wrong_field(fields: Mapping[str, Any], error: InvalidRequest) -> Mapping[str, Any]:
+def _drop_wrong_field(fields: Mapping[str, Any], error: InvalidRequest) -> Mapping[str, Any]:
     path = error.errors[0].path if error.errors else PATH
     field = path.removeprefix(PATH).lstrip(".").partition("[")[0]
     if not field:  # something in it has no form in JSON
@@ -86,7 +86,7 @@ def _without_wrong_field(fields: Mapping[str, Any], error: InvalidRequest) -> Ma
     return {**fields, field: IN_PLACE_OF_WRONG.get(field)}
 
 
-def without_definition(tool: Tool, *, keeps_parameters: bool) -> Tool:
+def drop_definition(tool: Tool, *, keeps_parameters: bool) -> Tool:
     """Return a tool with what filters go by, and with nothing else of its definition.
 
     With `keeps_parameters` it also has names, types and descriptions of its parameters.
@@ -100,7 +100,7 @@ def without_definition(tool: Tool, *, keeps_parameters: bool) -> Tool:
         hints = {key: value for key, value in told.items() if isinstance(value, bool)}
         schema = find_input_schema(tool) if keeps_parameters else None
         if schema is not None:
-            definition = msgspec.Raw(_encode({"parameters": _minimal(schema, 0)}))
+            definition = msgspec.Raw(_encode({"parameters": _minimise(schema, 0)}))
     except NOT_JSON:
         pass  # nested too deeply: what it says cannot be read here either
     kept = {field: getattr(tool, field) for field in FILTERED_FIELDS}
@@ -113,7 +113,7 @@ def without_definition(tool: Tool, *, keeps_parameters: bool) -> Tool:
     )
 
 
-def _minimal(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _minimise(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
     """Property names, types and descriptions; no examples, defaults, enumerations or notes."""
     kept: dict[str, Any] = {
         key: node[key] for key in ("type", "description") if isinstance(node.get(key), str)
@@ -123,10 +123,10 @@ def _minimal(node: Mapping[str, Any], depth: int) -> dict[str, Any]:
     properties = node.get("properties")
     if isinstance(properties, Mapping):
         kept["properties"] = {
-            name: _minimal(sub, depth + 1) if isinstance(sub, Mapping) else {}
+            name: _minimise(sub, depth + 1) if isinstance(sub, Mapping) else {}
             for name, sub in properties.items()
         }
     items = node.get("items")
     if isinstance(items, Mapping):
-        kept["items"] = _minimal(items, depth + 1)
+        kept["items"] = _minimise(items, depth + 1)
     return kept

@@ -15,10 +15,10 @@ from toolscout.client.breaker import BreakerPolicy, CircuitBreaker
 from toolscout.client.call import Call, Channel
 from toolscout.client.connections import Connections
 from toolscout.client.encoding import Definition, Encoder, Redact
-from toolscout.client.events import Observer, QueryLog, Telemetry, checked_observers, log_event
+from toolscout.client.events import Observer, QueryLog, Telemetry, check_observers, log_event
 from toolscout.client.log import logger
 from toolscout.client.offer import Offer
-from toolscout.client.rollout import Rollout, overlap
+from toolscout.client.rollout import Rollout, measure_overlap
 from toolscout.client.selection import Reason, Selection
 from toolscout.contract.fields import DEFAULT_TOP_K, MAX_TOP_K
 from toolscout.errors import InvalidArgument, check_count, check_names, suggest
@@ -153,10 +153,10 @@ class SelectorBase:
         self._fallback = fallback
         self._permit = permit
         self.breaker = CircuitBreaker(breaker)
-        key = _header_text(api_key)
+        key = _write_header(api_key)
         url = endpoints.read(endpoint)
-        shown = endpoints.without_secrets(str(url)) if url else ""
-        self.telemetry = Telemetry(checked_observers("observers", observers), log_query, shown)
+        shown = endpoints.hide_secrets(str(url)) if url else ""
+        self.telemetry = Telemetry(check_observers("observers", observers), log_query, shown)
         if url is None and self.rollout.mode != "off":
             logger.warning("no endpoint is set: every search falls open and shows all tools")
         self._opening = -1
@@ -249,7 +249,7 @@ class SelectorBase:
             if mode in ("dark", "shadow"):
                 # Of so few that all of them are shown, all are chosen.
                 chosen = names if names or result.fell_open else list(offer.names)
-                agrees = overlap(chosen, self._picked(call)) if mode == "shadow" else None
+                agrees = measure_overlap(chosen, self._picked(call)) if mode == "shadow" else None
                 changes |= {"chosen": chosen, "overlap": agrees}
             names = []
         elif result.fell_open and self._fallback == "relevance":
@@ -334,7 +334,7 @@ def _check_arguments(pattern: object, always_keep: object, session: object, fiel
         raise InvalidArgument(f"fields: cannot be written as JSON ({error})") from error
 
 
-def _header_text(api_key: str | None) -> str | None:
+def _write_header(api_key: str | None) -> str | None:
     _check(api_key=api_key)
     text = (api_key or "").strip()  # keys are often read from files that end in a newline
     if not text.isascii() or not text.isprintable():

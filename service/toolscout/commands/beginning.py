@@ -96,7 +96,7 @@ def init(parsed: Any) -> int:
         raise ConfigurationError(f"already there, and left as before: {', '.join(there)}")
     texts = {settings: SETTINGS, questions: QUESTIONS}
     if tools.exists():
-        texts[questions] = _questions_about(tools)
+        texts[questions] = _write_questions(tools)
     else:
         texts[tools] = _sample_tools()
     parsed.folder.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def _sample_tools() -> str:
     return json.dumps(tools, indent=2, ensure_ascii=False) + "\n"
 
 
-def _questions_about(tools: Path) -> str:
+def _write_questions(tools: Path) -> str:
     """Return questions in the words of the first tools of a file, to be replaced by users'."""
     from toolscout.commands.tool_files.reading import read_file
     from toolscout.tools.summary import cut_first_sentence

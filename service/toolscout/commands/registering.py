@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx2
 
-from toolscout.commands.searching import service_at
-from toolscout.commands.terminal import counted, first_names
+from toolscout.commands.searching import open_service
+from toolscout.commands.terminal import list_first_names, write_count
 from toolscout.errors import ConfigurationError
 
 AT_A_TIME = 1_000
@@ -34,10 +34,10 @@ def register(tools: Sequence[Any], catalog: str, url: str) -> str:
     Raises:
         ConfigurationError: the service cannot be reached, or refuses.
     """
-    with service_at(url) as client:
-        before = _registered(client, catalog)
+    with open_service(url) as client:
+        before = _find_registered(client, catalog)
         client.put(f"/v1/catalogs/{catalog}", json={"tools": tools}).raise_for_status()
-        after = _registered(client, catalog)
+        after = _find_registered(client, catalog)
     return "\n".join(_report(catalog, before, after))
 
 
@@ -54,23 +54,23 @@ def write_each(tools: Iterable[Any], catalog: str, url: str) -> str:
     total = 0
     left = iter(tools)
     try:
-        with service_at(url) as client:
+        with open_service(url) as client:
             while some := list(islice(left, AT_A_TIME)):
                 total = _write(client, f"/v1/catalogs/{catalog}", some)
                 sent += len(some)
-                sys.stderr.write(f"{catalog}: {counted(sent, 'tool')} written\n")
+                sys.stderr.write(f"{catalog}: {write_count(sent, 'tool')} written\n")
     except ConfigurationError as error:
-        raise ConfigurationError(f"after {counted(sent, 'tool')}: {error}") from None
-    return f"{catalog}: {counted(total, 'tool')}"
+        raise ConfigurationError(f"after {write_count(sent, 'tool')}: {error}") from None
+    return f"{catalog}: {write_count(total, 'tool')}"
 
 
-def keeps_each(catalog: str, url: str) -> bool:
+def is_keeping_each(catalog: str, url: str) -> bool:
     """Whether a service keeps the tools of a catalog one by one, in PostgreSQL."""
-    with service_at(url) as client:
-        return _kept(client, f"/v1/catalogs/{catalog}") == "postgres"
+    with open_service(url) as client:
+        return _find_kept(client, f"/v1/catalogs/{catalog}") == "postgres"
 
 
-def _kept(client: httpx2.Client, path: str) -> str | None:
+def _find_kept(client: httpx2.Client, path: str) -> str | None:
     """Return how a catalog is kept, `whole` or in `postgres`; None if there is none."""
     answer = client.get(path)
     return answer.json().get("keep", "whole") if answer.is_success else None
@@ -78,7 +78,7 @@ def _kept(client: httpx2.Client, path: str) -> str | None:
 
 def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]]) -> int:
     """Add tools to a catalog, which is made where there is none; returns how many it has then."""
-    if _kept(client, path) == "whole":
+    if _find_kept(client, path) == "whole":
         raise ConfigurationError(
             f"{path} already exists as an ordinary catalog; delete it, or take another name"
         )
@@ -88,7 +88,7 @@ def _write(client: httpx2.Client, path: str, tools: Sequence[Mapping[str, Any]])
     return int(answer.raise_for_status().json()["tools"])
 
 
-def _registered(client: httpx2.Client, catalog: str) -> Tools | None:
+def _find_registered(client: httpx2.Client, catalog: str) -> Tools | None:
     """Return the tools of a catalog; None if there is none of this name.
 
     Raises:
@@ -111,7 +111,7 @@ def _registered(client: httpx2.Client, catalog: str) -> Tools | None:
 def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable[str]:
     old = before or {}
     new = after or {}
-    yield f"{catalog}: {counted(len(new), 'tool')}"
+    yield f"{catalog}: {write_count(len(new), 'tool')}"
     changes = {
         "added": [name for name in new if name not in old],
         "removed": [name for name in old if name not in new],
@@ -119,6 +119,6 @@ def _report(catalog: str, before: Tools | None, after: Tools | None) -> Iterable
     }
     for change, names in changes.items():
         if names:
-            yield f"{change}: {first_names(names, MAX_NAMED)}"
+            yield f"{change}: {list_first_names(names, MAX_NAMED)}"
     if not any(changes.values()):
         yield "nothing has changed"

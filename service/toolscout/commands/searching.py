@@ -19,9 +19,9 @@ from toolscout.commands.terminal import (
     YELLOW,
     as_json,
     complain,
-    counted,
-    painted,
-    positive,
+    paint,
+    read_positive,
+    write_count,
 )
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
@@ -47,7 +47,7 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     add("--url", metavar="URL", help="ask the service there; its key is in TOOLSCOUT_API_KEY")
     add("--catalog", metavar="NAME", help="a catalog of that service, instead of --tools")
     add("--ranker", choices=RANKERS, default="auto", help="which ranker")
-    add("--top-k", type=positive, metavar="COUNT", default=5, help="names to print at most")
+    add("--top-k", type=read_positive, metavar="COUNT", default=5, help="names to print at most")
     about = "name to keep anyway; may be given several times"
     add("--always-keep", action="append", metavar="NAME", default=[], help=about)
     add("--model", metavar="FOLDER", help="model2vec folder, or OWNER/NAME@COMMIT of the hub")
@@ -75,8 +75,8 @@ def search(parsed: argparse.Namespace) -> int:
     if not is_sample and (parsed.tools is None) == (parsed.catalog is None):
         raise ConfigurationError("give --tools FILE, or --url URL and --catalog NAME")
     tools = None if parsed.catalog else read_file(SAMPLE if is_sample else parsed.tools)
-    with _progress_note(f"asking {parsed.url}" if parsed.url else "reading the tools"):
-        answer = _from_service(parsed, tools) if parsed.url else _from_engine(parsed, tools or [])
+    with _note_progress(f"asking {parsed.url}" if parsed.url else "reading the tools"):
+        answer = _ask_service(parsed, tools) if parsed.url else _ask_engine(parsed, tools or [])
     if tools is not None:
         _warn_of_unknown(parsed.always_keep, tools)
     if parsed.json:
@@ -94,7 +94,7 @@ def search(parsed: argparse.Namespace) -> int:
     return 0 if answer["selected_names"] else 1
 
 
-def _from_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any]:
+def _ask_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any]:
     """Return the answer of an engine in this process, with the fields of the service's."""
     from toolscout.engine import Engine
 
@@ -104,7 +104,7 @@ def _from_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any
         ranker=parsed.ranker,
         synonyms=parsed.synonyms,
         domains=parsed.domains,
-        max_tools=max_tools(),
+        max_tools=read_max_tools(),
     )
     result = engine.search(
         parsed.pattern, parsed.top_k, always_keep=parsed.always_keep, explain=True
@@ -114,7 +114,7 @@ def _from_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any
     return {"selected_names": answer.pop("names"), **answer}
 
 
-def max_tools() -> int:
+def read_max_tools() -> int:
     """Return how many tools a list may have, by the setting in the environment.
 
     Raises:
@@ -124,7 +124,7 @@ def max_tools() -> int:
     return load({}, {one: os.environ[one] for one in variables if one in os.environ}).max_tools
 
 
-def _from_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[str, Any]:
+def _ask_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[str, Any]:
     if parsed.model or parsed.synonyms or parsed.domains:
         raise ConfigurationError("--model, --synonyms and --domains are settings of the service")
     asked = {
@@ -145,12 +145,12 @@ def ask_service(address: str, asked: dict[str, Any]) -> dict[str, Any]:
         ConfigurationError: it is not there, is none, or refuses.
     """
     catalog = asked.get("catalog")
-    with service_at(address, catalog and f"there is no catalog {catalog!r}") as service:
+    with open_service(address, catalog and f"there is no catalog {catalog!r}") as service:
         return post(service, "/v1/tool-discovery/search", asked, "counts")
 
 
 @contextmanager
-def service_at(address: str, missing: str | None = None) -> Iterator["httpx2.Client"]:
+def open_service(address: str, missing: str | None = None) -> Iterator["httpx2.Client"]:
     """Yield a client of a running service; its key is in TOOLSCOUT_API_KEY.
 
     `missing` is what a 404 means there.
@@ -160,7 +160,7 @@ def service_at(address: str, missing: str | None = None) -> Iterator["httpx2.Cli
     """
     import httpx2
 
-    from toolscout.client.endpoint import is_web_address, without_secrets
+    from toolscout.client.endpoint import hide_secrets, is_web_address
 
     headers = {"Content-Type": "application/json"}
     if key := os.environ.get("TOOLSCOUT_API_KEY"):
@@ -168,13 +168,13 @@ def service_at(address: str, missing: str | None = None) -> Iterator["httpx2.Cli
     if not is_web_address(address):
         got = "" if "@" in address else f", got {address!r}"  # before it may be a password
         raise ConfigurationError(f"--url: expected an http(s) URL{got}")
-    shown = without_secrets(address)
+    shown = hide_secrets(address)
     try:
         with httpx2.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as service:
             yield service
     except httpx2.HTTPStatusError as error:
         status = error.response.status_code
-        detail = _detail(error.response.content)
+        detail = _explain_detail(error.response.content)
         if status == httpx2.codes.UNAUTHORIZED:
             detail = "give one of its keys in TOOLSCOUT_API_KEY"
         elif status == httpx2.codes.NOT_FOUND and (path := httpx2.URL(address).path.strip("/")):
@@ -196,7 +196,7 @@ def post(service: "httpx2.Client", path: str, sent: object, has: str) -> dict[st
         ConfigurationError: it is no answer of a service like this one.
         httpx2.HTTPError: there is none, or a refusal.
     """
-    from toolscout.client.endpoint import without_secrets
+    from toolscout.client.endpoint import hide_secrets
 
     response = service.post(path, content=msgspec.json.encode(sent)).raise_for_status()
     what = "is not JSON"
@@ -205,11 +205,11 @@ def post(service: "httpx2.Client", path: str, sent: object, has: str) -> dict[st
         if isinstance(answer, dict) and has in answer:
             return answer
         what = f"has no {has}"
-    address = without_secrets(str(service.base_url)).rstrip("/")
+    address = hide_secrets(str(service.base_url)).rstrip("/")
     raise ConfigurationError(f"{address} is no Toolscout: its answer {what}")
 
 
-def _detail(body: bytes) -> str | None:
+def _explain_detail(body: bytes) -> str | None:
     try:
         return str(msgspec.json.decode(body)["detail"])
     except (msgspec.DecodeError, KeyError, TypeError):
@@ -218,17 +218,17 @@ def _detail(body: bytes) -> str | None:
 
 def _print_explained(answer: dict[str, Any]) -> None:
     colour = GREEN if answer["outcome"] == "match" else YELLOW
-    outcome = painted(answer["outcome"], colour, sys.stdout)
+    outcome = paint(answer["outcome"], colour, sys.stdout)
     counts = answer["counts"]
-    lines = [f"{outcome}, ranker {answer['ranker']}, {counted(counts['unique'], 'tool')}"]
+    lines = [f"{outcome}, ranker {answer['ranker']}, {write_count(counts['unique'], 'tool')}"]
     lines[0] += f", {counts['ranked']} with some evidence"
     for match in answer["matches"]:
         mark = " (pinned)" if match.get("pinned") else ""
-        lines.append(f"{match['score']:.3f}  {painted(match['name'], BOLD, sys.stdout)}{mark}")
+        lines.append(f"{match['score']:.3f}  {paint(match['name'], BOLD, sys.stdout)}{mark}")
         for reason in match["reasons"]:
             text = f"{reason['weight']:.3f} {reason['via']} {reason['term']!r} in {reason['field']}"
-            lines.append(f"         {painted(text, DIM, sys.stdout)}")
-    lines += [painted(f"note: {note}", DIM, sys.stdout) for note in answer.get("notes", ())]
+            lines.append(f"         {paint(text, DIM, sys.stdout)}")
+    lines += [paint(f"note: {note}", DIM, sys.stdout) for note in answer.get("notes", ())]
     print("\n".join(lines))  # noqa: T201  # a command prints
 
 
@@ -240,7 +240,7 @@ def _warn_of_unknown(names: list[str], tools: list[Tool]) -> None:
 
 
 @contextmanager
-def _progress_note(what: str) -> Iterator[None]:
+def _note_progress(what: str) -> Iterator[None]:
     """Tell a terminal what takes so long; files and pipes get no progress."""
     timer = Timer(SILENCE_S, complain, [f"{what} …"])
     if sys.stderr.isatty():

@@ -21,7 +21,7 @@ GREEN = "32"
 YELLOW = "33"
 
 
-def coloured(stream: TextIO) -> bool:
+def has_colour(stream: TextIO) -> bool:
     """Whether a stream is a terminal with colour, and `NO_COLOR` is not set.
 
     An empty `NO_COLOR` counts as not set (https://no-color.org).
@@ -30,14 +30,14 @@ def coloured(stream: TextIO) -> bool:
     return stream.isatty() and not plain
 
 
-def painted(text: str, code: str, stream: TextIO) -> str:
+def paint(text: str, code: str, stream: TextIO) -> str:
     """Colour a text, if the stream shows colour."""
-    return f"\x1b[{code}m{text}\x1b[0m" if coloured(stream) else text
+    return f"\x1b[{code}m{text}\x1b[0m" if has_colour(stream) else text
 
 
 def complain(text: str, colour: str = RED) -> None:
     """Write a line to standard error, under the name of the program."""
-    sys.stderr.write(f"{painted('toolscout:', colour, sys.stderr)} {text}\n")
+    sys.stderr.write(f"{paint('toolscout:', colour, sys.stderr)} {text}\n")
 
 
 def flush_output() -> None:
@@ -90,7 +90,9 @@ class Parser(argparse.ArgumentParser):
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
             written = " ".join(unknown)
-            parsed.command.error(f"unrecognized arguments: {written}{_hint(unknown, parsed)}")
+            parsed.command.error(
+                f"unrecognized arguments: {written}{_suggest_argument(unknown, parsed)}"
+            )
         return parsed
 
     def print_help(self, file: Any = None) -> None:
@@ -105,7 +107,7 @@ class Parser(argparse.ArgumentParser):
             hint = suggest(got, valid) or f"; it is one of {', '.join(valid)}"
             message = f"{what}: there is no {got!r}{hint}"
         usage = f"usage: {self.prog} …; {self.prog} --help has the rest"
-        self.exit(USAGE, f"{usage}\n{painted('toolscout:', RED, sys.stderr)} {message}\n")
+        self.exit(USAGE, f"{usage}\n{paint('toolscout:', RED, sys.stderr)} {message}\n")
 
 
 class ShowVersion(argparse.Action):
@@ -121,7 +123,7 @@ ELSEWHERE = {"--workers": "; docs/scale.md says how several processes serve"}
 """What is said of flags that other servers have."""
 
 
-def _hint(unknown: Sequence[str], parsed: argparse.Namespace) -> str:
+def _suggest_argument(unknown: Sequence[str], parsed: argparse.Namespace) -> str:
     """Return the end of a message about arguments that are not known."""
     flag = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
     if flag is None:
@@ -140,28 +142,28 @@ def _hint(unknown: Sequence[str], parsed: argparse.Namespace) -> str:
     return f"; did you mean {longer[0]}?" if len(flag) == 2 and longer else ""
 
 
-def counted(number: int, noun: str) -> str:
+def write_count(number: int, noun: str) -> str:
     """Return a number with its noun: `1 tool`, `2 tools`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def first_names(names: Sequence[str], at_most: int) -> str:
+def list_first_names(names: Sequence[str], at_most: int) -> str:
     """Return the first names of a list, and how many there are beyond."""
     rest = len(names) - at_most
     return ", ".join(names[:at_most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def whole_number(text: str) -> int:
+def read_whole_number(text: str) -> int:
     """Read a whole number from 0 up, as a type of an argument."""
-    return _number(text, 0)
+    return _read_number(text, 0)
 
 
-def positive(text: str) -> int:
+def read_positive(text: str) -> int:
     """Read a whole number from 1 up, as a type of an argument."""
-    return _number(text, 1)
+    return _read_number(text, 1)
 
 
-def _number(text: str, least: int) -> int:
+def _read_number(text: str, least: int) -> int:
     try:
         value = int(text)
     except ValueError:

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from toolscout.client.endpoint import without_secrets
+from toolscout.client.endpoint import hide_secrets
 from toolscout.client.log import logger
 from toolscout.client.rollout import Rollout
 from toolscout.client.settings import DEFAULT_TIMEOUT_S
@@ -90,7 +90,7 @@ class ApiConfig(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         """Show neither the key nor secret parts of the endpoint."""
         key = "'…'" if self.api_key else "''"
-        endpoint = without_secrets(self.endpoint)
+        endpoint = hide_secrets(self.endpoint)
         return f"ApiConfig(endpoint={endpoint!r}, api_key={key}, timeout={self.timeout})"
 
 

@@ -123,7 +123,7 @@ class Flow:
             ask_every_turn=ask_every_turn,
             restore_on_no_match=restore_on_no_match,
         )
-        observers = events.checked_observers("turn_observers", turn_observers)
+        observers = events.check_observers("turn_observers", turn_observers)
         parsed = Rollout.parse(config.rollout if rollout is None else rollout)
         # A percentage is decided here, for the whole turn; the selector handles dark and shadow.
         asks = config.strategy in ASKING

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from toolscout.client.log import logger
-from toolscout.client.offer import Offer, written
+from toolscout.client.offer import Offer, write_definition
 from toolscout.common.lru import Lru
 from toolscout.discovery.providers import ProviderName
 from toolscout.discovery.providers.fields import mapping
@@ -175,4 +175,4 @@ class Refused:
 
 
 def _digest(name: str, tool: Any) -> bytes:
-    return sha256(written(name, tool)).digest()
+    return sha256(write_definition(name, tool)).digest()

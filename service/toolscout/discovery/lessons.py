@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.client.call import sendable
+from toolscout.client.call import make_sendable
 from toolscout.client.selection import Selection
 from toolscout.common.lru import Lru
 from toolscout.discovery.providers.results import results_of
@@ -165,7 +165,12 @@ class Lessons:
         for round_, query, selection in searched:
             question.count += 1
             names = frozenset(() if selection.fell_open else selection.names)
-            about = sendable(query), names, selection.catalog, f"{question.id}-{question.count}"
+            about = (
+                make_sendable(query),
+                names,
+                selection.catalog,
+                f"{question.id}-{question.count}",
+            )
             search = Search(*about, question.rounds + round_, _words(query) == message)
             question.searches.append(search)
         del question.searches[:-MAX_SEARCHES]

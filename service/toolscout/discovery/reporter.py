@@ -19,7 +19,7 @@ import msgspec
 
 from toolscout.client.call import Channel
 from toolscout.client.connections import Post, Reply
-from toolscout.client.endpoint import feedback_path
+from toolscout.client.endpoint import find_feedback_path
 from toolscout.client.log import logger
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.discovery.lessons import Lessons, Observation
@@ -47,7 +47,7 @@ CLOSE_S = 0.5
 def reporter_of(selector: AsyncSelector | Selector) -> "Reporter | None":
     """Return a reporter to the service of a selector; None if it has no place for feedback."""
     channel = selector.channel
-    path = None if channel is None else feedback_path(channel.connections.url.path)
+    path = None if channel is None else find_feedback_path(channel.connections.url.path)
     return None if channel is None or path is None else Reporter(channel, path, selector)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
-from toolscout.commands.terminal import positive, whole_number
+from toolscout.commands.terminal import read_positive, read_whole_number
 from toolscout.common.addresses import listen
 from toolscout.common.threads import end_with_parent
 from toolscout.errors import ConfigurationError, InvalidArgument
@@ -79,23 +79,29 @@ def add_proxy_arguments(parser: argparse.ArgumentParser) -> None:
     add("--target-ratio", metavar="SHARE", help="share of the tools that relevance keeps")
     about = f"address to listen on; others than loopback need {KEY}"
     add("--host", default="127.0.0.1", help=about)
-    add("--port", type=whole_number, default=8100, help="port to listen on")
+    add("--port", type=read_whole_number, default=8100, help="port to listen on")
     about = "port of /metrics and /healthz; 0 for neither"
-    add("--metrics-port", metavar="PORT", type=whole_number, default=0, help=about)
+    add("--metrics-port", metavar="PORT", type=read_whole_number, default=0, help=about)
     about = "a further header that identifies callers; may be repeated"
     add("--scope-header", metavar="NAME", action="append", default=[], help=about)
     about = "how long open answers may take to finish after SIGTERM"
-    add("--drain", metavar="SECONDS", type=whole_number, default=300, help=about)
+    add("--drain", metavar="SECONDS", type=read_whole_number, default=300, help=about)
     about = "bytes of requests to hold at a time for searching; others are passed on unsearched"
-    add("--max-held-bytes", metavar="COUNT", type=whole_number, default=MAX_HELD_BYTES, help=about)
+    add(
+        "--max-held-bytes",
+        metavar="COUNT",
+        type=read_whole_number,
+        default=MAX_HELD_BYTES,
+        help=about,
+    )
     about = "connections to the provider; more requests wait for one"
-    add("--max-connections", metavar="COUNT", type=positive, default=1_000, help=about)
+    add("--max-connections", metavar="COUNT", type=read_positive, default=1_000, help=about)
     about = "how long the provider may take to accept a connection, and a request to get one"
-    add("--connect-timeout", metavar="SECONDS", type=positive, default=10, help=about)
+    add("--connect-timeout", metavar="SECONDS", type=read_positive, default=10, help=about)
     about = "how long the provider may be silent before and within an answer; 0 sets no limit"
-    add("--read-timeout", metavar="SECONDS", type=whole_number, default=0, help=about)
+    add("--read-timeout", metavar="SECONDS", type=read_whole_number, default=0, help=about)
     about = "processes that share the port; each has its own conversations, connections and breaker"
-    add("--workers", metavar="COUNT", type=positive, default=1, help=about)
+    add("--workers", metavar="COUNT", type=read_positive, default=1, help=about)
     about = "report to the service which tools were called after a search"
     add("--learn", choices=("on", "off"), default="on", help=about)
 
@@ -115,14 +121,16 @@ def proxy(parsed: argparse.Namespace) -> int:
     with TemporaryDirectory() if parsed.workers > 1 else nullcontext() as figures:
         if figures is not None:  # read by the library when it is loaded
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = figures
-        server = _server(parsed, settings)  # what is wrong is said here, before anything listens
+        server = _make_server(
+            parsed, settings
+        )  # what is wrong is said here, before anything listens
         sockets = [listen(parsed.host, parsed.port, "set another by --port")]
         if parsed.metrics_port:
             another = "set another by --metrics-port"
             sockets.append(listen(parsed.host, parsed.metrics_port, another))
         if parsed.workers == 1:
             return _serve(server, sockets)
-        return _run_workers(parsed.workers, lambda: _serve(_server(parsed, settings), sockets))
+        return _run_workers(parsed.workers, lambda: _serve(_make_server(parsed, settings), sockets))
 
 
 def _run_workers(count: int, serve: Callable[[], int]) -> int:
@@ -175,7 +183,7 @@ def _run_workers(count: int, serve: Callable[[], int]) -> int:
     return status[0]
 
 
-def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
+def _make_server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
     """Make the server of one process."""
     import httpx2
     from prometheus_client import CollectorRegistry, ProcessCollector
@@ -191,7 +199,7 @@ def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
     wait = parsed.connect_timeout
     timeout = httpx2.Timeout(None, connect=wait, pool=wait, read=parsed.read_timeout or None)
     limits = httpx2.Limits(max_connections=parsed.max_connections, max_keepalive_connections=100)
-    config = _config(parsed)
+    config = _load_config(parsed)
     registry = CollectorRegistry()
     is_one = parsed.workers == 1
     shown = registry if is_one else CollectorRegistry()  # of several, each shows the sums of all
@@ -227,7 +235,7 @@ def _server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServer":
     return server
 
 
-def _config(parsed: argparse.Namespace) -> "DiscoveryConfig":
+def _load_config(parsed: argparse.Namespace) -> "DiscoveryConfig":
     """Return what the file says, and the flags instead of it."""
     from toolscout.discovery.config import DiscoveryConfig, load
 

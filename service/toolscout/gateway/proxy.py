@@ -19,7 +19,7 @@ from urllib.parse import unquote_to_bytes
 import httpx2
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 
-from toolscout.client.endpoint import is_web_address, ready_address, without_secrets
+from toolscout.client.endpoint import find_ready_address, hide_secrets, is_web_address
 from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, provider_of
 from toolscout.discovery.flow import ASKING
 from toolscout.discovery.transport import AsyncTransport
@@ -102,7 +102,7 @@ class Proxy:
         self.count_refusal = count_refusal
         """Gets the code of each request that is refused by its head, to be logged with others."""
         if not is_web_address(self.upstream):
-            shown = without_secrets(self.upstream)
+            shown = hide_secrets(self.upstream)
             raise ConfigurationError(f"upstream: expected an http(s) URL, got {shown!r}")
         self._upstream = httpx2.URL(self.upstream.rstrip("/"))
         if self._upstream.userinfo:
@@ -152,7 +152,7 @@ class Proxy:
                 if (status := response.status_code) not in STATUSES:
                     detail = f"the provider answered with status {status}"
                     raise Refused(502, "bad_status", detail)
-                headers = _passed_on(response.headers.raw)
+                headers = _choose_headers(response.headers.raw)
                 if status in BODILESS:  # where it counts bytes that do not follow
                     headers = [one for one in headers if one[0].lower() != b"content-length"]
                 head = {"status": status, "headers": headers}
@@ -166,10 +166,10 @@ class Proxy:
                         paused = monotonic()
                 await send({"type": "http.response.body", "body": b""})
         except (httpx2.HTTPError, Refused) as error:
-            refused = _explained(error)
+            refused = _explain(error)
             broken = f"the provider broke its answer off ({type(error).__name__})"
             problem = broken if started else refused.detail
-            logger.warning("%s %s: %s", scope["method"], _path_logged(scope), problem)
+            logger.warning("%s %s: %s", scope["method"], _escape_path(scope), problem)
             if not started:  # else it has no end, and the connection breaks off as the provider's
                 close = not body.is_read.is_set()
                 await _answer(
@@ -186,7 +186,7 @@ class Proxy:
             raise Refused(405, "method_not_allowed", f"{scope['method']} is not passed on")
         headers = scope["headers"]
         self.callers.check(headers, dict(headers).get(KEY_HEADER, b""))
-        if NEVER_DROPPED & _named_by_connection(headers):
+        if NEVER_DROPPED & _list_named_by_connection(headers):
             raise Refused(400, "bad_request", "Connection names a header that cannot be dropped")
 
     @asynccontextmanager
@@ -194,7 +194,7 @@ class Proxy:
         """Send a request on; the response is open while the block lasts."""
         timeouts = {"timeout": self.timeout.as_dict()}
         made = partial(httpx2.Request, scope["method"], self._url(scope), extensions=timeouts)
-        headers = [one for one in _passed_on(scope["headers"]) if one[0] != KEY_HEADER]
+        headers = [one for one in _choose_headers(scope["headers"]) if one[0] != KEY_HEADER]
         names = {name for name, _ in scope["headers"]}
         if names.isdisjoint((b"content-length", b"transfer-encoding")):
             body.is_read.set()
@@ -216,7 +216,7 @@ class Proxy:
             if provider_of(request) is not None and not body.is_read.is_set():
                 content = await body.hold(lacking)
                 if isinstance(content, str):
-                    logger.warning("%s: passed on unsearched: %s", _path_logged(scope), content)
+                    logger.warning("%s: passed on unsearched: %s", _escape_path(scope), content)
                 else:
                     send = self.transport.handle_async_request
                     unframed = [each for each in headers if each[0] != b"content-length"]
@@ -261,14 +261,14 @@ class Proxy:
     async def _log_start(self) -> None:
         """Log what goes where, and whether the service answers; without it, all is passed on."""
         config = self.transport.discovery.config
-        selector = without_secrets(config.api.endpoint)
+        selector = hide_secrets(config.api.endpoint)
         about = f"before {self._upstream}, strategy {config.strategy}"
         if config.strategy not in ASKING:
             logger.info("started %s; no service is asked", about)
             return
         try:
             async with asyncio.timeout(START_TIMEOUT_S), httpx2.AsyncClient() as client:
-                status = (await client.get(ready_address(selector))).status_code
+                status = (await client.get(find_ready_address(selector))).status_code
             if status == 200:
                 logger.info("started %s; the service at %s is ready", about, selector)
                 return
@@ -279,18 +279,18 @@ class Proxy:
         logger.warning("started %s; the service at %s %s", about, selector, problem)
 
 
-def _named_by_connection(headers: list[tuple[bytes, bytes]]) -> set[bytes]:
+def _list_named_by_connection(headers: list[tuple[bytes, bytes]]) -> set[bytes]:
     """Return the headers that `Connection` declares to be about this connection alone."""
     listed = b",".join(value for name, value in headers if name.lower() == b"connection")
     return {name.strip() for name in listed.lower().split(b",")}
 
 
-def _passed_on(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    dropped = _HOP_BY_HOP | _named_by_connection(headers)
+def _choose_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    dropped = _HOP_BY_HOP | _list_named_by_connection(headers)
     return [(name, value) for name, value in headers if name.lower() not in dropped]
 
 
-def _explained(error: Exception) -> Refused:
+def _explain(error: Exception) -> Refused:
     """Return what went wrong, without a word of the request."""
     if isinstance(error, Refused):
         return error
@@ -304,7 +304,7 @@ def _explained(error: Exception) -> Refused:
     return Refused(502, code, f"the provider broke off or gave no answer of HTTP ({code})")
 
 
-def _path_logged(scope: Scope) -> str:
+def _escape_path(scope: Scope) -> str:
     """Return the path with everything escaped that could forge or colour a line."""
     path: bytes = scope.get("raw_path") or scope["path"].encode()
     return ascii(path.partition(b"?")[0][:MAX_PATH_LOGGED].decode("latin-1"))[1:-1]

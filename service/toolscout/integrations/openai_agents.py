@@ -13,7 +13,7 @@ from typing import Any
 from agents import FunctionTool, Model, ModelProvider, MultiProvider, ToolSearchTool
 
 from toolscout.client import AsyncSelector
-from toolscout.client.call import latest, sendable
+from toolscout.client.call import cut_to_latest, make_sendable
 from toolscout.client.offer import Offer
 from toolscout.discovery.providers.fields import text_of
 
@@ -76,7 +76,7 @@ def _messages(input_: Any) -> list[dict[str, Any]]:
     asked: list[dict[str, Any]] = []
     for item in items:
         if item.get("role") == "user" and (text := text_of(item.get("content"))):
-            asked.append({"role": "user", "content": sendable(text)})
+            asked.append({"role": "user", "content": make_sendable(text)})
         elif item.get("type") == "function_call":
-            asked.append({"type": "function_call", "name": sendable(item["name"])})
-    return latest(asked)
+            asked.append({"type": "function_call", "name": make_sendable(item["name"])})
+    return cut_to_latest(asked)

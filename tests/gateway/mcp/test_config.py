@@ -11,7 +11,7 @@ from tests.gateway.mcp.hosts import ROOT, write
 from toolscout.cli import main, parser
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.config import read_config
-from toolscout.gateway.mcp.servers import Config, HttpServer, StdioServer, prefix_of
+from toolscout.gateway.mcp.servers import Config, HttpServer, StdioServer, find_prefix
 
 GOOD = {"command": "notes"}
 STDIO: dict[str, Any] = {"command": "x"}
@@ -243,7 +243,7 @@ def test_an_error_repeats_no_value_of_a_variable(tmp_path: Path):
     ("name", "prefix"), [("git", "git"), ("My notes", "My_notes"), ("a__b_", "a_b"), ("é-1", "-1")]
 )
 def test_a_prefix_leaves_one_reading_of_a_whole_name(name: str, prefix: str):
-    assert prefix_of(name) == prefix
+    assert find_prefix(name) == prefix
 
 
 def test_every_configuration_in_the_documentation_is_one(tmp_path: Path):

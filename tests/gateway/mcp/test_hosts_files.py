@@ -20,7 +20,7 @@ from toolscout.cli import main, parser
 from toolscout.gateway.mcp import takeover
 from toolscout.gateway.mcp.cache import write_private
 from toolscout.gateway.mcp.config import read_config
-from toolscout.gateway.mcp.host_files import possible_files
+from toolscout.gateway.mcp.host_files import list_possible_files
 
 
 def test_without_write_it_is_said_what_would_change_and_nothing_is_written(home: Path, run: Run):
@@ -319,7 +319,7 @@ def test_a_file_in_one_line_is_rewritten_too(home: Path, run: Run):
     ],
 )
 def test_hosts_files_are_known_on_every_system(tmp_path: Path, system: str, place: str):
-    assert tmp_path / place in possible_files({}, tmp_path, system)
+    assert tmp_path / place in list_possible_files({}, tmp_path, system)
 
 
 def test_without_config_the_file_of_this_folder_is_meant(home: Path, capsys):

@@ -13,7 +13,7 @@ from tests.gateway.mcp.hosts import SERVERS, Host, inside, stdio_server, text_of
 from tests.support import until
 from toolscout.gateway.mcp import cache as lists
 from toolscout.gateway.mcp import connection, view
-from toolscout.gateway.mcp.cache import ListCache, user_folder
+from toolscout.gateway.mcp.cache import ListCache, find_user_folder
 from toolscout.gateway.mcp.servers import StdioServer
 from toolscout.gateway.mcp.tool_pages import ToolPages
 
@@ -212,7 +212,7 @@ def test_the_oldest_lists_go_where_all_are_too_large(
     ],
 )
 def test_the_folder_is_where_caches_belong(environ: dict[str, str], folder: Path | None):
-    assert user_folder(environ, "XDG_CACHE_HOME", ".cache") == folder
+    assert find_user_folder(environ, "XDG_CACHE_HOME", ".cache") == folder
 
 
 def test_the_lists_of_another_user_are_left_alone(tmp_path, monkeypatch, caplog):

@@ -8,7 +8,7 @@ import pytest
 
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.config import read_config
-from toolscout.gateway.mcp.servers import Config, StdioServer, permits, unmatched
+from toolscout.gateway.mcp.servers import Config, StdioServer, find_unmatched, is_permitted
 from toolscout.gateway.mcp.texts import may_read
 
 STDIO: dict[str, Any] = {"command": "x"}
@@ -212,9 +212,9 @@ def test_a_config_of_a_tool_that_is_not_understood_stops_the_start(tmp_path: Pat
 
 
 def test_a_denied_name_is_a_name_and_a_pattern():
-    assert not permits("delete_file", None, ["delete_*"])
-    assert not permits("GET /a[1]", None, ["GET /a[1]"])
-    assert not permits("GET /a1", None, ["GET /a[1]"])
+    assert not is_permitted("delete_file", None, ["delete_*"])
+    assert not is_permitted("GET /a[1]", None, ["GET /a[1]"])
+    assert not is_permitted("GET /a1", None, ["GET /a[1]"])
     assert not may_read("Ask[1]", ["ask[1]"])
 
 
@@ -240,9 +240,9 @@ def test_defaults_of_inputs_are_read_from_settings_too(tmp_path: Path):
 
 
 def test_what_is_allowed_and_not_there_is_named():
-    assert unmatched(("get_[*]", "read_*", "b", "a"), ["get_a", "a"]) == [
+    assert find_unmatched(("get_[*]", "read_*", "b", "a"), ["get_a", "a"]) == [
         "get_* (an exact name)",
         "read_*",
         "b",
     ]
-    assert unmatched(None, ["a"]) == []
+    assert find_unmatched(None, ["a"]) == []

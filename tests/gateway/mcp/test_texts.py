@@ -13,7 +13,7 @@ from mcp import MCPError
 from tests.gateway.mcp.hosts import Host, host, inside, stdio_server, text_of
 from tests.support import until
 from toolscout.gateway.mcp import tool_pages
-from toolscout.gateway.mcp.failures import redacted
+from toolscout.gateway.mcp.failures import redact
 from toolscout.gateway.mcp.tool_pages import read_texts
 
 BOOK = "toolscout://library/book://shelf/moby-dick"
@@ -203,7 +203,7 @@ def test_of_a_hostile_list_what_can_be_shown_is_kept(monkeypatch: pytest.MonkeyP
 
 def test_no_secret_is_left_in_what_is_logged():
     data = {"a hunter22": ["hunter22", 12345678, {"x": 'he said "hunter22"'}], "b": None, "c": True}
-    said = redacted(data, ("hunter22", "12345678", "True"))
+    said = redact(data, ("hunter22", "12345678", "True"))
     assert said == {"a ***": ["***", "***", {"x": 'he said "***"'}], "b": None, "c": "***"}
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from toolscout.commands.evaluation.questions import Question
-from toolscout.commands.evaluation.uses import Use, is_log, uses_of
-from toolscout.commands.searching import ask_service, max_tools, post, service_at
-from toolscout.commands.terminal import as_json, positive
+from toolscout.commands.evaluation.uses import Use, is_log, read_uses
+from toolscout.commands.searching import ask_service, open_service, post, read_max_tools
+from toolscout.commands.terminal import as_json, read_positive
 from toolscout.commands.tool_files.reading import STDIN
 from toolscout.contract.bounds import MAX_EVENTS
 from toolscout.contract.fields import MAX_LATENCY_BUDGET_MS
@@ -43,7 +43,7 @@ def _add_asking(parser: argparse.ArgumentParser, *, counted: bool = True) -> Non
         " its key is in TOOLSCOUT_API_KEY")  # fmt: skip
     add("--ranker", choices=RANKERS, default="auto", help="which ranker answers the questions")
     if counted:
-        add("--top-k", type=positive, metavar="COUNT", default=5, help="tools to show at most")
+        add("--top-k", type=read_positive, metavar="COUNT", default=5, help="tools to show at most")
         add("--price", type=float, metavar="DOLLARS", help="price of a million prompt tokens")
     add("--json", action="store_true", help="everything as JSON")
 
@@ -73,9 +73,9 @@ def evaluate(parsed: argparse.Namespace) -> int:
     if not 0 <= parsed.min_recall <= 1:
         raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
     tools = read_file(parsed.tools)
-    questions = _questions(parsed, tools)
-    progress = progress_of(len(questions))
-    verdict = judge(tools, questions, asking(parsed, tools), parsed.top_k, progress)
+    questions = _read_questions(parsed, tools)
+    progress = show_progress(len(questions))
+    verdict = judge(tools, questions, choose_asking(parsed, tools), parsed.top_k, progress)
     text = as_json(verdict) if parsed.json else report.as_text(verdict, parsed.price)
     print(text)  # noqa: T201  # a command prints
     if parsed.html:
@@ -96,25 +96,25 @@ def _add_questions(parser: argparse.ArgumentParser, *, is_required: bool = False
     add("--tenant", metavar="NAME", help="the tenant of a log that has several")
 
 
-def _questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[Question]:
+def _read_questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[Question]:
     """Return the questions of a file, or of a log: what was asked, and what was called for it.
 
     Raises:
         ToolscoutError: there are none, or a log has several tenants.
         OSError: the file cannot be read.
     """
-    from toolscout.commands.evaluation.questions import merged_questions, read_questions
+    from toolscout.commands.evaluation.questions import merge_questions, read_questions
 
     names = {tool.name for tool in tools}
     data, shown = _read(parsed.questions)
     if not is_log(data):
         return read_questions(data, shown, names)
-    uses = uses_of(data.splitlines())
+    uses = read_uses(data.splitlines())
     say(f"{shown}: {uses.summary()}")
     called = [use for use in uses.of(parsed.tenant) if use.success]
     if left := [use for use in called if use.tool not in names]:
         say(f"  {len(left):,} are left out: their tools are not in the file")
-    return merged_questions(((use.query, [use.tool]) for use in called if use.tool in names), shown)
+    return merge_questions(((use.query, [use.tool]) for use in called if use.tool in names), shown)
 
 
 def _read(path: Path) -> tuple[bytes, str]:
@@ -128,7 +128,9 @@ def _read(path: Path) -> tuple[bytes, str]:
     return path.read_bytes(), str(path)
 
 
-def asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int], dict[str, Any]]:
+def choose_asking(
+    parsed: argparse.Namespace, tools: list[Tool]
+) -> Callable[[str, int], dict[str, Any]]:
     """Return how a question is asked: of an engine here, or of a running service."""
     if parsed.url:
         asked = {"tools": tools, "ranker": parsed.ranker, "explain": True}
@@ -138,7 +140,7 @@ def asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int]
         )
     from toolscout.engine import Engine
 
-    engine = Engine(tools, ranker=parsed.ranker, max_tools=max_tools())
+    engine = Engine(tools, ranker=parsed.ranker, max_tools=read_max_tools())
 
     def ask(query: str, top_k: int) -> dict[str, Any]:
         result = engine.search(query, top_k, explain=True)
@@ -147,7 +149,7 @@ def asking(parsed: argparse.Namespace, tools: list[Tool]) -> Callable[[str, int]
     return ask
 
 
-def progress_of(total: int) -> Callable[[int], None]:
+def show_progress(total: int) -> Callable[[int], None]:
     """Return what shows on a terminal how many questions were asked, where it takes longer."""
     shown = monotonic()
     is_terminal = sys.stderr.isatty()
@@ -199,13 +201,13 @@ def lint(parsed: argparse.Namespace) -> int:
 
 def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":
     """Return what is wrong with a file, and print it unless all of it is to be JSON."""
-    from toolscout.commands.evaluation.lint import as_annotations, as_text, findings
+    from toolscout.commands.evaluation.lint import as_annotations, as_text, find_all
     from toolscout.commands.tool_files.reading import read_file
 
     tools = read_file(path)
-    questions = _questions(parsed, tools) if parsed.questions else []
-    ask = asking(parsed, tools) if questions else None
-    shown = [each for each in findings(tools, questions, ask) if each.kind not in parsed.ignore]
+    questions = _read_questions(parsed, tools) if parsed.questions else []
+    ask = choose_asking(parsed, tools) if questions else None
+    shown = [each for each in find_all(tools, questions, ask) if each.kind not in parsed.ignore]
     if parsed.annotate and shown:
         print(as_annotations(shown, path))  # noqa: T201
     elif not parsed.annotate and not parsed.json:
@@ -232,7 +234,7 @@ def learn(parsed: argparse.Namespace) -> int:
         OSError: the file cannot be read.
     """
     data, shown = _read(parsed.file)
-    uses = uses_of(data.splitlines())
+    uses = read_uses(data.splitlines())
     say(f"{shown}: {uses.summary()}")
     reported = uses.of(parsed.tenant)
     if parsed.dry_run or not reported:
@@ -252,7 +254,7 @@ def report(uses: Sequence[Use], url: str) -> int:
     """
     accepted = 0
     try:
-        with service_at(url) as service:
+        with open_service(url) as service:
             for start in range(0, len(uses), REPORTED_AT_ONCE):
                 events = [
                     {"pattern": use.query, "tool": use.tool, "success": use.success}

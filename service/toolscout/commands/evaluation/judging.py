@@ -92,7 +92,7 @@ def judge(
 ) -> Verdict:
     """Ask every question, and judge the answers."""
     tokens = {tool.name: estimate_tool_tokens(tool) for tool in tools}
-    words = {tool.name: telling(f"{tool.name} {description_of(tool)}") for tool in tools}
+    words = {tool.name: find_telling(f"{tool.name} {description_of(tool)}") for tool in tools}
     everything = sum(tokens.values())
     hits: list[tuple[list[bool], int]] = []
     """Of each question that has an answer: which shown tools are wanted, and how many are."""
@@ -110,11 +110,11 @@ def judge(
             continue
         empty += not names
         hits.append(([name in question.tools for name in names], len(question.tools)))
-        overlaps.append(_overlap(question, words))
+        overlaps.append(_measure_overlap(question, words))
         missed = [name for name in question.tools if name not in names]
         if missed:
             deeper = ask(question.query, max(DEPTH, top_k)) if names else answer
-            misses += (_miss(question.query, name, names, deeper, words) for name in missed)
+            misses += (_explain_miss(question.query, name, names, deeper, words) for name in missed)
     answerable = [question for question in questions if question.tools]
     recalls = [_recall(hit, count, top_k) for hit, count in hits]
     impossible = len(questions) - len(answerable)
@@ -122,23 +122,25 @@ def judge(
         questions=len(questions),
         tools=len(tools),
         top_k=top_k,
-        recall={k: _mean(_recall(*each, k) for each in hits) for k in _depths(top_k)},
-        ndcg=_mean(_ndcg(hit, count, top_k) for hit, count in hits),
-        first_right=_mean(float(hit[:1] == [True]) for hit, _ in hits),
+        recall={
+            k: _calculate_mean(_recall(*each, k) for each in hits) for k in _list_depths(top_k)
+        },
+        ndcg=_calculate_mean(_calculate_ndcg(hit, count, top_k) for hit, count in hits),
+        first_right=_calculate_mean(float(hit[:1] == [True]) for hit, _ in hits),
         found=sum(sum(hit) == count for hit, count in hits),
         no_match=empty / max(1, len(answerable)),
         impossible=impossible,
         refused=refused / impossible if impossible else None,
         tokens_all=everything,
-        tokens_shown=_mean(shown_tokens),
-        overlap=_thirds(overlaps, recalls),
-        worst_tools=_worst(answerable, misses),
+        tokens_shown=_calculate_mean(shown_tokens),
+        overlap=_split_thirds(overlaps, recalls),
+        worst_tools=_find_worst(answerable, misses),
         why=dict(Counter(miss.why for miss in misses).most_common()),
         misses=misses,
     )
 
 
-def _miss(
+def _explain_miss(
     query: str,
     expected: str,
     shown: list[str],
@@ -153,7 +155,7 @@ def _miss(
         why = "no_match"
     elif any(_is_named(match) for match in deeper["matches"][:1]):
         why = "name"
-    elif not telling(query) & words[expected]:
+    elif not find_telling(query) & words[expected]:
         why = "words"
     elif rank is not None:
         why = "crowding"
@@ -164,7 +166,7 @@ def _is_named(match: Mapping[str, Any]) -> bool:
     return any(reason["via"] in ("exact", "alias") for reason in match["reasons"])
 
 
-def telling(text: str) -> frozenset[str]:
+def find_telling(text: str) -> frozenset[str]:
     """Return the words of a text that are no function words, as terms."""
     lighter = load_word_weights()
     return frozenset(
@@ -172,12 +174,12 @@ def telling(text: str) -> frozenset[str]:
     )
 
 
-def _overlap(question: Question, words: Mapping[str, frozenset[str]]) -> float:
-    asked = telling(question.query)
+def _measure_overlap(question: Question, words: Mapping[str, frozenset[str]]) -> float:
+    asked = find_telling(question.query)
     return max(len(asked & words[name]) for name in question.tools) / max(1, len(asked))
 
 
-def _depths(top_k: int) -> list[int]:
+def _list_depths(top_k: int) -> list[int]:
     return sorted({k for k in (1, 3, 5, top_k) if k <= top_k})
 
 
@@ -185,30 +187,32 @@ def _recall(hits: Sequence[bool], count: int, k: int) -> float:
     return sum(hits[:k]) / count
 
 
-def _ndcg(hits: Sequence[bool], count: int, k: int) -> float:
+def _calculate_ndcg(hits: Sequence[bool], count: int, k: int) -> float:
     gained = sum(hit / log2(place + 2) for place, hit in enumerate(hits[:k]))
     return gained / sum(1 / log2(place + 2) for place in range(min(count, k)))
 
 
-def _thirds(overlaps: Sequence[float], recalls: Sequence[float]) -> list[Part]:
+def _split_thirds(overlaps: Sequence[float], recalls: Sequence[float]) -> list[Part]:
     """Return the recall of each third of the questions, by how many words they share."""
     order = sorted(range(len(overlaps)), key=overlaps.__getitem__)
     size = -(-len(order) // 3) or 1
     titles = ("few shared words", "some", "many shared words")
     parts = (order[start : start + size] for start in range(0, len(order), size))
     return [
-        Part(title, len(part), _mean(recalls[i] for i in part))
+        Part(title, len(part), _calculate_mean(recalls[i] for i in part))
         for title, part in zip(titles, parts, strict=False)
     ]
 
 
-def _worst(questions: Sequence[Question], misses: Sequence[Miss]) -> list[tuple[str, int, int]]:
+def _find_worst(
+    questions: Sequence[Question], misses: Sequence[Miss]
+) -> list[tuple[str, int, int]]:
     counts = Counter(name for question in questions for name in question.tools)
     missed = Counter(miss.wanted for miss in misses)
     rows = [(name, counts[name], count) for name, count in missed.items()]
     return sorted(rows, key=lambda row: (-row[2], -row[2] / row[1], row[0]))
 
 
-def _mean(values: Iterable[float]) -> float:
+def _calculate_mean(values: Iterable[float]) -> float:
     numbers = list(values)
     return round(fmean(numbers), 4) if numbers else 0.0

@@ -10,9 +10,9 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from toolscout.commands.evaluation.judging import Ask, judge, telling
+from toolscout.commands.evaluation.judging import Ask, find_telling, judge
 from toolscout.commands.evaluation.questions import Question
-from toolscout.commands.terminal import counted, first_names
+from toolscout.commands.terminal import list_first_names, write_count
 from toolscout.commands.tool_files.reading import STDIN
 from toolscout.contract.fields import Risk
 from toolscout.contract.tools import Tool
@@ -87,37 +87,37 @@ class Finding(msgspec.Struct, frozen=True):
     suggestion: str
 
 
-def findings(
+def find_all(
     tools: Sequence[Tool], questions: Sequence[Question] = (), ask: Ask | None = None
 ) -> list[Finding]:
     """Return everything that is found about tools, by kind; `ask` answers the questions."""
     distinct = list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
     every = [
-        *_refused(distinct),
-        *_poisoned(distinct),
-        *_same_names(tools),
-        *_near_duplicates(distinct),
+        *_find_refused(distinct),
+        *_find_poisoned(distinct),
+        *_find_same_names(tools),
+        *_find_near_duplicates(distinct),
     ]
-    every += [each for tool in distinct for each in _about_description(tool)]
-    every += _without_provider(distinct)
-    return [*every, *(_losers(distinct, questions, ask) if ask else ())]
+    every += [each for tool in distinct for each in _check_description(tool)]
+    every += _find_without_provider(distinct)
+    return [*every, *(_find_losers(distinct, questions, ask) if ask else ())]
 
 
-def _refused(tools: Sequence[Tool]) -> Iterator[Finding]:
+def _find_refused(tools: Sequence[Tool]) -> Iterator[Finding]:
     for tool in tools:
         if reasons := explain_refusals(tool.name, find_sent_schema(tool)):
             suggestion = "correct the name, or the schema where the line says"
             yield Finding("refused", [tool.name], write_reasons(reasons), suggestion)
 
 
-def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
+def _find_poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
     for tool in tools:
         if reasons := find_poison(msgspec.json.decode(msgspec.json.encode(tool))):
             suggestion = "ask who wrote it; a description says what a tool does, and no more"
             yield Finding("poisoned", [tool.name], ", ".join(reasons), suggestion)
 
 
-def _same_names(tools: Sequence[Tool]) -> Iterator[Finding]:
+def _find_same_names(tools: Sequence[Tool]) -> Iterator[Finding]:
     written: defaultdict[str, list[str]] = defaultdict(list)
     for tool in tools:
         written[speak_name(tool.name).casefold()].append(tool.name)
@@ -135,7 +135,7 @@ def _same_names(tools: Sequence[Tool]) -> Iterator[Finding]:
                 yield Finding("same-name", different, detail, suggestion)
 
 
-def _near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
+def _find_near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
     spoken = [(tool, split_words(description_of(tool).casefold())) for tool in tools]
     texts = [(tool, described) for tool, described in spoken if described]
     if not texts:
@@ -148,7 +148,7 @@ def _near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
         near = np.argwhere(vectors[start : start + BLOCK] @ vectors.T >= MIN_COSINE)
         for row, other in ((start + int(a), int(b)) for a, b in near):
             is_new = row < other and group[row] != group[other]
-            if is_new and _likeness(texts[row][1], texts[other][1]) >= MIN_SAME_WORDS:
+            if is_new and _measure_likeness(texts[row][1], texts[other][1]) >= MIN_SAME_WORDS:
                 merged, old = sorted((group[row], group[other]))
                 group = [merged if first == old else first for first in group]
     alike: defaultdict[int, list[int]] = defaultdict(list)
@@ -157,14 +157,14 @@ def _near_duplicates(tools: Sequence[Tool]) -> Iterator[Finding]:
     for rows in alike.values():
         if len(rows) > 1:
             names = [texts[row][0].name for row in rows]
-            yield _near_duplicate(names, [texts[row][1] for row in rows])
+            yield _describe_near_duplicate(names, [texts[row][1] for row in rows])
 
 
-def _likeness(one: Sequence[str], other: Sequence[str]) -> float:
+def _measure_likeness(one: Sequence[str], other: Sequence[str]) -> float:
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
-def _near_duplicate(names: list[str], described: Sequence[Sequence[str]]) -> Finding:
+def _describe_near_duplicate(names: list[str], described: Sequence[Sequence[str]]) -> Finding:
     counts = Counter(word for of_one in described for word in set(of_one))
     apart = [word for word, count in counts.items() if count < len(names)]
     if apart:
@@ -176,10 +176,10 @@ def _near_duplicate(names: list[str], described: Sequence[Sequence[str]]) -> Fin
     return Finding("near-duplicate", names, detail, suggestion)
 
 
-def _about_description(tool: Tool) -> Iterator[Finding]:
+def _check_description(tool: Tool) -> Iterator[Finding]:
     description = description_of(tool)
-    telling_words = telling(description)
-    if not telling_words - telling(tool.name):
+    telling_words = find_telling(description)
+    if not telling_words - find_telling(tool.name):
         what = "it says no more than the name" if description.strip() else "there is none"
         suggestion = "say in a sentence what it does, to what, and what it returns"
         yield Finding("says-nothing", [tool.name], what, suggestion)
@@ -192,7 +192,7 @@ def _about_description(tool: Tool) -> Iterator[Finding]:
         yield Finding("too-long", [tool.name], detail, suggestion)
 
 
-def _without_provider(tools: Sequence[Tool]) -> Iterator[Finding]:
+def _find_without_provider(tools: Sequence[Tool]) -> Iterator[Finding]:
     catalog = Engine(tools).catalog
     requiring: defaultdict[str, list[str]] = defaultdict(list)
     for tool in tools:
@@ -209,13 +209,15 @@ def _without_provider(tools: Sequence[Tool]) -> Iterator[Finding]:
         yield Finding("no-provider", names, detail, suggestion)
 
 
-def _losers(tools: Sequence[Tool], questions: Sequence[Question], ask: Ask) -> Iterator[Finding]:
+def _find_losers(
+    tools: Sequence[Tool], questions: Sequence[Question], ask: Ask
+) -> Iterator[Finding]:
     """Yield the tools that are missed by their own questions, and what is shown instead."""
     verdict = judge(tools, questions, ask, TOP_K)
     for name, asked, missed in verdict.worst_tools:
         instead = Counter(n for miss in verdict.misses if miss.wanted == name for n in miss.shown)
         most = ", ".join(other for other, _ in instead.most_common(3)) or "nothing"
-        detail = f"not shown for {missed} of its {counted(asked, 'question')}; instead: {most}"
+        detail = f"not shown for {missed} of its {write_count(asked, 'question')}; instead: {most}"
         words = "give it `examples` or `keywords` in the words of its questions"
         suggestion = f"{words}, or quote them: {QUOTE}"
         yield Finding("loses", [name], detail, suggestion)
@@ -224,22 +226,22 @@ def _losers(tools: Sequence[Tool], questions: Sequence[Question], ask: Ask) -> I
 def as_text(every: Sequence[Finding], tools: Sequence[Tool]) -> str:
     """Return the findings in words, by kind, each kind with what to do."""
     quoting = [tool.name for tool in tools if find_quoted_requests(description_of(tool))]
-    lines = [f"{counted(len(tools), 'tool')}, {counted(len(every), 'finding')}"]
-    lines.append(_about_quotes(quoting))
-    if levels := inferred_risks(tools):
+    lines = [f"{write_count(len(tools), 'tool')}, {write_count(len(every), 'finding')}"]
+    lines.append(_check_quotes(quoting))
+    if levels := infer_risks(tools):
         lines.append(describe_inferred(levels))
     for kind, title in KINDS.items():
         of_kind = [each for each in every if each.kind == kind]
         lines += ["", f"{kind}: {title} ({len(of_kind):,})"] if of_kind else []
         for each in of_kind:
-            lines += [f"  {_names(each.tools)}: {each.detail}"]
+            lines += [f"  {_list_names(each.tools)}: {each.detail}"]
         lines += [
             f"  → {suggestion}" for suggestion in dict.fromkeys(e.suggestion for e in of_kind)
         ]
     return "\n".join(lines)
 
 
-def inferred_risks(tools: Sequence[Tool]) -> list[Risk]:
+def infer_risks(tools: Sequence[Tool]) -> list[Risk]:
     """Return the risks of the tools that declare none, neither by annotations nor by `risk`."""
     return [
         read_traits(tool, load_bundled()).risk
@@ -248,14 +250,14 @@ def inferred_risks(tools: Sequence[Tool]) -> list[Risk]:
     ]
 
 
-def _about_quotes(quoting: Sequence[str]) -> str:
+def _check_quotes(quoting: Sequence[str]) -> str:
     if not quoting:
         return f"Tip: quote a user in each description, such as: {QUOTE}"
-    return f"{len(quoting):,} quote what users say, and are found by it: {_names(quoting)}"
+    return f"{len(quoting):,} quote what users say, and are found by it: {_list_names(quoting)}"
 
 
-def _names(names: Sequence[str]) -> str:
-    return first_names(names, MAX_NAMES)
+def _list_names(names: Sequence[str]) -> str:
+    return list_first_names(names, MAX_NAMES)
 
 
 def as_annotations(every: Sequence[Finding], path: Path) -> str:
@@ -267,19 +269,19 @@ def as_annotations(every: Sequence[Finding], path: Path) -> str:
     written = []
     for each in every:
         level = "error" if each.kind in ("refused", "poisoned") else "warning"
-        where = f"file={_escaped(str(path))},line={_line_of(each.tools[0], lines)}"
-        text = f"{_names(each.tools)}: {each.detail}; {each.suggestion}"
-        written.append(f"::{level} {where},title={each.kind}::{_escaped(text, in_text=True)}")
+        where = f"file={_escape(str(path))},line={_find_line(each.tools[0], lines)}"
+        text = f"{_list_names(each.tools)}: {each.detail}; {each.suggestion}"
+        written.append(f"::{level} {where},title={each.kind}::{_escape(text, in_text=True)}")
     return "\n".join(written)
 
 
-def _line_of(name: str, lines: Sequence[str]) -> int:
+def _find_line(name: str, lines: Sequence[str]) -> int:
     """Return the number of the line that names a tool; 1 where none does."""
     named = re.compile(rf"""(?:name|operationId)["']?\s*:\s*["']?{re.escape(name)}(?![\w.-])""")
     return next((number for number, line in enumerate(lines, 1) if named.search(line)), 1)
 
 
-def _escaped(text: str, *, in_text: bool = False) -> str:
+def _escape(text: str, *, in_text: bool = False) -> str:
     for character in "%\r\n" if in_text else "%\r\n:,":
         text = text.replace(character, f"%{ord(character):02X}")
     return text

@@ -32,10 +32,10 @@ def read_questions(data: bytes, shown: str, names: Collection[str]) -> list[Ques
     Raises:
         InvalidRequest: an entry has no request, or names a tool that is not known; with its place.
     """
-    return merged_questions(_answered(data, shown, names), shown)
+    return merge_questions(_read_answered(data, shown, names), shown)
 
 
-def merged_questions(answered: Iterable[tuple[str, Sequence[str]]], shown: str) -> list[Question]:
+def merge_questions(answered: Iterable[tuple[str, Sequence[str]]], shown: str) -> list[Question]:
     """Return questions; equal requests become one with the tools of all.
 
     Raises:
@@ -49,10 +49,10 @@ def merged_questions(answered: Iterable[tuple[str, Sequence[str]]], shown: str) 
     return [Question(query, tuple(tools)) for query, tools in tools_of.items()]
 
 
-def _answered(
+def _read_answered(
     data: bytes, shown: str, names: Collection[str]
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    for place, entry in _entries(data, shown):
+    for place, entry in _read_entries(data, shown):
         query = next((str(entry[key]) for key in QUERY_KEYS if entry.get(key)), "").strip()
         if not query:
             keys = " or ".join(QUERY_KEYS)
@@ -62,7 +62,7 @@ def _answered(
         value = next(entry[key] for key in TOOL_KEYS if key in entry)
         if not isinstance(value, str) and not _is_names(value):
             raise InvalidRequest(f"{place}: `tools` is neither a text nor a list of names")
-        expected = _names(value, names)
+        expected = _read_names(value, names)
         for name in expected:
             if name not in names:
                 close = get_close_matches(name, names, 1)
@@ -71,7 +71,7 @@ def _answered(
         yield query, expected
 
 
-def _entries(data: bytes, shown: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_entries(data: bytes, shown: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each entry with its place in the file."""
     try:
         text = data.decode("utf-8-sig")
@@ -80,13 +80,13 @@ def _entries(data: bytes, shown: str) -> Iterator[tuple[str, Mapping[str, Any]]]
         raise InvalidRequest(f"{shown}:{number}: not UTF-8") from None
     start = text.lstrip()[:1]
     if start == "[":
-        for index, entry in enumerate(_decoded(text, shown)):
-            yield f"{shown}: [{index}]", _object(entry, f"{shown}: [{index}]")
+        for index, entry in enumerate(_decode(text, shown)):
+            yield f"{shown}: [{index}]", _read_object(entry, f"{shown}: [{index}]")
     elif start == "{":
         for at, line in enumerate(text.split("\n"), 1):  # not at other ends of lines
             if line.strip():
                 place = f"{shown}:{at}"
-                yield place, _object(_decoded(line, place), place)
+                yield place, _read_object(_decode(line, place), place)
     else:
         csv.field_size_limit(MAX_CELL_CHARS)
         rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
@@ -106,14 +106,14 @@ def _entries(data: bytes, shown: str) -> Iterator[tuple[str, Mapping[str, Any]]]
             raise InvalidRequest(f"{shown}:{rows.line_num + 1}: not valid CSV: {error}") from None
 
 
-def _decoded(text: str, place: str) -> Any:
+def _decode(text: str, place: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except NOT_JSON as error:
         raise InvalidRequest(f"{place}: not valid JSON: {error}") from None
 
 
-def _object(entry: object, place: str) -> Mapping[str, Any]:
+def _read_object(entry: object, place: str) -> Mapping[str, Any]:
     if not isinstance(entry, dict):
         raise InvalidRequest(f"{place}: expected an object with query and tools")
     return entry
@@ -123,7 +123,7 @@ def _is_names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
-def _names(value: object, names: Collection[str]) -> list[str]:
+def _read_names(value: object, names: Collection[str]) -> list[str]:
     """Return the names of a list, or of a text: one name, or several with separators between."""
     if isinstance(value, list):
         return [name for name in value if isinstance(name, str) and name]

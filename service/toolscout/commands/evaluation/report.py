@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from toolscout.commands.evaluation.judging import REASONS, Verdict
-from toolscout.commands.terminal import counted
+from toolscout.commands.terminal import write_count
 
 MAX_MISSES = 10
 """Misses and tools that the text shows; the page and the JSON have all of them."""
@@ -34,12 +34,12 @@ JOINT = re.compile(r"([_./:-]+)")
 """Where a long name may be broken between lines."""
 
 
-def money(tokens: float, price: float) -> str:
+def write_money(tokens: float, price: float) -> str:
     """Return what tokens cost, at a price per million."""
     return f"${tokens * price / 1e6:.4f}"
 
 
-def sentence(verdict: Verdict) -> str:
+def write_sentence(verdict: Verdict) -> str:
     """Return in a sentence what came of the questions."""
     asked = verdict.questions - verdict.impossible
     parts = []
@@ -53,7 +53,7 @@ def sentence(verdict: Verdict) -> str:
     return "; ".join(parts) + "."
 
 
-def headline(verdict: Verdict) -> list[tuple[str, str]]:
+def write_headline(verdict: Verdict) -> list[tuple[str, str]]:
     """Return the figures that count most, each with its title."""
     figures = [(f"R@{k}", f"{value:.3f}") for k, value in verdict.recall.items()]
     figures += [(f"nDCG@{verdict.top_k}", f"{verdict.ndcg:.3f}")]
@@ -64,7 +64,7 @@ def headline(verdict: Verdict) -> list[tuple[str, str]]:
     return figures
 
 
-def savings(verdict: Verdict, price: float | None) -> str:
+def write_savings(verdict: Verdict, price: float | None) -> str:
     """Return in a sentence what a request costs with all tools, and with those shown."""
     before = verdict.tokens_all
     after = verdict.tokens_shown
@@ -72,17 +72,22 @@ def savings(verdict: Verdict, price: float | None) -> str:
     text = f"{before:,} tokens for all tools, {after:,.0f} for those shown ({share:.0%} less)"
     if price is None:
         return text
-    return f"{text}: {money(before, price)} and {money(after, price)} a request"
+    return f"{text}: {write_money(before, price)} and {write_money(after, price)} a request"
 
 
 def as_text(verdict: Verdict, price: float | None) -> str:
     """Return the verdict in words, with the first misses."""
-    about = f"{counted(verdict.questions, 'question')}, {counted(verdict.tools, 'tool')}"
-    lines = [f"{about}: {sentence(verdict)}"]
-    lines += [f"  {title:<24} {value}" for title, value in headline(verdict)]
-    lines += ["", savings(verdict, price), "", f"R@{verdict.top_k} where question and tools have"]
+    about = f"{write_count(verdict.questions, 'question')}, {write_count(verdict.tools, 'tool')}"
+    lines = [f"{about}: {write_sentence(verdict)}"]
+    lines += [f"  {title:<24} {value}" for title, value in write_headline(verdict)]
     lines += [
-        f"  {part.overlap:<28} {part.recall:.3f}  ({counted(part.questions, 'question')})"
+        "",
+        write_savings(verdict, price),
+        "",
+        f"R@{verdict.top_k} where question and tools have",
+    ]
+    lines += [
+        f"  {part.overlap:<28} {part.recall:.3f}  ({write_count(part.questions, 'question')})"
         for part in verdict.overlap
     ]
     if verdict.misses:
@@ -107,7 +112,7 @@ def as_page(verdict: Verdict, price: float | None, title: str) -> str:
     """Return the verdict as a page without scripts; every text of tools is escaped."""
     figures = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
-        for name, value in headline(verdict)
+        for name, value in write_headline(verdict)
     )
     recall = [(f"first {k}", value, f"{value:.3f}") for k, value in verdict.recall.items()]
     parts = [
@@ -121,8 +126,8 @@ def as_page(verdict: Verdict, price: float | None, title: str) -> str:
     ]
     whys = sum(verdict.why.values()) or 1
     reasons = [(REASONS[why], count / whys, f"{count:,}") for why, count in verdict.why.items()]
-    asked = counted(verdict.questions, "question")
-    offered = counted(verdict.tools, "tool")
+    asked = write_count(verdict.questions, "question")
+    offered = write_count(verdict.tools, "tool")
     misses = [
         (miss.query, miss.wanted, ", ".join(miss.shown) or "nothing", REASONS[miss.why],
          str(miss.rank or "–"))
@@ -135,22 +140,24 @@ def as_page(verdict: Verdict, price: float | None, title: str) -> str:
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
             f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>",
             f"<h1>{escape(title)}</h1>",
-            f'<p class="said">{escape(sentence(verdict))}</p>',
+            f'<p class="said">{escape(write_sentence(verdict))}</p>',
             f'<p class="dim">{asked} over {offered};'
             f" at most {verdict.top_k} are shown.</p><dl>{figures}</dl>",
-            _bars("Wanted tools among the shown", "shown", recall),
-            _bars("The same, by words that the question shares with its tools", "words", parts),
-            _bars("Prompt tokens of a request", "tools", tokens),
-            f"<p>{escape(savings(verdict, price))}</p>",
-            _bars("Why tools were missed", "reason", reasons),
-            _table("Tools that were missed", ("tool", "missed of wanted"), worst),
-            _table("Misses", ("question", "wanted", "shown instead", "why", "place"), misses),
+            _draw_bars("Wanted tools among the shown", "shown", recall),
+            _draw_bars(
+                "The same, by words that the question shares with its tools", "words", parts
+            ),
+            _draw_bars("Prompt tokens of a request", "tools", tokens),
+            f"<p>{escape(write_savings(verdict, price))}</p>",
+            _draw_bars("Why tools were missed", "reason", reasons),
+            _draw_table("Tools that were missed", ("tool", "missed of wanted"), worst),
+            _draw_table("Misses", ("question", "wanted", "shown instead", "why", "place"), misses),
             "</main></body></html>\n",
         ]
     )
 
 
-def _bars(title: str, head: str, rows: Sequence[tuple[str, float, str]]) -> str:
+def _draw_bars(title: str, head: str, rows: Sequence[tuple[str, float, str]]) -> str:
     if not rows:
         return ""
     body = "".join(
@@ -164,23 +171,23 @@ def _bars(title: str, head: str, rows: Sequence[tuple[str, float, str]]) -> str:
     )
 
 
-def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _draw_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""
     cells = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(f"<tr>{_cells(head, row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{_draw_cells(head, row)}</tr>" for row in rows)
     table = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
     region = f'<div class="wide stacked" tabindex="0" role="region" aria-label="{escape(title)}">'
     return f"<h2>{escape(title)}</h2>{region}{table}</div>"
 
 
-def _cells(head: Sequence[str], row: Sequence[str]) -> str:
+def _draw_cells(head: Sequence[str], row: Sequence[str]) -> str:
     """Return cells that name their column, for windows in which they stand below each other."""
     return "".join(
-        f'<td data-head="{escape(name)}">{_breakable(cell)}</td>'
+        f'<td data-head="{escape(name)}">{_make_breakable(cell)}</td>'
         for name, cell in zip(head, row, strict=True)
     )
 
 
-def _breakable(text: str) -> str:
+def _make_breakable(text: str) -> str:
     return LONG_NAME.sub(lambda name: JOINT.sub(r"\1<wbr>", name[0]), escape(text))

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.commands.terminal import counted
+from toolscout.commands.terminal import write_count
 from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PATTERN_CHARS
 from toolscout.errors import NOT_JSON, ConfigurationError
 
@@ -56,7 +56,7 @@ class Uses:
     def summary(self) -> str:
         """Return what was read, a line for each kind."""
         rest = [f"{count:,} with {what}" for what, count in self.lacking.most_common()]
-        found = f"{counted(len(self.found), 'use')} in {counted(self.lines, 'line')}"
+        found = f"{write_count(len(self.found), 'use')} in {write_count(self.lines, 'line')}"
         return "\n  ".join([found, *rest])
 
     def of(self, tenant: str | None) -> list[Use]:
@@ -72,7 +72,7 @@ class Uses:
         return [use for use in self.found if tenant in (None, use.tenant)]
 
 
-def uses_of(lines: Iterable[bytes]) -> Uses:
+def read_uses(lines: Iterable[bytes]) -> Uses:
     """Read the uses of JSON lines; a report that names its turn belongs to an earlier search."""
     uses = Uses()
     turns = dict[Turn, str]()
@@ -82,11 +82,11 @@ def uses_of(lines: Iterable[bytes]) -> Uses:
         if not text.strip():
             continue
         uses.lines += 1
-        entry = _decoded(text)
+        entry = _decode(text)
         if entry is None:
             uses.lacking[NO_JSON] += 1
             continue
-        reports = list(_reports(entry, _text(entry, "tenant"), turns, counted))
+        reports = list(_read_line(entry, _read_text(entry, "tenant"), turns, counted))
         uses.found += [report for report in reports if isinstance(report, Use)]
         uses.lacking.update({report for report in reports if isinstance(report, str)})
     return uses
@@ -95,11 +95,11 @@ def uses_of(lines: Iterable[bytes]) -> Uses:
 def is_log(data: bytes) -> bool:
     """Return whether one of the first lines of a file is one of a decision log."""
     lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n", FIRST_LINES)[:FIRST_LINES]
-    first = [entry for entry in map(_decoded, lines) if entry is not None]
+    first = [entry for entry in map(_decode, lines) if entry is not None]
     return any(entry.get("event") in EVENTS for entry in first)
 
 
-def _decoded(line: bytes) -> Mapping[str, Any] | None:
+def _decode(line: bytes) -> Mapping[str, Any] | None:
     try:
         entry = msgspec.json.decode(line)
     except NOT_JSON:
@@ -107,20 +107,20 @@ def _decoded(line: bytes) -> Mapping[str, Any] | None:
     return entry if isinstance(entry, dict) else None
 
 
-def _reports(
+def _read_line(
     entry: Mapping[str, Any], tenant: str, turns: dict[Turn, str], counted: set[tuple[object, ...]]
 ) -> Iterator[Use | str]:
     """Yield the uses of a line, or what it lacks."""
-    turn = _text(entry, "turn")
-    query = _text(entry, "query", "pattern")
+    turn = _read_text(entry, "turn")
+    query = _read_text(entry, "query", "pattern")
     if turn:
         query = turns.setdefault((tenant, turn), query) if query else turns.get((tenant, turn), "")
     if isinstance(reports := entry.get("reports"), list):  # of one request of feedback
         for report in reports:
             if isinstance(report, dict):
-                yield from _reports(report, tenant, turns, counted)
+                yield from _read_line(report, tenant, turns, counted)
         return
-    tool = _text(entry, "tool")
+    tool = _read_text(entry, "tool")
     success = entry.get("success", True)
     report = (tenant, turn, tool, success)
     if not query and "pattern_hash" in entry:
@@ -140,6 +140,6 @@ def _reports(
         yield Use(query, tool, success, tenant)
 
 
-def _text(entry: Mapping[str, Any], *keys: str) -> str:
+def _read_text(entry: Mapping[str, Any], *keys: str) -> str:
     texts = (entry[key].strip() for key in keys if isinstance(entry.get(key), str))
     return next(filter(None, texts), "")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolscout.commands.terminal import counted, first_names
+from toolscout.commands.terminal import list_first_names, write_count
 from toolscout.tools.schemas import follow
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
@@ -41,20 +41,20 @@ def is_openapi(content: Any) -> bool:
     return str(content.get("openapi", "")).startswith("3.")
 
 
-def tools_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def read_operations(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a tool for each operation, in the order of the document."""
     tools: list[dict[str, Any]] = []
     shortened: list[str] = []
     taken: dict[str, int] = {}
     for path, item in document["paths"].items():
-        for method, operation, shared in _operations(document, item):
-            wanted = _name(method, str(path), operation)
+        for method, operation, shared in _list_operations(document, item):
+            wanted = _make_name(method, str(path), operation)
             taken[wanted] = number = taken.get(wanted, 0) + 1
             name = wanted if number == 1 else f"{wanted}_{number}"
             schemas = _Schemas(document)
             tool = {
                 "name": name,
-                "description": _description(method, str(path), operation),
+                "description": _write_description(method, str(path), operation),
                 "input_schema": schemas.of(operation, shared),
             }
             tools.append(tool)
@@ -62,7 +62,7 @@ def tools_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
                 shortened.append(name)
     _note_shortened(shortened)
     if lost := sorted(_find_lost(document)):
-        _log.warning("references that lead nowhere: %s", first_names(lost, MAX_NAMED))
+        _log.warning("references that lead nowhere: %s", list_first_names(lost, MAX_NAMED))
     return tools
 
 
@@ -86,34 +86,34 @@ def _find_lost(document: Mapping[str, Any]) -> set[str]:
 def _note_shortened(names: list[str]) -> None:
     if names:
         limits = f"{MAX_DEPTH} levels and {MAX_NODES:,} values"
-        count = counted(len(names), "tool")
-        some = first_names(names, MAX_NAMED)
+        count = write_count(len(names), "tool")
+        some = list_first_names(names, MAX_NAMED)
         _log.warning("the schemas of %s are shortened to %s: %s", count, limits, some)
 
 
-def _operations(
+def _list_operations(
     document: Mapping[str, Any], item: Any
 ) -> Iterator[tuple[str, Mapping[str, Any], list[Any]]]:
     """Yield method and operation of a path, and the parameters that all of its operations have."""
-    item = _resolved(document, item)
+    item = _resolve(document, item)
     shared = item.get("parameters")
     for method in METHODS:
         if isinstance(operation := item.get(method), Mapping):
             yield method, operation, shared if isinstance(shared, list) else []
 
 
-def _name(method: str, path: str, operation: Mapping[str, Any]) -> str:
+def _make_name(method: str, path: str, operation: Mapping[str, Any]) -> str:
     written = operation.get("operationId")
     return _NO_NAME.sub("_", written if isinstance(written, str) else f"{method} {path}").strip("_")
 
 
-def _description(method: str, path: str, operation: Mapping[str, Any]) -> str:
+def _write_description(method: str, path: str, operation: Mapping[str, Any]) -> str:
     parts = [operation.get(key) for key in ("summary", "description")]
     texts = dict.fromkeys(text.strip() for text in parts if isinstance(text, str) and text.strip())
     return "\n".join(texts) or f"{method.upper()} {path}"
 
 
-def _resolved(document: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
+def _resolve(document: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
     """Follow references within the document; what is no object is an empty one."""
     for _ in range(MAX_DEPTH):
         reference = value.get("$ref") if isinstance(value, Mapping) else None
@@ -138,18 +138,16 @@ class _Schemas:
         properties: dict[str, Any] = {}
         required: dict[str, None] = {}
         for entry in (*shared, *(own if isinstance(own, list) else [])):
-            parameter = _resolved(self._document, entry)
+            parameter = _resolve(self._document, entry)
             name = parameter.get("name")
             place = parameter.get("in")
             if not isinstance(name, str) or (place == "header" and name.lower() in LEFT_OUT):
                 continue
-            schema = _resolved(self._document, parameter.get("schema"))
+            schema = _resolve(self._document, parameter.get("schema"))
             properties[name] = self._described(schema, parameter.get("description"))
             if place == "path" or parameter.get("required") is True:
                 required[name] = None
-        self._add_body(
-            _resolved(self._document, operation.get("requestBody")), properties, required
-        )
+        self._add_body(_resolve(self._document, operation.get("requestBody")), properties, required)
         return {"type": "object", "properties": properties, "required": list(required)}
 
     def _add_body(
@@ -160,7 +158,7 @@ class _Schemas:
         kind = next((one for one in kinds if "json" in one), next(iter(kinds), None))
         if kind is None:
             return
-        schema = _resolved(self._document, _resolved(self._document, kinds[kind]).get("schema"))
+        schema = _resolve(self._document, _resolve(self._document, kinds[kind]).get("schema"))
         is_needed = body.get("required") is True
         fields = schema.get("properties")
         if isinstance(fields, Mapping) and not properties.keys() & fields.keys():
@@ -189,12 +187,12 @@ class _Schemas:
         if depth > MAX_DEPTH or self._left <= 0:
             self.is_shortened = self.is_shortened or bool(value)
             return {}
-        schema = _resolved(self._document, value) if "$ref" in value else value
+        schema = _resolve(self._document, value) if "$ref" in value else value
         written = {key: self._written(one, depth + 1) for key, one in schema.items()}
-        return _without_lost_names(schema, written)
+        return _drop_lost_names(schema, written)
 
 
-def _without_lost_names(schema: Mapping[str, Any], written: dict[str, Any]) -> dict[str, Any]:
+def _drop_lost_names(schema: Mapping[str, Any], written: dict[str, Any]) -> dict[str, Any]:
     """Return a schema that requires no property which was left out here."""
     before = schema.get("properties")
     required = schema.get("required")

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from toolscout.commands.tool_files.operations import is_openapi, tools_of
+from toolscout.commands.tool_files.operations import is_openapi, read_operations
 from toolscout.common.json_errors import find_end, locate
 from toolscout.common.optional import write_install_command
 from toolscout.contract.tools import Tool
@@ -44,18 +44,18 @@ def read_file(path: Path) -> list[Tool]:
         InvalidRequest: it has no tools, or a wrong field that only callers add.
         OSError: it cannot be read.
     """
-    with _opened(path) as file:
-        listed = _listed(file.read(), path)
+    with _open_file(path) as file:
+        listed = _list_tools(file.read(), path)
     try:
         tools = read_usable(listed).tools
     except InvalidRequest as error:
-        raise InvalidRequest(f"{_shown(path)}: {error.detail}", error.errors) from None
+        raise InvalidRequest(f"{_show_name(path)}: {error.detail}", error.errors) from None
     if not tools:
-        raise InvalidRequest(f"{_shown(path)}: there are no tools in it")
+        raise InvalidRequest(f"{_show_name(path)}: there are no tools in it")
     return tools
 
 
-def tools_in(path: Path) -> list[Any] | Iterator[Any]:
+def read_entries(path: Path) -> list[Any] | Iterator[Any]:
     """Return the tools of a file as they are written there: a list, or one after another.
 
     The latter of a file with a tool in each line, which may have any number of them. A file is read
@@ -66,28 +66,28 @@ def tools_in(path: Path) -> list[Any] | Iterator[Any]:
         InvalidJson, InvalidRequest, OSError: as `read_file`.
     """
     with ExitStack() as stack:
-        file = stack.enter_context(_opened(path))
+        file = stack.enter_context(_open_file(path))
         first: list[bytes] = []
         objects = 0
         while objects < 2 and (line := file.readline()):
             first.append(line.removeprefix(codecs.BOM_UTF8))
             if line.strip():
                 if not _is_object(first[-1]):
-                    return _listed(b"".join(first) + file.read(), path)
+                    return _list_tools(b"".join(first) + file.read(), path)
                 objects += 1
         if objects < 2:
-            return _listed(b"".join(first), path)
-        return _each(chain(first, file), path, stack.pop_all())
+            return _list_tools(b"".join(first), path)
+        return _read_each(chain(first, file), path, stack.pop_all())
 
 
-def _each(lines: Iterable[bytes], path: Path, file: ExitStack) -> Iterator[Any]:
+def _read_each(lines: Iterable[bytes], path: Path, file: ExitStack) -> Iterator[Any]:
     with file:
         for number, line in enumerate(lines, 1):
             try:
                 if line.strip():
                     yield msgspec.json.decode(line)
             except NOT_JSON as error:
-                where = f"{_shown(path)}, line {number}"
+                where = f"{_show_name(path)}, line {number}"
                 raise ConfigurationError(f"{where}: not JSON: {error}") from None
 
 
@@ -97,7 +97,7 @@ def _is_object(line: bytes) -> bool:
     return False
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_file(path: Path) -> BinaryIO:
     if path == STDIN:
         return sys.stdin.buffer
     if address := _ADDRESS.match(str(path)):
@@ -107,25 +107,25 @@ def _opened(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def _shown(path: Path) -> str:
+def _show_name(path: Path) -> str:
     return "standard input" if path == STDIN else str(path)
 
 
-def _listed(data: bytes, path: Path) -> list[Any]:
+def _list_tools(data: bytes, path: Path) -> list[Any]:
     """Return the tools of a file as they are written, or as an OpenAPI document means them."""
     data = data.removeprefix(codecs.BOM_UTF8)
-    shown = _shown(path)
+    shown = _show_name(path)
     try:
         text = data.decode("utf-8")
         is_yaml = path.suffix.lower() in YAML
-        content = _from_yaml(text, shown) if is_yaml else msgspec.json.decode(text)
+        content = _read_yaml(text, shown) if is_yaml else msgspec.json.decode(text)
     except UnicodeDecodeError as error:
         wrong = f"not UTF-8: byte 0x{data[error.start]:02x}"
         raise InvalidJson(f"{shown}{_place(data, error)}: {wrong}") from None
     except NOT_JSON as error:
-        wrong = f"not valid JSON: {error}{_hint_of_lines(data, path)}"
+        wrong = f"not valid JSON: {error}{_explain_lines(data, path)}"
         raise InvalidJson(f"{shown}{_place(data, error)}: {wrong}") from None
-    listed: Any = tools_of(content) if is_openapi(content) else list_in(content)
+    listed: Any = read_operations(content) if is_openapi(content) else list_in(content)
     if isinstance(listed, dict) and listed.keys() & OF_SERVERS:
         file = "mcp.json" if path == STDIN else shlex.quote(shown)
         lists = f"toolscout mcp --config {file} --list > tools.json"
@@ -135,11 +135,11 @@ def _listed(data: bytes, path: Path) -> list[Any]:
         )
     if not isinstance(listed, list):
         expected = "a list of tools, an object with `tools`, or an OpenAPI 3 document"
-        raise InvalidRequest(f"{shown}: expected {expected}{_hint_of_content(content)}")
+        raise InvalidRequest(f"{shown}: expected {expected}{_explain_content(content)}")
     return listed
 
 
-def _hint_of_lines(data: bytes, path: Path) -> str:
+def _explain_lines(data: bytes, path: Path) -> str:
     """Return the end of a message about a file that is a table, or has a tool in each line."""
     if path.suffix.lower() == ".csv":
         return "; a table holds no schemas, so tools are written as JSON"
@@ -148,7 +148,7 @@ def _hint_of_lines(data: bytes, path: Path) -> str:
     return ""
 
 
-def _hint_of_content(content: Any) -> str:
+def _explain_content(content: Any) -> str:
     """Return the end of a message about JSON that has tools in a form that is not read."""
     if not isinstance(content, dict):
         return ""
@@ -159,7 +159,7 @@ def _hint_of_content(content: Any) -> str:
     return ""
 
 
-def _from_yaml(text: str, shown: object) -> Any:
+def _read_yaml(text: str, shown: object) -> Any:
     try:
         import yaml
     except ImportError:

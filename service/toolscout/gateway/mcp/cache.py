@@ -149,7 +149,7 @@ def write_private(path: Path, content: bytes, mode: int = 0o600) -> None:
         Path(written).unlink(missing_ok=True)
 
 
-def user_folder(environ: Mapping[str, str], variable: str, default: str) -> Path | None:
+def find_user_folder(environ: Mapping[str, str], variable: str, default: str) -> Path | None:
     """Return a folder of the user for the gateway; None without a home folder."""
     base = environ.get(variable) or ""
     if not Path(base).is_absolute():  # as the specification of these folders says

@@ -5,9 +5,15 @@ from collections.abc import Iterator, Sequence
 
 from toolscout.commands.terminal import as_json
 from toolscout.common.spelling import match_names
-from toolscout.gateway.mcp.listing import Listing, always_loaded, missing_pins, named, refused_pins
+from toolscout.gateway.mcp.listing import (
+    Listing,
+    explain_missing_pins,
+    explain_refused_pins,
+    find_always_loaded,
+    name_some,
+)
 from toolscout.gateway.mcp.servers import SEPARATOR, Config
-from toolscout.gateway.mcp.trying import Tried, failures, try_servers
+from toolscout.gateway.mcp.trying import Tried, list_failures, try_servers
 from toolscout.tools.risk import describe_inferred
 
 ABOUT_POISON = "with texts that order the model about, or hide something"
@@ -25,8 +31,13 @@ def check(config: Config) -> tuple[str, bool]:
     listing = Listing([one.connection for one in tried], config.options.max_risk)
     failed = [one.connection.name for one in tried if one.connection.reason is not None]
     pinned = [one for one in config.options.pinned if not _is_of(one, failed)]
-    missing = missing_pins(pinned, listing)
-    lines = [*_table(tried, listing), *left_out(listing), *missing, *_notes(config, listing)]
+    missing = explain_missing_pins(pinned, listing)
+    lines = [
+        *_make_table(tried, listing),
+        *list_left_out(listing),
+        *missing,
+        *_write_notes(config, listing),
+    ]
     return "\n".join(lines), not (failed or missing)
 
 
@@ -34,10 +45,10 @@ def list_tools(config: Config) -> tuple[str, list[str]]:
     """Return the tools as the gateway names them, as JSON, and why servers have failed."""
     tried = try_servers(config)
     listing = Listing([one.connection for one in tried], config.options.max_risk)
-    return as_json(listing.shown), failures(tried)
+    return as_json(listing.shown), list_failures(tried)
 
 
-def left_out(listing: Listing) -> list[str]:
+def list_left_out(listing: Listing) -> list[str]:
     """Return of each server with tools that are left out, which and why."""
     return [f"{name}: left out: {why}" for name, why in listing.left_out.items()]
 
@@ -49,7 +60,7 @@ def _is_of(pinned: str, servers: Sequence[str]) -> bool:
     )
 
 
-def _table(tried: Sequence[Tried], listing: Listing) -> Iterator[str]:
+def _make_table(tried: Sequence[Tried], listing: Listing) -> Iterator[str]:
     """Yield a row for each server, below a row of titles."""
     counts = Counter(one.connection.name for one in listing.tools.values())
     rows = [COLUMNS]
@@ -67,20 +78,20 @@ def _table(tried: Sequence[Tried], listing: Listing) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def _notes(config: Config, listing: Listing) -> list[str]:
+def _write_notes(config: Config, listing: Listing) -> list[str]:
     """Return what is to be known of the tools that are offered, a line for each kind."""
     tools = listing.tools
     pinned = config.options.pinned
-    loaded = [name for name in always_loaded(tools) if name not in match_names(pinned, tools)]
+    loaded = [name for name in find_always_loaded(tools) if name not in match_names(pinned, tools)]
     listed = {*match_names(pinned, tools), *loaded}
     refused = [name for name, one in tools.items() if name not in listed and one.refusals()]
-    notes = refused_pins([*pinned, *loaded], tools)
-    notes += named("listed as themselves, as their host or server says", loaded)
-    notes += named("that providers refuse where they are listed as themselves", refused)
+    notes = explain_refused_pins([*pinned, *loaded], tools)
+    notes += name_some("listed as themselves, as their host or server says", loaded)
+    notes += name_some("that providers refuse where they are listed as themselves", refused)
     poisoned = {name: poison for name, one in tools.items() if (poison := one.poison())}
     told = [f"{name} ({', '.join(poison)})" for name, poison in poisoned.items()]
-    notes += named(ABOUT_POISON, told)
+    notes += name_some(ABOUT_POISON, told)
     inferred = [one.shown["risk"] for one in tools.values() if not one.is_annotated()]
     if inferred:
         notes.append(describe_inferred(inferred))
-    return notes + named("disabled in the configuration", config.disabled)
+    return notes + name_some("disabled in the configuration", config.disabled)

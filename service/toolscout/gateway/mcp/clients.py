@@ -12,7 +12,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
 from toolscout import __version__
 from toolscout.gateway.mcp.servers import Server
-from toolscout.gateway.mcp.transports import Streams, streams_to
+from toolscout.gateway.mcp.transports import Streams, open_streams
 from toolscout.index.tool_list import MAX_TOOLS
 
 Changed = Callable[[], Awaitable[None]]
@@ -65,7 +65,7 @@ class Client(ClientSession):
 
 
 @asynccontextmanager
-async def connected(
+async def connect(
     name: str, server: Server, list_changed: Changed, log: LoggingFnT
 ) -> AsyncIterator[Client]:
     """Yield a session with a server; afterwards its processes are gone.
@@ -75,7 +75,7 @@ async def connected(
     """
     async with AsyncExitStack() as stack:
         async with asyncio.timeout(server.start_s):
-            streams = await stack.enter_async_context(streams_to(name, server))
+            streams = await stack.enter_async_context(open_streams(name, server))
             client = await stack.enter_async_context(Client(streams, list_changed, log))
             try:
                 await client.initialize()  # this era has notifications on every transport

@@ -10,11 +10,11 @@ from typing import get_args
 
 import msgspec
 
-from toolscout.commands.terminal import DIM, USAGE, YELLOW, complain, whole_number
+from toolscout.commands.terminal import DIM, USAGE, YELLOW, complain, read_whole_number
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.servers import Config, HttpServer, Options, prefix_of
+from toolscout.gateway.mcp.servers import Config, HttpServer, Options, find_prefix
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
 
@@ -43,7 +43,7 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     about = "tools to list as themselves"
     add("--pin", dest="pinned", nargs="+", default=(), metavar="TOOL", help=about)
     about = "characters of text of a result to pass on; the rest can be read as a resource"
-    add("--max-result-chars", type=whole_number, default=0, metavar="COUNT", help=about)
+    add("--max-result-chars", type=read_whole_number, default=0, metavar="COUNT", help=about)
     rare = "list the rarely used tools, too: pages of all tools, single definitions, keys"
     add("--all-meta-tools", action="store_true", help=rare)
     pins = "file of accepted definitions, others are refused; written if new"
@@ -91,7 +91,7 @@ def gateway(parsed: argparse.Namespace) -> int:
     config = file.read()
     _warn(parsed.config, config)
     from toolscout.gateway.mcp import checking, importing, serving, web
-    from toolscout.gateway.mcp.cache import ListCache, user_folder
+    from toolscout.gateway.mcp.cache import ListCache, find_user_folder
     from toolscout.gateway.mcp.gateway import Gateway
     from toolscout.gateway.mcp.pins import Pins
 
@@ -100,7 +100,7 @@ def gateway(parsed: argparse.Namespace) -> int:
     if parsed.accept and parsed.pin_definitions is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
     pins = parsed.pin_definitions and Pins(parsed.pin_definitions, tuple(parsed.accept))
-    folder = None if parsed.no_cache else user_folder(os.environ, "XDG_CACHE_HOME", ".cache")
+    folder = None if parsed.no_cache else find_user_folder(os.environ, "XDG_CACHE_HOME", ".cache")
     cache = ListCache(folder)
     if parsed.login is not None:
         return _print(_log_in(config, parsed.login))
@@ -137,7 +137,7 @@ def _move(parsed: argparse.Namespace) -> int:
         ConfigurationError: there is no such file, or it cannot be moved or put back.
     """
     from toolscout.gateway.mcp import takeover
-    from toolscout.gateway.mcp.host_files import possible_files
+    from toolscout.gateway.mcp.host_files import list_possible_files
 
     files = parsed.hosts
     if files is None:
@@ -145,7 +145,7 @@ def _move(parsed: argparse.Namespace) -> int:
     if parsed.write and parsed.undo:
         raise ConfigurationError("write and undo: expected one of them")
     if not files:
-        known = possible_files(os.environ, Path.home())
+        known = list_possible_files(os.environ, Path.home())
         files = [path for path in known if path.is_file()]
         if parsed.undo:
             files = [path for path in files if takeover.has_backup(path)]
@@ -163,7 +163,7 @@ def _log_in(config: Config, server: str) -> str:
 
     from toolscout.gateway.mcp.oauth import log_in
 
-    name = prefix_of(server)
+    name = find_prefix(server)
     configured = config.servers.get(name)
     if configured is not None and configured.fault is not None:
         raise ConfigurationError(f"login: {configured.fault}")
@@ -181,8 +181,8 @@ def import_servers(parsed: argparse.Namespace) -> int:
     Raises:
         ConfigurationError: the file, a server, the service or the installation is at fault.
     """
-    from toolscout.commands.registering import keeps_each, register, write_each
-    from toolscout.commands.tool_files.reading import tools_in
+    from toolscout.commands.registering import is_keeping_each, register, write_each
+    from toolscout.commands.tool_files.reading import read_entries
     from toolscout.gateway.mcp.config import read_config
 
     if (parsed.tools is None) == (parsed.mcp is None):
@@ -190,9 +190,9 @@ def import_servers(parsed: argparse.Namespace) -> int:
     if not CATALOG_NAME.fullmatch(parsed.catalog):
         raise ConfigurationError("catalog: expected 1 to 128 of A-Z a-z 0-9 . _ -")
     if parsed.tools is not None:
-        tools = tools_in(parsed.tools)
+        tools = read_entries(parsed.tools)
         place = (parsed.catalog, parsed.url)
-        is_whole = isinstance(tools, list) and not keeps_each(*place)
+        is_whole = isinstance(tools, list) and not is_keeping_each(*place)
         report = register(list(tools), *place) if is_whole else write_each(tools, *place)
         return _print(report)
     config = read_config(parsed.mcp, os.environ)

@@ -17,7 +17,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from toolscout.client.endpoint import is_web_address, placeholder_in
+from toolscout.client.endpoint import find_placeholder, is_web_address
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import dialects, json_file, restrictions
 from toolscout.gateway.mcp.servers import (
@@ -26,7 +26,7 @@ from toolscout.gateway.mcp.servers import (
     Options,
     Server,
     StdioServer,
-    prefix_of,
+    find_prefix,
 )
 
 OAUTH = "oauth"
@@ -73,8 +73,8 @@ class _File:
             "userHome": str(Path.home()),
             "workspaceFolder": str(project),
             "workspaceFolderBasename": project.name,
-            **_defaults(dialects.settings_of(content).get(dialects.INPUTS)),
-            **_defaults(content.get(dialects.INPUTS)),
+            **_find_defaults(dialects.find_settings(content).get(dialects.INPUTS)),
+            **_find_defaults(content.get(dialects.INPUTS)),
             **environ,
         }
         self._warnings: list[str] = []
@@ -83,13 +83,15 @@ class _File:
         """Return the configuration that it is."""
         if not dialects.is_unwrapped(self._content):
             self._note_unknown(self._content, (*dialects.SECTIONS, *dialects.AT_TOP), "")
-            self._note_unknown(dialects.settings_of(self._content), dialects.SETTINGS, dialects.MCP)
-        lists = dialects.lists_of_servers(self._content)
+            self._note_unknown(
+                dialects.find_settings(self._content), dialects.SETTINGS, dialects.MCP
+            )
+        lists = dialects.find_server_lists(self._content)
         servers: dict[str, Server] = {}
         disabled: list[str] = []
         named: dict[str, str] = {}
         for section, place, name, value in dialects.entries(self._content):
-            prefix = prefix_of(name)
+            prefix = find_prefix(name)
             if not prefix:
                 raise ConfigurationError(f"{place}: {name!r} is no name: it has no letter or digit")
             if prefix in named:
@@ -100,7 +102,7 @@ class _File:
                 disabled.append(name)
             else:
                 servers[prefix] = self._server(section, value, place)
-        self._warnings += dialects.not_there(named.values(), lists)
+        self._warnings += dialects.explain_missing(named.values(), lists)
         if not named:
             raise ConfigurationError("mcpServers: expected an object with at least one server")
         if not servers:
@@ -111,10 +113,10 @@ class _File:
         """Return the options, of which every key has to be known."""
         written = self._content.get(dialects.OPTIONS, {})
         keys = Options.__struct_fields__
-        for key, hint in json_file.unknown_keys(written, keys):
+        for key, hint in json_file.find_unknown_keys(written, keys):
             hint = hint or f"; known are {', '.join(keys)}"
             raise ConfigurationError(f"{dialects.OPTIONS}.{key}: unknown key{hint}")
-        options: Options = json_file.checked(written, Options, dialects.OPTIONS)
+        options: Options = json_file.convert_checked(written, Options, dialects.OPTIONS)
         return options
 
     def _server(self, section: str, value: dict[str, Any], place: str) -> Server:
@@ -122,10 +124,10 @@ class _File:
             raise ConfigurationError(
                 f"{place}.headersHelper: no command is run for headers; write them as headers"
             )
-        value = json_file.without_blanks(value)
+        value = json_file.drop_blanks(value)
         keys = (*dialects.KEYS, *dialects.FOR_HOSTS_ALONE)
         unknown = self._note_unknown(value, keys, place, of_server=True)
-        fields = dialects.in_our_words(section, value, place)
+        fields = dialects.translate(section, value, place)
         is_process = "command" in fields
         if is_process == ("url" in fields):
             many = "both" if is_process else "neither"
@@ -144,7 +146,7 @@ class _File:
             why = "it has no url" if is_process else 'expected "oauth"'
             self._warnings.append(f"{place}.auth: ignored: {why}")
             del fields["auth"]
-        fields["transport"] = _transport(fields, place, is_process=is_process)
+        fields["transport"] = _find_transport(fields, place, is_process=is_process)
         if is_process and "fault" not in fields:
             fields["env"] = self._variables(fields, place)
         elif "fault" not in fields:
@@ -153,7 +155,7 @@ class _File:
             raise ConfigurationError(f"{place}: either auth or the header Authorization: give one")
         kind = StdioServer if is_process else HttpServer
         fields = {field: fields[field] for field in kind.__struct_fields__ if field in fields}
-        server: Server = json_file.checked(fields, kind, place)
+        server: Server = json_file.convert_checked(fields, kind, place)
         return server
 
     def _variables(self, fields: Mapping[str, Any], place: str) -> dict[str, str]:
@@ -189,12 +191,12 @@ class _File:
         Raises:
             ConfigurationError: one may say which tools are not to be offered, or that none is.
         """
-        unknown = dict(json_file.unknown_keys(value, keys))
+        unknown = dict(json_file.find_unknown_keys(value, keys))
         dot = "." if place else ""
         for key, hint in unknown.items():
             where = f"{place}{dot}{key}"
             permissions = list(
-                restrictions.about_tools(key, value[key], where, of_server=of_server)
+                restrictions.find_tool_rules(key, value[key], where, of_server=of_server)
             )
             if of_server:
                 restrictions.check_key_of_server(key, hint, where)
@@ -206,20 +208,20 @@ class _File:
 
 
 def _check_address(url: str, place: str) -> None:
-    if placeholder := placeholder_in(url):
+    if placeholder := find_placeholder(url):
         raise ConfigurationError(f"{place}.url: write your own in place of {placeholder}")
     if not is_web_address(url):
         raise ConfigurationError(f"{place}.url: expected an http:// or https:// URL")
 
 
-def _defaults(inputs: Any) -> dict[str, str]:
+def _find_defaults(inputs: Any) -> dict[str, str]:
     """Return the defaults of VS Code's inputs, by their names."""
     listed = [one for one in inputs if isinstance(one, dict)] if isinstance(inputs, list) else []
     pairs = ((one.get("id"), one.get("default")) for one in listed)
     return {key: text for key, text in pairs if isinstance(key, str) and isinstance(text, str)}
 
 
-def _transport(fields: Mapping[str, Any], place: str, *, is_process: bool) -> str | None:
+def _find_transport(fields: Mapping[str, Any], place: str, *, is_process: bool) -> str | None:
     """Return how to talk to a server, if that is there; `type` and `transport` mean the same."""
     possible = ("stdio",) if is_process else ("http", "sse")
     for key in ("type", "transport"):

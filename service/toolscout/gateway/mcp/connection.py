@@ -21,16 +21,16 @@ from mcp import MCPError
 from mcp.client.session import LoggingFnT
 from pydantic import ValidationError
 
-from toolscout.commands.terminal import counted
+from toolscout.commands.terminal import write_count
 from toolscout.gateway.mcp.cache import MAX_AGE_S, NO_CACHE, ListCache, ToolPages
-from toolscout.gateway.mcp.clients import Changed, Client, connected
+from toolscout.gateway.mcp.clients import Changed, Client, connect
 from toolscout.gateway.mcp.failures import (
     PROCESS_ENDED,
-    explained,
+    explain,
     is_lost,
     is_unreadable,
-    notes_of,
-    redacted,
+    read_notes,
+    redact,
 )
 from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import Server
@@ -136,7 +136,7 @@ class Connection:
 
     async def _run_server(self) -> None:
         """Start the server, and follow it until it is stopped or lost."""
-        async with connected(self.name, self.server, self._note_change, self._log) as client:
+        async with connect(self.name, self.server, self._note_change, self._log) as client:
             try:
                 await self._list(client)
                 self._pause_s = PAUSE_S
@@ -147,9 +147,9 @@ class Connection:
 
     async def _pause_after(self, error: Exception) -> None:
         """Tell that the server is unavailable, and wait before the next attempt."""
-        self.reason = explained(error, self.server)
+        self.reason = explain(error, self.server)
         self.is_asleep = False
-        self.last_words = notes_of(error) if self.reason == PROCESS_ENDED else ""
+        self.last_words = read_notes(error) if self.reason == PROCESS_ENDED else ""
         logger.warning("%s: unavailable: %s", self.name, self.reason)
         await self.changed()
         self._note_tried()
@@ -202,11 +202,11 @@ class Connection:
                 self._wake.set()  # it may have lost the session, and say so in its own words
                 refusal = error.error
                 secrets = self.server.secrets
-                text = redacted(refusal.message, secrets)
-                data = redacted(refusal.data, secrets)
+                text = redact(refusal.message, secrets)
+                data = redact(refusal.data, secrets)
                 raise MCPError(refusal.code, text, data) from None
             self._client = None
-            self.reason = explained(error, self.server)
+            self.reason = explain(error, self.server)
             self._wake.set()
             raise CallError(f"{self.name} was lost during the call: {self.reason}") from None
         finally:
@@ -233,7 +233,7 @@ class Connection:
         self.is_asleep = False
         await asyncio.to_thread(self.cache.save, self.server, listed)
         if is_new:
-            logger.info("%s: %s", self.name, counted(len(listed.tools), "tool"))
+            logger.info("%s: %s", self.name, write_count(len(listed.tools), "tool"))
             await self.changed()
         self._note_tried()
         if not self._is_stale:
@@ -300,8 +300,8 @@ class Connection:
     async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
         if self.pass_on is not None:
             secrets = self.server.secrets
-            data = redacted(params.data, secrets)
-            logger = redacted(".".join(filter(None, (self.name, params.logger))), secrets)
+            data = redact(params.data, secrets)
+            logger = redact(".".join(filter(None, (self.name, params.logger))), secrets)
             await self.pass_on(params.model_copy(update={"data": data, "logger": logger}))
 
     async def _note_change(self) -> None:

@@ -56,7 +56,7 @@ OWN_PROMPTS = {
 """The gateway's own prompts, by their names."""
 
 
-def own_tools(config: Config) -> list[mcp_types.Tool]:
+def list_own_tools(config: Config) -> list[mcp_types.Tool]:
     """Return the gateway's own tools.
 
     `search_tools` names the servers, for models do not call a search of nothing in particular;
@@ -71,7 +71,7 @@ def own_tools(config: Config) -> list[mcp_types.Tool]:
         open_world_hint=options.max_risk in ("write_remote", "destructive"),
     )
     search = META_TOOLS["search_tools"]
-    about = _of_servers(search.description, config.servers)
+    about = _add_servers(search.description, config.servers)
     rows: list[tuple[str, str, type[Arguments], mcp_types.ToolAnnotations]] = [
         (search.name, about, search.arguments, harmless),
         (CALL, CALLS[CALL], CallTool, reads),
@@ -93,7 +93,7 @@ def own_tools(config: Config) -> list[mcp_types.Tool]:
     ]
 
 
-def pinned_tools(view: View, *, is_modern: bool) -> Iterator[mcp_types.Tool]:
+def list_pinned_tools(view: View, *, is_modern: bool) -> Iterator[mcp_types.Tool]:
     """Yield tools of servers as themselves, under their whole names.
 
     A host refuses a result without the structured content that an output schema promises, so where
@@ -108,7 +108,7 @@ def pinned_tools(view: View, *, is_modern: bool) -> Iterator[mcp_types.Tool]:
         yield one.tool.model_copy(update=changes)
 
 
-def _of_servers(description: str, names: Iterable[str]) -> str:
+def _add_servers(description: str, names: Iterable[str]) -> str:
     """Add the names of servers to a description, as many as fit."""
     listed = ""
     end = " The only way to tools of: "
@@ -120,11 +120,11 @@ def _of_servers(description: str, names: Iterable[str]) -> str:
     return f"{description}{end}{listed}."
 
 
-def instructions(config: Config) -> str:
+def write_instructions(config: Config) -> str:
     """Return what a host tells its model of the gateway; `search_tools` has the rest."""
     names = list(config.servers)
     servers = ""
-    named = _of_servers(META_TOOLS["search_tools"].description, names)
+    named = _add_servers(META_TOOLS["search_tools"].description, names)
     if names and not named.endswith(f" {names[-1]}."):
         more = ", …" if len(names) > MAX_NAMED_SERVERS else ""
         servers = f"search_tools finds the tools of {', '.join(names[:MAX_NAMED_SERVERS])}{more}. "
@@ -145,7 +145,7 @@ async def get_prompt(
     if name not in OWN_PROMPTS:
         return None
     if name == "discover":
-        text = f"{DISCOVER}\n{instructions(view.config)}"
+        text = f"{DISCOVER}\n{write_instructions(view.config)}"
     elif name == "find_tool":
         await view.ready.wait()
         text = await find_tool(ServerTools(view, Session()), arguments.get("task"), HOW_TO_CALL)

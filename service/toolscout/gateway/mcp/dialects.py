@@ -107,7 +107,7 @@ class _Toolset(msgspec.Struct, frozen=True):
         """Return the only tools that there are; None where all others are there, too."""
         if self.default.enabled is not False:
             return None
-        return _exact(name for name, one in self.configs.items() if one.enabled)
+        return _match_exactly(name for name, one in self.configs.items() if one.enabled)
 
 
 class Key(NamedTuple):
@@ -124,30 +124,30 @@ def _is_pinning(key: str) -> Callable[[Any], bool | None]:
     return lambda value: True if value == PINNING[key] else None
 
 
-def _exact(names: Iterable[str]) -> list[str]:
+def _match_exactly(names: Iterable[str]) -> list[str]:
     """Return patterns that match only these names."""
     return list(map(escape, names))
 
 
-def _disabled(configs: Mapping[str, _Config]) -> list[str]:
-    return _exact(name for name, one in configs.items() if one.enabled is False)
+def _find_disabled(configs: Mapping[str, _Config]) -> list[str]:
+    return _match_exactly(name for name, one in configs.items() if one.enabled is False)
 
 
-def _listed(names: Iterable[str]) -> list[str] | None:
+def _list_named(names: Iterable[str]) -> list[str] | None:
     """Return the tools of a list in which `*` stands for all."""
-    return None if "*" in names else _exact(names)
+    return None if "*" in names else _match_exactly(names)
 
 
-def _variables(named: Mapping[str, str]) -> dict[str, str]:
+def _read_variables(named: Mapping[str, str]) -> dict[str, str]:
     return {name: f"${{{variable}}}" for name, variable in named.items()}
 
 
-def _text(value: Text) -> str:
+def _read_text(value: Text) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _by_name(values: Mapping[str, Text]) -> dict[str, str]:
-    return {name: _text(value) for name, value in values.items()}
+def _group_by_name(values: Mapping[str, Text]) -> dict[str, str]:
+    return {name: _read_text(value) for name, value in values.items()}
 
 
 def _limit(amount: float, milliseconds_from: float = inf) -> float | None:
@@ -169,9 +169,9 @@ _OURS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 KEYS = (
     {key: Key(key, kind) for kind, keys in _OURS for key in keys}
     | {
-        "args": Key("args", list[Text], lambda values: list(map(_text, values))),
-        "env": Key("env", _Texts, _by_name),
-        "headers": Key("headers", _Texts, _by_name),
+        "args": Key("args", list[Text], lambda values: list(map(_read_text, values))),
+        "env": Key("env", _Texts, _group_by_name),
+        "headers": Key("headers", _Texts, _group_by_name),
         "idle_timeout": Key("idle_timeout_s", _Seconds, _limit),
         "startup_timeout_sec": Key("start_s", _Seconds, _limit),  # Codex
         "max_result_chars": Key("max_result_chars", Count),
@@ -180,22 +180,24 @@ KEYS = (
         "tool_timeout_sec": Key("timeout_s", _Seconds, _limit),  # Codex
         "serverUrl": Key("url", str),  # Windsurf
         "httpUrl": Key("url", str),  # Gemini CLI
-        "environment": Key("env", _Texts, _by_name),  # opencode
-        "http_headers": Key("headers", _Texts, _by_name),  # Codex
-        "requestOptions": Key("headers", _Request, lambda one: _by_name(one.headers)),  # Continue
-        "requestInit": Key("headers", _Request, lambda one: _by_name(one.headers)),
+        "environment": Key("env", _Texts, _group_by_name),  # opencode
+        "http_headers": Key("headers", _Texts, _group_by_name),  # Codex
+        "requestOptions": Key(
+            "headers", _Request, lambda one: _group_by_name(one.headers)
+        ),  # Continue
+        "requestInit": Key("headers", _Request, lambda one: _group_by_name(one.headers)),
         "bearer_token_env_var": Key(  # Codex
             "headers", str, lambda name: {"Authorization": f"Bearer ${{{name}}}"}
         ),
-        "env_http_headers": Key("headers", dict[str, str], _variables),  # Codex
-        "tools": Key("allow", _Names, _listed),  # GitHub Copilot
-        "includeTools": Key("allow", _Names, _exact),  # Gemini CLI
-        "enabled_tools": Key("allow", _Names, _exact),  # Codex, Crush
+        "env_http_headers": Key("headers", dict[str, str], _read_variables),  # Codex
+        "tools": Key("allow", _Names, _list_named),  # GitHub Copilot
+        "includeTools": Key("allow", _Names, _match_exactly),  # Gemini CLI
+        "enabled_tools": Key("allow", _Names, _match_exactly),  # Codex, Crush
         # Where a host has a pattern, it is one here; where it has a name, that name is denied, too.
         "excludeTools": Key("deny", _Names),  # Gemini CLI
         "disabledTools": Key("deny", _Names),  # Roo Code, Windsurf, deepagents
         "disabled_tools": Key("deny", _Names),  # Codex, Crush
-        "configs": Key("deny", dict[str, _Config], _disabled),  # Anthropic's mcp_toolset
+        "configs": Key("deny", dict[str, _Config], _find_disabled),  # Anthropic's mcp_toolset
         "default_config": Key("allow", _Toolset, _Toolset.allowed),
     }
     | {key: Key("pinned", Any, _is_pinning(key)) for key in PINNING}
@@ -219,7 +221,7 @@ def entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str, dict[st
         servers = content[section]
         if section == MCP:
             place, servers, _ = _split(servers)
-        yield from ((section, *entry) for entry in _named(place, servers))
+        yield from ((section, *entry) for entry in _name_servers(place, servers))
 
 
 def is_unwrapped(content: Mapping[str, Any]) -> bool:
@@ -245,21 +247,21 @@ def _split(section: Any) -> tuple[str, Any, dict[str, Any]]:
     return MCP, servers, {key: section[key] for key in section if key not in servers}
 
 
-def settings_of(content: Mapping[str, Any]) -> dict[str, Any]:
+def find_settings(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what stands in the section `mcp` and is no server."""
     return _split(content.get(MCP))[2]
 
 
-def lists_of_servers(content: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+def find_server_lists(content: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     """Return the names in the lists by which a file allows servers, or leaves them out.
 
     Raises:
         ConfigurationError: one of these is no list of names.
     """
     written = {key: content.get(key) for key in AT_TOP}
-    written |= {f"{MCP}.{key}": value for key, value in settings_of(content).items()}
+    written |= {f"{MCP}.{key}": value for key, value in find_settings(content).items()}
     return {
-        key: frozenset(json_file.checked(written[key], _Names, key))
+        key: frozenset(json_file.convert_checked(written[key], _Names, key))
         for key in (*ALLOWED, *EXCLUDED)
         if written.get(key) is not None
     }
@@ -275,7 +277,7 @@ def is_left_out(name: str, lists: Mapping[str, Collection[str]]) -> bool:
     return any((name in names) == (key in EXCLUDED) for key, names in lists.items())
 
 
-def not_there(names: Collection[str], lists: Mapping[str, Collection[str]]) -> Iterator[str]:
+def explain_missing(names: Collection[str], lists: Mapping[str, Collection[str]]) -> Iterator[str]:
     """Yield what to say of servers that a file leaves out and does not have."""
     for key, listed in lists.items():
         if key in EXCLUDED:
@@ -283,7 +285,7 @@ def not_there(names: Collection[str], lists: Mapping[str, Collection[str]]) -> I
             yield from (f"{key}: there is no server {name}" for name in missing)
 
 
-def _named(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _name_servers(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield (path, name, entry) for every server."""
     is_list = isinstance(servers, list)  # Continue
     if not is_list and not isinstance(servers, dict):
@@ -298,17 +300,21 @@ def _named(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str, Any]]
         yield where, name, value
 
 
-def in_our_words(section: str, value: dict[str, Any], place: str) -> dict[str, Any]:
+def translate(section: str, value: dict[str, Any], place: str) -> dict[str, Any]:
     """Return the fields of a server by what is said of it.
 
     Raises:
         ConfigurationError: a value is of the wrong type, or two keys contradict each other.
     """
-    value = _flat(value)
+    value = _flatten(value)
     fields: dict[str, Any] = {}
     spelled: dict[str, str] = {}
     for key, (field, kind, read) in (_OF_AMP if section == AMP else KEYS).items():
-        one = read(json_file.checked(value[key], kind, f"{place}.{key}")) if key in value else None
+        one = (
+            read(json_file.convert_checked(value[key], kind, f"{place}.{key}"))
+            if key in value
+            else None
+        )
         before = fields.get(field)
         if one is None:
             continue
@@ -325,7 +331,7 @@ def in_our_words(section: str, value: dict[str, Any], place: str) -> dict[str, A
     return fields
 
 
-def _flat(value: dict[str, Any]) -> dict[str, Any]:
+def _flatten(value: dict[str, Any]) -> dict[str, Any]:
     """Return an entry whose command, if it has one, is a text."""
     if "httpUrl" in value:  # Gemini CLI: never SSE, whatever its path
         value = {"transport": "http"} | value

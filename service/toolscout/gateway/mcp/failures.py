@@ -9,7 +9,7 @@ import httpx2
 from mcp import MCPError
 from pydantic import ValidationError
 
-from toolscout.client.endpoint import without_secrets
+from toolscout.client.endpoint import hide_secrets
 from toolscout.gateway.mcp.servers import Server, StdioServer
 
 LOST = (
@@ -78,38 +78,38 @@ def is_unreadable(error: BaseException) -> bool:
     return is_odd or isinstance(error, ValidationError)
 
 
-def explained(error: BaseException, server: Server) -> str:
+def explain(error: BaseException, server: Server) -> str:
     """Return what is wrong, for a log and a host.
 
     Messages of libraries are left out, for they may repeat a URL with a key, or a header.
     """
-    every = causes(error)
+    every = list_causes(error)
     if isinstance(server, StdioServer):
         missing = (one for one in every if isinstance(one, _NOT_STARTED))
         if (first := next(missing, None)) is not None:
-            return _about_program(first, server)
+            return _explain_program(first, server)
     is_other = any(isinstance(one, MCPError) and one.message.startswith(_NO_MCP) for one in every)
-    if is_other and (answer := notes_of(error)):
+    if is_other and (answer := read_notes(error)):
         return answer
-    reason = next(filter(None, map(_known, every)), None)
+    reason = next(filter(None, map(_explain_known, every)), None)
     if reason is not None:
         return reason
     is_process = isinstance(server, StdioServer)
     if any(isinstance(one, _GONE) or is_lost(one) for one in every):
-        return PROCESS_ENDED if is_process else _unreachable(server)
+        return PROCESS_ENDED if is_process else _explain_unreachable(server)
     telling = next((one for one in every if not isinstance(one, _WRAPPERS)), error)
-    what = "it could not be started" if is_process else _unreachable(server)
+    what = "it could not be started" if is_process else _explain_unreachable(server)
     return f"{what} ({type(telling).__name__.lstrip('_')})"
 
 
-def _about_program(error: OSError, server: StdioServer) -> str:
+def _explain_program(error: OSError, server: StdioServer) -> str:
     """Return which of a server's command and folder cannot be used."""
     folder = server.cwd
     if folder is not None and error.filename == folder:
-        named = f"its folder {_shown(folder, server)}"
+        named = f"its folder {_show_path(folder, server)}"
     else:
-        program = program_in(server.command, folder or "")
-        named = f"its command {_shown(program, server)}"
+        program = find_program(server.command, folder or "")
+        named = f"its command {_show_path(program, server)}"
         if program != server.command:
             return f"{named} is followed by more, which belongs into args and env"
     if isinstance(error, PermissionError):
@@ -120,29 +120,29 @@ def _about_program(error: OSError, server: StdioServer) -> str:
     return f"{named} does not exist"
 
 
-def _shown(path: str, server: StdioServer) -> str:
-    return printable(str(redacted(path, server.secrets)))[:MAX_SHOWN_CHARS]
+def _show_path(path: str, server: StdioServer) -> str:
+    return make_printable(str(redact(path, server.secrets)))[:MAX_SHOWN_CHARS]
 
 
-def program_in(command: str, folder: str = "") -> str:
+def find_program(command: str, folder: str = "") -> str:
     """Return the first word of a command, for others may be secret arguments; no value of it."""
     if Path(folder, command).is_file():
         return command
     return next(iter(command.split()), "").partition("=")[0]
 
 
-def _unreachable(server: Server) -> str:
-    return f"it cannot be reached at {without_secrets(getattr(server, 'url', ''))}"
+def _explain_unreachable(server: Server) -> str:
+    return f"it cannot be reached at {hide_secrets(getattr(server, 'url', ''))}"
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Return a text with everything escaped that a terminal would obey or not show."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
     )
 
 
-def redacted(data: Any, secrets: Iterable[str]) -> Any:
+def redact(data: Any, secrets: Iterable[str]) -> Any:
     """Return JSON, or a text, without the values of secrets, in keys and numbers neither.
 
     Of a value of several lines each is left out. None where it is nested too deeply for that.
@@ -150,23 +150,25 @@ def redacted(data: Any, secrets: Iterable[str]) -> Any:
     lines = {line.strip() for secret in secrets for line in secret.splitlines()}
     telling = [line for line in lines if len(line) >= MIN_SECRET_CHARS]
     try:
-        return _redacted(data, sorted(telling, key=len, reverse=True))
+        return _redact_values(data, sorted(telling, key=len, reverse=True))
     except RecursionError:
         return None
 
 
-def _redacted(data: Any, secrets: Sequence[str]) -> Any:
+def _redact_values(data: Any, secrets: Sequence[str]) -> Any:
     if isinstance(data, dict):
-        return {_redacted(str(key), secrets): _redacted(data[key], secrets) for key in data}
+        return {
+            _redact_values(str(key), secrets): _redact_values(data[key], secrets) for key in data
+        }
     if isinstance(data, list):
-        return [_redacted(value, secrets) for value in data]
+        return [_redact_values(value, secrets) for value in data]
     text = str(data)
     for secret in secrets:
         text = text.replace(secret, "***")
     return data if text == str(data) else text
 
 
-def _known(error: BaseException) -> str | None:
+def _explain_known(error: BaseException) -> str | None:
     if isinstance(error, LoginNeeded):
         return str(error)
     if isinstance(error, httpx2.HTTPStatusError):
@@ -180,12 +182,12 @@ def _known(error: BaseException) -> str | None:
     return next((text for kinds, text in _KNOWN if isinstance(error, kinds)), None)
 
 
-def notes_of(error: BaseException) -> str:
+def read_notes(error: BaseException) -> str:
     """Return what a transport has noted of an error: an answer, or how a process has ended."""
-    return ": ".join(note for one in causes(error) for note in getattr(one, "__notes__", ()))
+    return ": ".join(note for one in list_causes(error) for note in getattr(one, "__notes__", ()))
 
 
-def causes(error: BaseException) -> list[BaseException]:
+def list_causes(error: BaseException) -> list[BaseException]:
     """Return an error, those of its group, and what they were raised from."""
     errors = [error]
     for one in errors:  # which grows meanwhile

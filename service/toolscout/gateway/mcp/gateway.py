@@ -8,7 +8,7 @@ from threading import Lock
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
 from toolscout.gateway.mcp.connection import Connection
-from toolscout.gateway.mcp.listing import Listing, missing_pins, refused_pins
+from toolscout.gateway.mcp.listing import Listing, explain_missing_pins, explain_refused_pins
 from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.requests import Requests
@@ -78,7 +78,10 @@ class Gateway:
         self.view.ready.set()
         pinned = self.view.config.options.pinned
         listing = self.view.listing
-        for line in [*missing_pins(pinned, listing), *refused_pins(pinned, listing.tools)]:
+        for line in [
+            *explain_missing_pins(pinned, listing),
+            *explain_refused_pins(pinned, listing.tools),
+        ]:
             logger.warning("%s", line)
 
     async def _follow(self) -> None:

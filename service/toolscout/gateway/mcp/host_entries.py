@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.failures import printable, program_in
+from toolscout.gateway.mcp.failures import find_program, make_printable
 
 OURS = "toolscout"
 """The name of the gateway in a host's file, and of its program."""
@@ -19,10 +19,10 @@ ADDRESSES = ("url", "serverUrl", "httpUrl")
 
 def is_gateway(entry: Any) -> bool:
     """Return whether an entry runs the gateway, by whatever starts programs."""
-    return (OURS, "mcp") in pairwise(words_of(entry))
+    return (OURS, "mcp") in pairwise(split_command(entry))
 
 
-def words_of(entry: Any) -> list[str]:
+def split_command(entry: Any) -> list[str]:
     """Return the name of an entry's program, and its arguments."""
     if not isinstance(entry, dict):
         return []
@@ -33,13 +33,13 @@ def words_of(entry: Any) -> list[str]:
     return [Path(str(words[0])).stem, *map(str, words[1:])] if words else []
 
 
-def elsewhere(entry: dict[str, Any], folder: Path, project: Path | None) -> dict[str, Any]:
+def move_entry(entry: dict[str, Any], folder: Path, project: Path | None) -> dict[str, Any]:
     """Return an entry of a file in a folder that means the same in a file of another folder.
 
     Raises:
         ConfigurationError: it needs the folder of a project, and its file is of none.
     """
-    moved: dict[str, Any] = _in_project(entry, project)
+    moved: dict[str, Any] = _is_in_project(entry, project)
     file = moved.get("envFile")
     if file and _is_relative(file):
         moved["envFile"] = str(folder / file)
@@ -57,11 +57,11 @@ def _is_relative(path: object) -> TypeGuard[str]:
     return isinstance(path, str) and not (is_named or Path(path).is_absolute())
 
 
-def _in_project(value: Any, project: Path | None) -> Any:
+def _is_in_project(value: Any, project: Path | None) -> Any:
     if isinstance(value, dict):
-        return {key: _in_project(one, project) for key, one in value.items()}
+        return {key: _is_in_project(one, project) for key, one in value.items()}
     if isinstance(value, list):
-        return [_in_project(one, project) for one in value]
+        return [_is_in_project(one, project) for one in value]
     if not isinstance(value, str) or "${workspaceFolder" not in value:
         return value
     if project is None:
@@ -75,12 +75,12 @@ def program_of(entry: Mapping[str, Any]) -> str:
     command = entry.get("command")
     first = command[0] if isinstance(command, list) and command else command
     if isinstance(first, str) and first.strip():
-        return printable(Path(program_in(first)).name)
+        return make_printable(Path(find_program(first)).name)
     addresses = (entry[key] for key in ADDRESSES if isinstance(entry.get(key), str))
-    return printable(urlsplit(next(addresses, "")).hostname or "")
+    return make_printable(urlsplit(next(addresses, "")).hostname or "")
 
 
-def gateway_program() -> str:
+def find_gateway() -> str:
     """Return the path of this program, for hosts may have another PATH."""
     beside = which(OURS, path=str(Path(sys.executable).parent))
     return beside or which(OURS) or OURS

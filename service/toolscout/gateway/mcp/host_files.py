@@ -28,7 +28,7 @@ IN_APPLICATIONS = (
 """Of all projects, in the folder in which a system has the settings of applications."""
 
 
-def applications(environ: Mapping[str, str], home: Path, system: str = sys.platform) -> Path:
+def find_applications(environ: Mapping[str, str], home: Path, system: str = sys.platform) -> Path:
     """Return the folder in which a system has the settings of applications."""
     if system == "darwin":
         return home / "Library" / "Application Support"
@@ -37,17 +37,17 @@ def applications(environ: Mapping[str, str], home: Path, system: str = sys.platf
     return Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
 
 
-def possible_files(
+def list_possible_files(
     environ: Mapping[str, str], home: Path, system: str = sys.platform
 ) -> list[Path]:
     """Return every file that a host may have for all projects, whether it exists or not."""
-    places = ((home, IN_HOME), (applications(environ, home, system), IN_APPLICATIONS))
+    places = ((home, IN_HOME), (find_applications(environ, home, system), IN_APPLICATIONS))
     return [folder / name for folder, names in places for name in names]
 
 
-def project_of(path: Path, environ: Mapping[str, str], home: Path) -> Path | None:
+def find_project(path: Path, environ: Mapping[str, str], home: Path) -> Path | None:
     """Return the folder of the project to which a file belongs; None if it is of all projects."""
-    if path.resolve() in [one.resolve() for one in possible_files(environ, home)]:
+    if path.resolve() in [one.resolve() for one in list_possible_files(environ, home)]:
         return None
     folder = path.absolute().parent
     project = folder.parent if folder.name.startswith(".") else folder

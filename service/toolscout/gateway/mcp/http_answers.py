@@ -12,7 +12,7 @@ import httpx2
 import mcp_types
 import msgspec
 
-from toolscout.gateway.mcp.failures import UNREADABLE, printable
+from toolscout.gateway.mcp.failures import UNREADABLE, make_printable
 from toolscout.index.values import count_values_outside_texts
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
@@ -38,7 +38,7 @@ def describe_answer(response: httpx2.Response) -> str:
     if response.is_error:
         return f"it answers with status {response.status_code}"
     kind = response.headers.get("content-type", "no type").partition(";")[0]
-    return f"it answers with {printable(kind)[:MAX_TYPE_CHARS]}, not MCP"
+    return f"it answers with {make_printable(kind)[:MAX_TYPE_CHARS]}, not MCP"
 
 
 async def bound_answer(response: httpx2.Response) -> None:

@@ -3,11 +3,11 @@
 from toolscout.commands.registering import register
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
-from toolscout.gateway.mcp.checking import left_out
+from toolscout.gateway.mcp.checking import list_left_out
 from toolscout.gateway.mcp.listing import Listing
 from toolscout.gateway.mcp.pins import Pins, SeenTools
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.trying import all_connections
+from toolscout.gateway.mcp.trying import connect_all
 
 
 def run(config: Config, catalog: str, url: str) -> str:
@@ -16,7 +16,7 @@ def run(config: Config, catalog: str, url: str) -> str:
     Raises:
         ConfigurationError: a server or the service cannot be reached, or refuses.
     """
-    listing = Listing(all_connections(config), config.options.max_risk)
+    listing = Listing(connect_all(config), config.options.max_risk)
     return register(listing.shown, catalog, url)
 
 
@@ -29,9 +29,9 @@ def accept(config: Config, pins: Pins, cache: ListCache) -> str:
         ConfigurationError: a server cannot be reached, a name means no tool, or the file cannot be
             written.
     """
-    listing = Listing(all_connections(config, cache), config.options.max_risk, SeenTools(pins))
+    listing = Listing(connect_all(config, cache), config.options.max_risk, SeenTools(pins))
     if pins.unmet:
         unmet = ", ".join(sorted(pins.unmet))
         raise ConfigurationError(f"accept: no tool is named {unmet}; names are SERVER__TOOL")
     lines = pins.save() or ["nothing to accept"]
-    return "\n".join([*lines, *left_out(listing)])
+    return "\n".join([*lines, *list_left_out(listing)])

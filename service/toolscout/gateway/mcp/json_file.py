@@ -66,7 +66,7 @@ def read_object(path: Path) -> dict[str, Any]:
     """
     try:
         content = json.loads(strip_comments(read_text(path)), object_pairs_hook=_Object)
-        repeated = next(_repeated(content, ""), None)
+        repeated = next(_find_repeated(content, ""), None)
     except json.JSONDecodeError as error:
         place = f"{path}:{error.lineno}:{error.colno}"
         raise ConfigurationError(f"{place}: not valid JSON: {error.msg}") from None
@@ -81,7 +81,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 def strip_comments(text: str) -> str:
     """Return a text with blanks in place of comments and trailing commas."""
-    return _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
+    return _TRAILING_COMMA.sub(_blank_out, _COMMENT.sub(_blank_out, text))
 
 
 def expand(value: Any, environ: Mapping[str, str], place: str) -> Any:
@@ -112,7 +112,7 @@ def expand(value: Any, environ: Mapping[str, str], place: str) -> Any:
     return value
 
 
-def without_blanks(value: dict[str, Any]) -> dict[str, Any]:
+def drop_blanks(value: dict[str, Any]) -> dict[str, Any]:
     """Return an entry without keys that say nothing: null, and an empty text."""
     inner = {key: one for key, one in value.items() if one is not None and one != ""}
     for key in MAPS & inner.keys():
@@ -121,23 +121,23 @@ def without_blanks(value: dict[str, Any]) -> dict[str, Any]:
     return inner
 
 
-def _blank(match: re.Match[str]) -> str:
+def _blank_out(match: re.Match[str]) -> str:
     """Replace all but texts by spaces, so that errors name the place in the file."""
     return match[1] or re.sub(r"[^\n]", " ", match[0])
 
 
-def _repeated(value: Any, place: str) -> Iterator[str]:
+def _find_repeated(value: Any, place: str) -> Iterator[str]:
     """Yield the path of each key that is there twice."""
     if isinstance(value, _Object):
         yield from (f"{place}{key}" for key in value.repeated)
         for key, one in value.items():
-            yield from _repeated(one, f"{place}{key}.")
+            yield from _find_repeated(one, f"{place}{key}.")
     elif isinstance(value, list):
         for number, one in enumerate(value):
-            yield from _repeated(one, f"{place}{number}.")
+            yield from _find_repeated(one, f"{place}{number}.")
 
 
-def checked(value: Any, kind: Any, place: str) -> Any:
+def convert_checked(value: Any, kind: Any, place: str) -> Any:
     """Convert a value to a type, such as a struct.
 
     Raises:
@@ -155,7 +155,7 @@ def checked(value: Any, kind: Any, place: str) -> Any:
         raise ConfigurationError(f"{wrong.path}: {message}") from None
 
 
-def unknown_keys(value: Any, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+def find_unknown_keys(value: Any, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each unknown key of an object, with a hint."""
     for key in value if isinstance(value, dict) else ():
         if key not in keys:

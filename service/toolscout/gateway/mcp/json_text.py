@@ -31,11 +31,11 @@ def find_object(plain: str, keys: Sequence[str]) -> int:
     """Return where the value begins to which keys lead from the outermost object."""
     place = plain.index("{")
     for key in keys:
-        place = next(one.begin for one in members(plain, place) if one.key == key)
+        place = next(one.begin for one in list_members(plain, place) if one.key == key)
     return place
 
 
-def members(plain: str, place: int) -> Iterator[Member]:
+def list_members(plain: str, place: int) -> Iterator[Member]:
     """Yield the members of the object that begins at a place."""
     place = _skip_blanks(plain, place + 1)
     while plain[place] != "}":
@@ -50,9 +50,9 @@ def members(plain: str, place: int) -> Iterator[Member]:
 
 def add_members(text: str, plain: str, place: int, added: Mapping[str, Any]) -> str:
     """Return a text with members after those of the object at a place."""
-    there = list(members(plain, place))
+    there = list(list_members(plain, place))
     inner = _indent_of(text, there[0].start) if there else _indent_of(text, place) + INDENT
-    lines = f",\n{inner}".join(_written(added, inner))
+    lines = f",\n{inner}".join(_write_added(added, inner))
     if there:
         end = there[-1].end
         return f"{text[:end]},\n{inner}{lines}{text[end:]}"
@@ -64,16 +64,16 @@ def replace_members(
     text: str, plain: str, place: int, removed: Collection[str], added: Mapping[str, Any]
 ) -> str:
     """Return a text whose object at a place has other members; those that are kept come first."""
-    there = list(members(plain, place))
+    there = list(list_members(plain, place))
     inner = _indent_of(text, there[0].start)
     outer = _indent_of(text, place)
     kept = [text[one.start : one.end] for one in there if one.key not in removed]
-    lines = f",\n{inner}".join([*kept, *_written(added, inner)])
+    lines = f",\n{inner}".join([*kept, *_write_added(added, inner)])
     _, end = _DECODER.raw_decode(plain, place)
     return f"{text[:place]}{{\n{inner}{lines}\n{outer}}}{text[end:]}"
 
 
-def _written(added: Mapping[str, Any], indent: str) -> list[str]:
+def _write_added(added: Mapping[str, Any], indent: str) -> list[str]:
     values = {key: json.dumps(one, indent=INDENT) for key, one in added.items()}
     lines = [f"{json.dumps(key)}: {text}" for key, text in values.items()]
     return [line.replace("\n", f"\n{indent}") for line in lines]

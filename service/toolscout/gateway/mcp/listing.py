@@ -11,7 +11,7 @@ from toolscout.contract.fields import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.pins import SeenTools
-from toolscout.gateway.mcp.servers import SEPARATOR, permits, unmatched
+from toolscout.gateway.mcp.servers import SEPARATOR, find_unmatched, is_permitted
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.poisoned import find_poison, has_hidden, strip_hidden
@@ -110,7 +110,7 @@ class Listing:
         """Which tools have changed since the listing before, and in what."""
         self._seen = seen or SeenTools()
         self._highest = LEVELS.index(max_risk)
-        usable = [(one, *_usable(one)) for one in connections]
+        usable = [(one, *_find_usable(one)) for one in connections]
         share = _share([len(tools) for _, tools, _ in usable])
         for connection, tools, left in usable:
             left += filter(None, (self._offer(connection, tool) for tool in tools[:share]))
@@ -119,15 +119,15 @@ class Listing:
             shown = [one for one in left if one.reason != NOT_PERMITTED]
             notes = []
             for reason in dict.fromkeys(one.reason for one in shown):
-                notes += named(reason, [one for one in shown if one.reason == reason])
+                notes += name_some(reason, [one for one in shown if one.reason == reason])
             by_default = [one for one in shown if one.is_by_default]
-            notes += named("of them by default_risk", by_default)
+            notes += name_some("of them by default_risk", by_default)
             if len(tools) > share or connection.listed.is_cut:
                 notes.append(f"all beyond the first {min(share, len(tools)):,}")
             elif connection.listed.tools:
                 names = [tool.name for tool in connection.listed.tools]
-                notes += named(NOT_THERE, unmatched(connection.server.allow, names))
-                notes += named(DENIED_IN_VAIN, _denied_in_vain(connection, names))
+                notes += name_some(NOT_THERE, find_unmatched(connection.server.allow, names))
+                notes += name_some(DENIED_IN_VAIN, _find_denied_in_vain(connection, names))
             if notes:
                 self.left_out[connection.name] = "; ".join(notes)
         self.shown = [one.shown for one in self.tools.values()]
@@ -176,7 +176,7 @@ class Listing:
         return None
 
 
-def always_loaded(tools: Mapping[str, Offered]) -> list[str]:
+def find_always_loaded(tools: Mapping[str, Offered]) -> list[str]:
     """Return the tools that their host lists as themselves, or their server wants to be."""
     names = []
     wanted: Counter[str] = Counter()
@@ -189,7 +189,7 @@ def always_loaded(tools: Mapping[str, Offered]) -> list[str]:
     return names
 
 
-def named(what: str, names: Collection[object]) -> list[str]:
+def name_some(what: str, names: Collection[object]) -> list[str]:
     """Return how many tools something is said of, with some of their names; nothing of none."""
     different = list(dict.fromkeys(map(str, names)))
     shown = [name[:MAX_HINT_CHARS] for name in different[:MAX_NAMED]]
@@ -197,7 +197,7 @@ def named(what: str, names: Collection[object]) -> list[str]:
     return [f"{len(names):,} {what}: {some}"] if names else []
 
 
-def missing_pins(pinned: Iterable[str], listing: Listing) -> list[str]:
+def explain_missing_pins(pinned: Iterable[str], listing: Listing) -> list[str]:
     """Return in a line each which pinned tools are not in a listing, and why."""
     missing = [one for one in dict.fromkeys(pinned) if not match_names((one,), listing.tools)]
     reasons = listing.reasons
@@ -206,7 +206,7 @@ def missing_pins(pinned: Iterable[str], listing: Listing) -> list[str]:
     return lines + [f"pinned: {name} is {reasons[name]}" for name in missing if name in reasons]
 
 
-def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[str]:
+def explain_refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[str]:
     """Return in a line each which pinned tools providers refuse, and who and why."""
     lines = []
     for name in match_names(pinned, tools):
@@ -216,23 +216,23 @@ def refused_pins(pinned: Iterable[str], tools: Mapping[str, Offered]) -> list[st
     return lines
 
 
-def _denied_in_vain(connection: Connection, tools: list[str]) -> list[str]:
+def _find_denied_in_vain(connection: Connection, tools: list[str]) -> list[str]:
     """Return what a server's entry denies though the server lists nothing of this name.
 
     A URI is not told: servers may have resources that they list nowhere.
     """
     listed = connection.listed
-    denied = unmatched(connection.server.deny, [*tools, *(one.name for one in listed.prompts)])
+    denied = find_unmatched(connection.server.deny, [*tools, *(one.name for one in listed.prompts)])
     return [name for name in denied if "://" not in name]
 
 
-def _usable(connection: Connection) -> tuple[list[mcp_types.Tool], list[LeftOut]]:
+def _find_usable(connection: Connection) -> tuple[list[mcp_types.Tool], list[LeftOut]]:
     """Return the tools that are permitted and a model can name and call, and the others."""
     left = [LeftOut(name, CANNOT_BE_READ, flaw) for name, flaw in connection.listed.unreadable]
     by_name: dict[str, list[mcp_types.Tool]] = {}
     for tool in connection.listed.tools:
         server = connection.server
-        if not permits(tool.name, server.allow, server.deny):
+        if not is_permitted(tool.name, server.allow, server.deny):
             left.append(LeftOut(tool.name, NOT_PERMITTED))
         elif not tool.name.strip() or not tool.name.isprintable():
             left.append(LeftOut(ascii(tool.name), "without a name that can be shown"))

@@ -18,17 +18,17 @@ from typing import Any
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import dialects, json_file, json_text, restrictions
 from toolscout.gateway.mcp.config import config_of
-from toolscout.gateway.mcp.failures import printable
+from toolscout.gateway.mcp.failures import make_printable
 from toolscout.gateway.mcp.host_entries import (
     OURS,
-    elsewhere,
-    gateway_program,
+    find_gateway,
     is_gateway,
+    move_entry,
     program_of,
-    words_of,
+    split_command,
 )
-from toolscout.gateway.mcp.host_files import project_of
-from toolscout.gateway.mcp.servers import prefix_of
+from toolscout.gateway.mcp.host_files import find_project
+from toolscout.gateway.mcp.servers import find_prefix
 
 SECTION = "mcpServers"
 """Where servers are added."""
@@ -72,7 +72,7 @@ class Target:
             ConfigurationError: another one has its name.
         """
         every = self._servers | self.added
-        same = {prefix_of(one): one for one in every}.get(prefix_of(name))
+        same = {find_prefix(one): one for one in every}.get(find_prefix(name))
         if same is None:
             self.added[name] = entry
         elif every[same] != entry:
@@ -105,11 +105,13 @@ class HostFile:
         self.before = self.real.read_bytes()
         self.after = self.before
         self._content = json_file.read_object(self.real)
-        self._project = project_of(path, os.environ, Path.home())
+        self._project = find_project(path, os.environ, Path.home())
         self._off = {
             name
             for _, scope in self._scopes()
-            for name in json_file.checked(scope.get(OFF_IN_PROJECT, []), list[str], OFF_IN_PROJECT)
+            for name in json_file.convert_checked(
+                scope.get(OFF_IN_PROJECT, []), list[str], OFF_IN_PROJECT
+            )
         }
         for keys, scope in self._scopes():
             self._note_restrictions(keys, scope)
@@ -137,7 +139,7 @@ class HostFile:
 
     def backup(self) -> Path:
         """Return where the file is kept as it was."""
-        return backup_of(self.real, self._content_after())
+        return find_backup(self.real, self._content_after())
 
     def _content_after(self) -> dict[str, Any]:
         after = json_file.strip_comments(self.after.decode("utf-8-sig"))
@@ -172,7 +174,7 @@ class HostFile:
             servers = scope.get(SECTION)
             for name, entry in servers.items() if keys and isinstance(servers, dict) else ():
                 if not is_gateway(entry):
-                    shown = printable(f"{name}, of {keys[-1]},")
+                    shown = make_printable(f"{name}, of {keys[-1]},")
                     self.lines.append(f"  ! {shown} stays: other projects would have it, too")
 
     def _check_gateways(self, target: Target) -> None:
@@ -181,7 +183,7 @@ class HostFile:
             if not is_gateway(entry):
                 if name.casefold() == OURS:
                     raise ConfigurationError(f"a server is already named {name}: rename it")
-            elif str(target.path) not in words_of(entry):
+            elif str(target.path) not in split_command(entry):
                 raise ConfigurationError(f"{name} is the gateway, with another --config")
 
     def _note_restrictions(self, keys: list[str], scope: Mapping[str, Any]) -> None:
@@ -189,42 +191,42 @@ class HostFile:
         for key, value in scope.items():
             place = ".".join([*keys, key])
             if key not in known:
-                for one in restrictions.about_tools(key, value, place, of_server=False):
-                    self.lines.append(f"  ! {printable(one)}: {restrictions.DENY_HERE}")
+                for one in restrictions.find_tool_rules(key, value, place, of_server=False):
+                    self.lines.append(f"  ! {make_printable(one)}: {restrictions.DENY_HERE}")
 
     def _is_moved(self, name: str, entry: Any, target: Target) -> bool:
         """Move a server, or note why it stays."""
         if is_gateway(entry):
             return False
-        shown = printable(name)
+        shown = make_printable(name)
         try:
             if not isinstance(entry, dict):
                 raise ConfigurationError("it is no object")
-            lists = dialects.lists_of_servers(self._content)
+            lists = dialects.find_server_lists(self._content)
             is_left_out = name in self._off or dialects.is_left_out(name, lists)
             if is_left_out or dialects.is_off(entry):
                 raise ConfigurationError("it is switched off in this file")
-            moved = elsewhere(entry, self.real.parent, self._project)
+            moved = move_entry(entry, self.real.parent, self._project)
             config = config_of({"mcpServers": {name: moved}}, target.path.parent, os.environ)
             target.take(name, moved)
         except ConfigurationError as error:
-            self.lines.append(f"  = {shown} stays: {printable(error.detail)}")
+            self.lines.append(f"  = {shown} stays: {make_printable(error.detail)}")
             return False
         self.lines.append(f"  - {shown} ({program_of(moved)})")
         (server,) = config.servers.values()
         for note in filter(None, (*config.warnings, server.fault)):
-            self.lines.append(f"  ! {printable(note)}")
+            self.lines.append(f"  ! {make_printable(note)}")
         return True
 
     def _gateway(self, section: str, target: Target) -> dict[str, Any]:
         """Return the gateway as a server of the host."""
         args = ["mcp", "--config", str(target.path)]
-        entry: dict[str, Any] = {"command": gateway_program(), "args": args}
+        entry: dict[str, Any] = {"command": find_gateway(), "args": args}
         self.lines.append(f"  + {OURS} ({shlex.join([OURS, *args])})")
         return {OURS: {"type": "stdio"} | entry if section == "servers" else entry}
 
 
-def backup_of(real: Path, content: Mapping[str, Any]) -> Path:
+def find_backup(real: Path, content: Mapping[str, Any]) -> Path:
     """Return where a file is kept as it was before its servers became those of some content."""
     servers = {section: content[section] for section in SECTIONS if section in content}
     written = json.dumps(servers, sort_keys=True).encode()
@@ -236,10 +238,10 @@ def put_back(now: bytes, before: bytes) -> bytes:
     text = now.decode()
     older = before.decode()
     plain = json_file.strip_comments(older)
-    for one in json_text.members(plain, json_text.find_object(plain, [])):
+    for one in json_text.list_members(plain, json_text.find_object(plain, [])):
         if one.key in SECTIONS:
             changed = json_file.strip_comments(text)
-            every = json_text.members(changed, json_text.find_object(changed, []))
+            every = json_text.list_members(changed, json_text.find_object(changed, []))
             place = next(member for member in every if member.key == one.key)
             text = text[: place.begin] + older[one.begin : one.end] + text[place.end :]
     return text.encode()

@@ -25,8 +25,8 @@ from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.cache import user_folder, write_private
-from toolscout.gateway.mcp.failures import LoginNeeded, causes, explained, printable
+from toolscout.gateway.mcp.cache import find_user_folder, write_private
+from toolscout.gateway.mcp.failures import LoginNeeded, explain, list_causes, make_printable
 from toolscout.gateway.mcp.servers import HttpServer
 
 CLIENT = "Toolscout"
@@ -56,7 +56,7 @@ class TokenFile:
     """
 
     def __init__(self, url: str, *, is_new: bool = False) -> None:
-        folder = user_folder(os.environ, "XDG_STATE_HOME", ".local/state")
+        folder = find_user_folder(os.environ, "XDG_STATE_HOME", ".local/state")
         if folder is None:
             raise ConfigurationError("login: neither XDG_STATE_HOME nor HOME is set")
         self._path = folder / f"{sha256(url.encode()).hexdigest()[:32]}.json"
@@ -207,8 +207,8 @@ async def log_in(name: str, server: HttpServer) -> str:
     except Exception as error:
         # The library tells of a refusal by a bare error; the outermost says that there was none.
         kinds = (OAuthFlowError, RuntimeError)
-        refused = (str(one) for one in causes(error)[1:] if isinstance(one, kinds))
-        why = printable(next(refused, explained(error, server)))
+        refused = (str(one) for one in list_causes(error)[1:] if isinstance(one, kinds))
+        why = make_printable(next(refused, explain(error, server)))
         raise ConfigurationError(f"{name}: no login: {why}") from None
     finally:
         logging.disable(logging.NOTSET)

@@ -64,7 +64,7 @@ class Pins:
                 raise ConfigurationError(f"{self._path}: {name}: expected {DIGEST}…")
         if content is not None:
             self._digests = content
-            self._listed.update(map(_server, content))
+            self._listed.update(map(_find_server, content))
         return content is not None
 
     def accept(self, name: str, digest: str) -> bool:
@@ -72,7 +72,7 @@ class Pins:
         pinned = self._digests.get(name)
         meant = [pattern for pattern in self._accepted if fnmatchcase(name, pattern)]
         self.unmet.difference_update(meant)
-        is_open = self._is_first and not self._accepted and _server(name) not in self._listed
+        is_open = self._is_first and not self._accepted and _find_server(name) not in self._listed
         takes_all = is_open and pinned is None
         if pinned != digest and (meant or takes_all):
             self._news[name] = "new" if pinned is None else "changed"
@@ -88,7 +88,7 @@ class Pins:
         """
         news = self._news
         self._news = {}
-        self._listed.update(map(_server, self._digests))
+        self._listed.update(map(_find_server, self._digests))
         if news:
             self._write({name: self._digests[name] for name in news})
             self.reload()
@@ -115,7 +115,7 @@ class Pins:
             raise ConfigurationError(why) from None
 
 
-def _server(name: str) -> str:
+def _find_server(name: str) -> str:
     return name.partition("__")[0]
 
 
@@ -150,7 +150,7 @@ class SeenTools:
         """Compare a tool with what it was; None for a name too many."""
         seen = self._seen.setdefault(server, {})
         content = {field: definition[field] for field in FIELDS if field in definition}
-        now = {field: _digest(value)[:8] for field, value in content.items()}
+        now = {field: _hash_tool(value)[:8] for field, value in content.items()}
         entry = seen.get(name)
         if entry is None:
             if len(seen) >= MAX_NAMES:
@@ -160,7 +160,7 @@ class SeenTools:
         entry.latest = now
         is_accepted = True
         if self.pins is not None:
-            is_accepted = self.pins.accept(name, DIGEST + _digest(content).hex())
+            is_accepted = self.pins.accept(name, DIGEST + _hash_tool(content).hex())
             if is_accepted:
                 entry.first = now
                 entry.risk = risk
@@ -168,5 +168,5 @@ class SeenTools:
         return Verdict(entry.risk, now != entry.first, is_accepted, news)
 
 
-def _digest(value: Any) -> bytes:
+def _hash_tool(value: Any) -> bytes:
     return sha256(msgspec.json.encode(value, order="sorted")).digest()

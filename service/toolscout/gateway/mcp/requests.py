@@ -75,7 +75,7 @@ class Requests:
         """Say what the configuration offers, and how long a list with no server's tool holds."""
         hint = CacheHint(ttl_ms=FIXED_MS)
         config = self._view.config
-        self.server.instructions = definitions.instructions(config)
+        self.server.instructions = definitions.write_instructions(config)
         self.server.cache_hints = {} if config.options.pinned else {"tools/list": hint}
 
     def _input_schema(self, name: str) -> dict[str, Any] | None:
@@ -91,8 +91,8 @@ class Requests:
         for one in self._view.pinned:
             self._view.gate.note_read(one.shown)  # hosts have its schema
         is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        pinned = definitions.pinned_tools(self._view, is_modern=is_modern)
-        tools = [*definitions.own_tools(self._view.config), *pinned]
+        pinned = definitions.list_pinned_tools(self._view, is_modern=is_modern)
+        tools = [*definitions.list_own_tools(self._view.config), *pinned]
         return types.ListToolsResult(tools=tools)
 
     def _list(self, kind: Kind, own: Iterable[Any] = ()) -> Lister:
@@ -101,7 +101,7 @@ class Requests:
         async def listed(context: Context, _: Page | None) -> Any:
             await self._view.ready.wait()
             self._session(context)  # to tell it of changes
-            entries = [*own, *texts.entries(self._view.connections, kind)]
+            entries = [*own, *texts.list_entries(self._view.connections, kind)]
             return kind.result(**{kind.field: entries})
 
         return listed
@@ -117,7 +117,7 @@ class Requests:
             result = ServerTools(self._view, session).read(uri)
         else:
             result = self._view.read(session, uri)
-        return await _asked(result, f"Resource not found: {uri!r}", {"uri": uri})
+        return await _make_answer(result, f"Resource not found: {uri!r}", {"uri": uri})
 
     async def _get_prompt(
         self, _: Context, params: types.GetPromptRequestParams
@@ -129,7 +129,7 @@ class Requests:
             result = texts.get_prompt(self._view.connections, name, arguments)
         else:
             result = definitions.get_prompt(self._view, name, arguments or {})
-        return await _asked(result, f"Unknown prompt: {name!r}")
+        return await _make_answer(result, f"Unknown prompt: {name!r}")
 
     async def _set_level(
         self, context: Context, params: types.SetLevelRequestParams
@@ -151,7 +151,7 @@ class Requests:
                 if name != FIND.name:  # which waits for the servers that can matter
                     await self._view.ready.wait()
                 answer = await META_TOOLS[name].call(tools, arguments)
-                return _text(msgspec.json.encode(answer).decode())
+                return _write_text(msgspec.json.encode(answer).decode())
             token = None
             caller = None
             if name in CALLS:
@@ -170,12 +170,12 @@ class Requests:
             progress = context.session.report_progress
             return await self._view.call(session, name, arguments, progress)
         except CallError as error:
-            return _text(str(error), is_error=True)
+            return _write_text(str(error), is_error=True)
         except MCPError:
             raise  # as the server said it
         except Exception as error:
             logger.error("a call failed: %s", type(error).__name__)
-            return _text("the gateway could not make this call", is_error=True)
+            return _write_text("the gateway could not make this call", is_error=True)
 
     def _session(self, context: Context) -> Session:
         """Return the state of the session that a request belongs to.
@@ -218,7 +218,7 @@ class Requests:
             await peer.send_log_message(params.level, params.data, params.logger)
 
 
-async def _asked(request: Awaitable[T | None], missing: str, data: Any = None) -> T:
+async def _make_answer(request: Awaitable[T | None], missing: str, data: Any = None) -> T:
     """Return the answer to a request.
 
     Raises:
@@ -239,6 +239,6 @@ async def _asked(request: Awaitable[T | None], missing: str, data: Any = None) -
     return answer
 
 
-def _text(text: str, is_error: bool = False) -> types.CallToolResult:
+def _write_text(text: str, is_error: bool = False) -> types.CallToolResult:
     content = types.TextContent(type="text", text=text)
     return types.CallToolResult(content=[content], is_error=is_error)

@@ -57,7 +57,7 @@ _BUILT_IN = re.compile(
 DENY_HERE = "tools that it denies are offered here: write deny of their server"
 
 
-def about_tools(key: str, value: Any, place: str, *, of_server: bool) -> Iterator[str]:
+def find_tool_rules(key: str, value: Any, place: str, *, of_server: bool) -> Iterator[str]:
     """Yield the places of permissions in an unknown key, at whatever depth.
 
     Args:
@@ -82,15 +82,15 @@ def about_tools(key: str, value: Any, place: str, *, of_server: bool) -> Iterato
     if is_about_tools and not is_harmless:
         what = "it may say which tools not to offer: write allow or deny of a server instead"
         raise ConfigurationError(f"{place}: unknown key; {what}")
-    if not is_harmless and _leaves_out_servers(key, value):
+    if not is_harmless and _is_leaving_out_servers(key, value):
         what = "it may say which servers not to offer: write disabled of a server instead"
         raise ConfigurationError(f"{place}: unknown key; {what}")
     if isinstance(value, dict):
         for name, one in value.items():
-            yield from about_tools(name, one, f"{place}.{name}", of_server=of_server)
+            yield from find_tool_rules(name, one, f"{place}.{name}", of_server=of_server)
     elif isinstance(value, list):
         for number, one in enumerate(value):
-            yield from about_tools("", one, f"{place}[{number}]", of_server=of_server)
+            yield from find_tool_rules("", one, f"{place}[{number}]", of_server=of_server)
 
 
 def check_key_of_server(key: str, hint: str, place: str) -> None:
@@ -105,7 +105,7 @@ def check_key_of_server(key: str, hint: str, place: str) -> None:
         raise ConfigurationError(f"{place}: unknown key{hint or what}")
 
 
-def _leaves_out_servers(key: str, value: Any) -> bool:
+def _is_leaving_out_servers(key: str, value: Any) -> bool:
     """Return whether a key may leave out servers: a list that does, not a switch."""
     matched = _ABOUT_SERVERS.search(key)
     if matched is None or not isinstance(value, list | dict):

@@ -13,7 +13,7 @@ import mcp_types
 from mcp import MCPError
 
 from toolscout.common.lru import Lru
-from toolscout.gateway.mcp.texts import SCHEME, text_result
+from toolscout.gateway.mcp.texts import SCHEME, make_result
 
 _URI = re.compile(rf"{SCHEME}result-[0-9a-f]{{32}}")
 """The URI of a result; those of servers have a `/` after the server's name."""
@@ -53,9 +53,9 @@ class Results:
         """
         if not limit:
             return result
-        texts = [text for part in result.content if (text := _text_of(part)) is not None]
+        texts = [text for part in result.content if (text := _read_text(part)) is not None]
         length = sum(map(len, texts))
-        structure = _json_of(result.structured_content)
+        structure = _write_json(result.structured_content)
         if len(structure) > MAX_REPEATED_FACTOR * length + WRAPPING_CHARS:
             length += len(structure)
             texts.append(structure)
@@ -64,10 +64,10 @@ class Results:
             return result
         content: list[mcp_types.ContentBlock] = []
         for part in result.content:
-            if (text := _text_of(part)) is None:
+            if (text := _read_text(part)) is None:
                 content.append(part)
             elif limit:
-                content.append(_with_text(part, text[:limit]))
+                content.append(_replace_text(part, text[:limit]))
                 limit -= min(limit, len(text))
         note = f"[{excess:,} more characters were left out. {self._keep(session, texts)}]"
         content.append(mcp_types.TextContent(type="text", text=note))
@@ -92,7 +92,7 @@ class Results:
         if owner is not session:
             why = "this result has made room for newer ones, or another session has called the tool"
             raise MCPError(mcp_types.INVALID_PARAMS, f"{why}: call it again", {"uri": uri})
-        return text_result(uri, *texts)
+        return make_result(uri, *texts)
 
 
 def is_result(uri: str) -> bool:
@@ -100,16 +100,16 @@ def is_result(uri: str) -> bool:
     return _URI.fullmatch(uri) is not None
 
 
-def _text_of(part: mcp_types.ContentBlock) -> str | None:
+def _read_text(part: mcp_types.ContentBlock) -> str | None:
     content = part.resource if isinstance(part, mcp_types.EmbeddedResource) else part
     return getattr(content, "text", None)
 
 
-def _with_text(part: Any, text: str) -> Any:
+def _replace_text(part: Any, text: str) -> Any:
     if isinstance(part, mcp_types.EmbeddedResource):
-        return part.model_copy(update={"resource": _with_text(part.resource, text)})
+        return part.model_copy(update={"resource": _replace_text(part.resource, text)})
     return part.model_copy(update={"text": text})
 
 
-def _json_of(structure: Any) -> str:
+def _write_json(structure: Any) -> str:
     return "" if structure is None else json.dumps(structure, ensure_ascii=False)

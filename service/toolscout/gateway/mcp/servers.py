@@ -129,7 +129,7 @@ class Config(msgspec.Struct, frozen=True):
         return bool(self.options.pinned) or any(one.pinned for one in self.servers.values())
 
 
-def permits(name: str, allow: Iterable[str] | None, deny: Iterable[str]) -> bool:
+def is_permitted(name: str, allow: Iterable[str] | None, deny: Iterable[str]) -> bool:
     """Whether patterns, as of file names, let a name through.
 
     A name is denied as it is written, too: `[` may be a part of it.
@@ -139,7 +139,7 @@ def permits(name: str, allow: Iterable[str] | None, deny: Iterable[str]) -> bool
     return allow is None or any(fnmatchcase(name, pattern) for pattern in allow)
 
 
-def unmatched(patterns: Iterable[str] | None, names: Sequence[str]) -> list[str]:
+def find_unmatched(patterns: Iterable[str] | None, names: Sequence[str]) -> list[str]:
     """Return the patterns that match no name; of an exact name with `*` or such, says that it is.
 
     Such a name may have been meant as a pattern.
@@ -153,7 +153,7 @@ def unmatched(patterns: Iterable[str] | None, names: Sequence[str]) -> list[str]
     ]
 
 
-def prefix_of(name: str) -> str:
+def find_prefix(name: str) -> str:
     """Return the prefix of a server's tools: letters, digits, `-` and single `_`.
 
     It neither contains `__` nor ends in `_`, so that `prefix__tool` has one reading.

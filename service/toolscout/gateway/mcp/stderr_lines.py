@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from toolscout.gateway.mcp.failures import MAX_SHOWN_CHARS, printable, redacted
+from toolscout.gateway.mcp.failures import MAX_SHOWN_CHARS, make_printable, redact
 from toolscout.gateway.mcp.log import logger
 
 MAX_LINE_BYTES = 16_384
@@ -36,7 +36,7 @@ _FRAME = re.compile(r"[\s\u2500-\u259f]+")
 
 
 @asynccontextmanager
-async def logged_lines(name: str, secrets: tuple[str, ...]) -> AsyncIterator[int]:
+async def log_lines(name: str, secrets: tuple[str, ...]) -> AsyncIterator[int]:
     """Yield the writing end of a pipe whose lines are logged under a server's name.
 
     An error meanwhile gets the last line as a note, or the last that tells of an error.
@@ -85,7 +85,7 @@ def _relay(name: str, source: int, secrets: tuple[str, ...], last: deque[str]) -
                 if count % MAX_LINES_PER_S == 0:
                     time.sleep(PAUSE_S)
                 continue
-            text = redacted(piece.decode("utf-8", "replace").rstrip("\r\n"), secrets)
+            text = redact(piece.decode("utf-8", "replace").rstrip("\r\n"), secrets)
             if is_cut:
                 text = text[: max(0, len(text) - longest)]  # it may end within a secret
             words = _FRAME.sub(" ", text).strip()
@@ -93,7 +93,7 @@ def _relay(name: str, source: int, secrets: tuple[str, ...], last: deque[str]) -
             level = logging.DEBUG if not words or (is_drawn and is_told) else logging.INFO
             is_told = is_drawn and (is_told or bool(words and not _WRONG.search(words)))
             shown = words if is_drawn else text
-            shown = printable(shown[:MAX_LINE_CHARS])
+            shown = make_printable(shown[:MAX_LINE_CHARS])
             logger.log(level, "%s: %s", name, shown)
             if words and (_WRONG.search(words) or not any(map(_WRONG.search, last))):
                 last.append(shown)

@@ -12,9 +12,9 @@ from pathlib import Path
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import json_file
 from toolscout.gateway.mcp.cache import write_private
-from toolscout.gateway.mcp.failures import printable
+from toolscout.gateway.mcp.failures import make_printable
 from toolscout.gateway.mcp.host_entries import OURS
-from toolscout.gateway.mcp.moving import HostFile, Target, backup_of, put_back
+from toolscout.gateway.mcp.moving import HostFile, Target, find_backup, put_back
 
 SECRETS = "files as they were hold your keys, and belong into no repository"
 
@@ -34,7 +34,7 @@ def import_servers(
     target = Target(config.resolve())
     hosts = []
     lines = []
-    for path in _different(files):
+    for path in _drop_duplicates(files):
         lines.append(str(path))
         try:
             if path.resolve() == target.path:
@@ -42,13 +42,13 @@ def import_servers(
             host = HostFile(path)
             host.move(target)
         except ConfigurationError as error:
-            lines.append(f"  = stays as it is: {printable(error.detail)}")
+            lines.append(f"  = stays as it is: {make_printable(error.detail)}")
             continue
         hosts.append(host)
         lines += host.lines or ["  nothing to move"]
     changed = [host for host in hosts if host.after != host.before]
     if target.added:
-        lines += [str(target.path), *(f"  + {printable(name)}" for name in target.added)]
+        lines += [str(target.path), *(f"  + {make_printable(name)}" for name in target.added)]
     command = ["toolscout", "mcp", "--config", str(config)]
     again = [*command, "--import", *map(str, files)]
     if not changed:
@@ -70,38 +70,38 @@ def undo(files: Sequence[Path]) -> list[str]:
             written then.
     """
     backups = {}
-    for path in _different(files):
+    for path in _drop_duplicates(files):
         real = path.resolve()
-        backup = backup_of(real, json_file.read_object(real))
+        backup = find_backup(real, json_file.read_object(real))
         if not backup.exists():
-            if older := _backups_of(real):
+            if older := _list_backups(real):
                 kept = ", ".join(map(str, older))
                 why = "its servers have changed since the import"
                 raise ConfigurationError(f"{path}: {why}; as it was: {kept}")
             raise ConfigurationError(f"{path}: there is no import to undo")
         backups[backup] = real
     for backup, real in backups.items():
-        write_private(real, put_back(real.read_bytes(), backup.read_bytes()), _mode_of(real))
+        write_private(real, put_back(real.read_bytes(), backup.read_bytes()), _read_mode(real))
         backup.unlink()
     return [f"{real}: as before" for real in backups.values()]
 
 
 def has_backup(path: Path) -> bool:
     """Return whether a file was imported."""
-    return bool(_backups_of(path.resolve()))
+    return bool(_list_backups(path.resolve()))
 
 
-def _backups_of(real: Path) -> list[Path]:
+def _list_backups(real: Path) -> list[Path]:
     """Return what a file was before each of its imports."""
     return sorted(real.parent.glob(f"{escape(real.name)}.{OURS}-*"))
 
 
-def _different(files: Sequence[Path]) -> list[Path]:
+def _drop_duplicates(files: Sequence[Path]) -> list[Path]:
     """Return files without those that are there under two names."""
     return list({path.resolve(): path for path in reversed(files)}.values())[::-1]
 
 
-def _mode_of(path: Path) -> int:
+def _read_mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
@@ -117,7 +117,7 @@ def _write_beside(target: Target, hosts: Sequence[HostFile]) -> None:
         for host in hosts:
             path = host.path
             backup = host.backup()
-            write_private(backup, host.before, _mode_of(host.real))
+            write_private(backup, host.before, _read_mode(host.real))
             kept.append(backup)
         path = target.path
         if target.added:
@@ -133,7 +133,7 @@ def _replace(host: HostFile) -> str:
     """Write a host's file anew; returns a line that says what it was, or why it is as it was."""
     try:
         if host.real.read_bytes() == host.before:
-            write_private(host.real, host.after, _mode_of(host.real))
+            write_private(host.real, host.after, _read_mode(host.real))
             return f"{host.path} as it was: {host.backup()}"
         why = "it has changed meanwhile"
     except OSError as error:

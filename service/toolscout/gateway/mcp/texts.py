@@ -15,7 +15,7 @@ import mcp_types
 
 from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, Kind
 from toolscout.gateway.mcp.connection import Connection
-from toolscout.gateway.mcp.servers import SEPARATOR, permits
+from toolscout.gateway.mcp.servers import SEPARATOR, is_permitted
 
 SCHEME = "toolscout://"
 
@@ -26,14 +26,16 @@ _DOTS = re.compile(r"(?<![^/\\])\.{1,2}(?![^/\\])")
 """Segments of a path that lead elsewhere."""
 
 
-def _own(uri: str, title: str, about: str) -> mcp_types.Resource:
+def _describe_own(uri: str, title: str, about: str) -> mcp_types.Resource:
     named: dict[str, Any] = {"uri": uri, "name": title, "title": title, "mime_type": "text/plain"}
     return mcp_types.Resource(description=about, **named)
 
 
 OWN_RESOURCES = (
-    _own(OVERVIEW, "Overview of the tools", "How many tools each server has, in 500 tokens"),
-    _own(INDEX, "Index of the tools", "Every tool in a line"),
+    _describe_own(
+        OVERVIEW, "Overview of the tools", "How many tools each server has, in 500 tokens"
+    ),
+    _describe_own(INDEX, "Index of the tools", "Every tool in a line"),
 )
 """The gateway's own resources, as they are listed."""
 
@@ -50,7 +52,7 @@ OWN_TEMPLATES = (
 """The gateway's own resources that are read by a name."""
 
 
-def text_result(uri: str, *parts: str, media: str = "text/plain") -> mcp_types.ReadResourceResult:
+def make_result(uri: str, *parts: str, media: str = "text/plain") -> mcp_types.ReadResourceResult:
     """Return the result of reading a text that the gateway has, in one part or several."""
     named: dict[str, Any] = {"uri": uri, "mime_type": media}
     contents = [mcp_types.TextResourceContents(text=text, **named) for text in parts]
@@ -68,38 +70,38 @@ def may_read(name: str, deny: Sequence[str]) -> bool:
     if _DOTS.search(spellings[-1]):
         return False
     patterns = [pattern.casefold() for pattern in deny]
-    return all(permits(one, None, patterns) for one in spellings)
+    return all(is_permitted(one, None, patterns) for one in spellings)
 
 
-def whole_name(server: str, kind: Kind, name: str) -> str:
+def write_whole_name(server: str, kind: Kind, name: str) -> str:
     """Return what the gateway calls a resource, by its URI, or a prompt of a server."""
     return f"{server}{SEPARATOR}{name}" if kind is PROMPTS else f"{SCHEME}{server}/{name}"
 
 
-def renamed(server: str, result: Any) -> Any:
+def rename(server: str, result: Any) -> Any:
     """Return a result whose links, embedded resources and contents have URIs of the gateway."""
     for name in ("content", "contents", "messages"):
         parts = getattr(result, name, None)
         if isinstance(parts, list):
-            changed = [_renamed(server, part) for part in parts]
+            changed = [_rename_part(server, part) for part in parts]
             result = result.model_copy(update={name: changed})
     return result
 
 
-def _renamed(server: str, part: Any) -> Any:
+def _rename_part(server: str, part: Any) -> Any:
     if isinstance(part, mcp_types.PromptMessage):
-        return part.model_copy(update={"content": _renamed(server, part.content)})
+        return part.model_copy(update={"content": _rename_part(server, part.content)})
     if isinstance(part, mcp_types.EmbeddedResource):
-        return part.model_copy(update={"resource": _renamed(server, part.resource)})
+        return part.model_copy(update={"resource": _rename_part(server, part.resource)})
     if isinstance(part, mcp_types.ResourceLink | mcp_types.ResourceContents):
-        return part.model_copy(update={"uri": whole_name(server, RESOURCES, part.uri)})
+        return part.model_copy(update={"uri": write_whole_name(server, RESOURCES, part.uri)})
     return part
 
 
-def entries(connections: Sequence[Connection], kind: Kind) -> list[Any]:
+def list_entries(connections: Sequence[Connection], kind: Kind) -> list[Any]:
     """Return what all servers list of a kind and let be read, under its whole names."""
     return [
-        entry.model_copy(update={kind.key: whole_name(one.name, kind, name)})
+        entry.model_copy(update={kind.key: write_whole_name(one.name, kind, name)})
         for one in connections
         for entry in getattr(one.listed, kind.field)
         if may_read(name := getattr(entry, kind.key), one.server.deny)
@@ -136,4 +138,4 @@ async def _ask(server: Connection | None, method: str, own: str, *more: Any) -> 
     if server is None or not own or not may_read(own, server.server.deny):
         return None
     await server.wake()
-    return renamed(server.name, await server.request(method, own, *more))
+    return rename(server.name, await server.request(method, own, *more))

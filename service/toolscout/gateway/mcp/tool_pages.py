@@ -35,7 +35,7 @@ VERSION = "2025-11-25"
 """The version of the protocol by which single entries are read; later ones add no bounds."""
 
 
-def _flaw(entry: Any) -> str | None:
+def _find_flaw(entry: Any) -> str | None:
     """Return what is wrong with an entry; None of one that can be read."""
     try:
         mcp_types.Tool.model_validate(entry, by_name=False)
@@ -67,7 +67,7 @@ async def read_pages(client: Client) -> ToolPages:
     ttls: list[float] = []
 
     def readable(entries: list[Any]) -> list[Any]:
-        judged = [(entry, _flaw(entry)) for entry in entries]
+        judged = [(entry, _find_flaw(entry)) for entry in entries]
         for number, (entry, flaw) in enumerate(judged, len(tools) + len(unreadable) + 1):
             if flaw is not None:
                 unreadable.append((_label(entry, number), flaw))
@@ -84,7 +84,7 @@ async def read_pages(client: Client) -> ToolPages:
 
     is_cut = False
     client.lists.readable = None
-    async for page in _pages(ask):
+    async for page in _read_pages(ask):
         tools += page.tools
         ttl_ms = client.lists.ttl_ms
         if isinstance(ttl_ms, int | float) and ttl_ms > 0:
@@ -104,13 +104,13 @@ async def read_texts(client: Client) -> dict[str, Any]:
     """
     capable = client.server_capabilities
     return {
-        kind.field: await _texts(getattr(client, f"list_{kind.field}"), kind)
+        kind.field: await _read_texts(getattr(client, f"list_{kind.field}"), kind)
         for kind in KINDS
         if getattr(capable, kind.capability, None) is not None
     }
 
 
-def _without_hidden(entry: Any) -> Any:
+def _drop_hidden(entry: Any) -> Any:
     """Return a resource or a prompt whose description and title hide no characters."""
     written = entry.model_dump(mode="json", by_alias=True, exclude_none=True)
     if not has_hidden(written):
@@ -118,15 +118,15 @@ def _without_hidden(entry: Any) -> Any:
     return type(entry).model_validate(strip_hidden(written), by_name=False)
 
 
-async def _texts(ask: Any, kind: Kind) -> tuple[Any, ...]:
+async def _read_texts(ask: Any, kind: Kind) -> tuple[Any, ...]:
     """Return the entries of a list, the first of each name, until one page cannot be read."""
     entries: dict[str, Any] = {}
     try:
-        async for page in _pages(ask):
+        async for page in _read_pages(ask):
             for entry in getattr(page, kind.field):
                 name = getattr(entry, kind.key)
                 if name.strip() and name.isprintable() and len(name) <= MAX_NAME_CHARS:
-                    entries.setdefault(name, _without_hidden(entry))
+                    entries.setdefault(name, _drop_hidden(entry))
             if len(entries) > MAX_TEXTS:
                 break
     except (ValidationError, MCPError) as error:
@@ -135,7 +135,7 @@ async def _texts(ask: Any, kind: Kind) -> tuple[Any, ...]:
     return tuple(entries.values())[:MAX_TEXTS]
 
 
-async def _pages(ask: Callable[..., Awaitable[Any]]) -> AsyncIterator[Any]:
+async def _read_pages(ask: Callable[..., Awaitable[Any]]) -> AsyncIterator[Any]:
     """Yield the pages of a list, until they are too large, too many or begin again."""
     cursors: set[str | None] = set()
     cursor = None

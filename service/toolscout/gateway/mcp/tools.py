@@ -18,8 +18,8 @@ from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.listing import Offered
-from toolscout.gateway.mcp.texts import TOOL, text_result
-from toolscout.gateway.mcp.view import Session, View, without_host
+from toolscout.gateway.mcp.texts import TOOL, make_result
+from toolscout.gateway.mcp.view import Session, View, drop_host
 from toolscout.index import pages
 from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, describe_none, resolve_name, show
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
@@ -160,7 +160,7 @@ class ServerTools:
         except CallError as error:
             raise MCPError(mcp_types.INVALID_PARAMS, str(error), {"uri": uri}) from None
         (shown,) = await self.show([name], "full")
-        return text_result(uri, msgspec.json.encode(shown).decode(), media="application/json")
+        return make_result(uri, msgspec.json.encode(shown).decode(), media="application/json")
 
     def definition(self, name: str) -> Mapping[str, Any]:
         """Return a tool as it is listed."""
@@ -241,7 +241,7 @@ class ServerTools:
         if offered is not None:
             spelled = make_key(written)
             right = make_key(offered.shown["name"]), make_key(offered.tool.name)
-            if spelled in right or without_host(spelled) in right:
+            if spelled in right or drop_host(spelled) in right:
                 return guess
         ambiguous = self._seen(guess.ambiguous)
         suggestions = self._seen(guess.suggestions)

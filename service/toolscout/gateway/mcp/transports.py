@@ -28,7 +28,7 @@ from toolscout.gateway.mcp.http_answers import (
     describe_answer,
 )
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
-from toolscout.gateway.mcp.stderr_lines import MAX_LINE_BYTES, logged_lines
+from toolscout.gateway.mcp.stderr_lines import MAX_LINE_BYTES, log_lines
 from toolscout.index.values import count_values_outside_texts
 
 MAX_MENDED_BYTES = 2 * 1024 * 1024
@@ -57,22 +57,24 @@ Streams = tuple[Any, Any]
 
 
 @asynccontextmanager
-async def streams_to(name: str, server: Server) -> AsyncIterator[Streams]:
+async def open_streams(name: str, server: Server) -> AsyncIterator[Streams]:
     """Yield streams of messages from a server and to it; afterwards its processes are gone."""
     if isinstance(server, StdioServer):
         async with (
-            logged_lines(name, server.secrets) as stderr,
-            _process(server, stderr) as streams,
+            log_lines(name, server.secrets) as stderr,
+            _run_process(server, stderr) as streams,
         ):
             yield streams
     elif server.is_sse:
-        auth = _auth(name, server)
-        opened = sse_client(server.url, server.headers, httpx_client_factory=_client, auth=auth)
+        auth = _make_auth(name, server)
+        opened = sse_client(
+            server.url, server.headers, httpx_client_factory=_make_client, auth=auth
+        )
         async with opened as streams:
             yield streams
     else:
         timeout = httpx2.Timeout(CONNECT_S, read=STREAM_S)
-        client = _client(server.headers, timeout, _auth(name, server))
+        client = _make_client(server.headers, timeout, _make_auth(name, server))
         answer = ""
 
         async def note(response: httpx2.Response) -> None:
@@ -89,7 +91,7 @@ async def streams_to(name: str, server: Server) -> AsyncIterator[Streams]:
             raise
 
 
-def _client(
+def _make_client(
     headers: dict[str, str] | None = None,
     timeout: httpx2.Timeout | None = None,
     auth: httpx2.Auth | None = None,
@@ -108,7 +110,7 @@ class _Key(httpx2.Auth):
             response.raise_for_status()
 
 
-def _auth(name: str, server: HttpServer) -> httpx2.Auth:
+def _make_auth(name: str, server: HttpServer) -> httpx2.Auth:
     if server.auth is None:
         return _Key()
     from toolscout.gateway.mcp.oauth import Tokens  # whose library takes .3 s to import
@@ -117,7 +119,7 @@ def _auth(name: str, server: HttpServer) -> httpx2.Auth:
 
 
 @asynccontextmanager
-async def _process(server: StdioServer, stderr: int) -> AsyncIterator[Streams]:
+async def _run_process(server: StdioServer, stderr: int) -> AsyncIterator[Streams]:
     """Run a server in a process group of its own.
 
     The SDK's transport reads lines of any length, drops those that it cannot decode, so that a
@@ -150,7 +152,7 @@ async def _process(server: StdioServer, stderr: int) -> AsyncIterator[Streams]:
     finally:
         incoming.close()
         outgoing.close()
-        ending = asyncio.create_task(_end(process))
+        ending = asyncio.create_task(_end_process(process))
         try:
             while not ending.done():  # a second cancellation must not shorten the wait
                 with suppress(asyncio.CancelledError):
@@ -158,7 +160,7 @@ async def _process(server: StdioServer, stderr: int) -> AsyncIterator[Streams]:
         finally:
             for task in tasks:
                 task.cancel()
-            _signal(process.pid, signal.SIGKILL)
+            _send_signal(process.pid, signal.SIGKILL)
             process._transport.close()  # type: ignore[attr-defined]  # nothing public does
             with anyio.move_on_after(GRACE_S, shield=True):  # or it would be left a zombie
                 await process.wait()
@@ -171,8 +173,8 @@ async def _read(process: Process, received: Any) -> None:
     stdout: Any = process.stdout
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with received:
-            while line := await _line(stdout):
-                message = _message(line)
+            while line := await _read_line(stdout):
+                message = _decode_message(line)
                 if message is not None:
                     await received.send(SessionMessage(message))
     while await stdout.read(MAX_LINE_BYTES):
@@ -191,7 +193,7 @@ async def _write(process: Process, sent: Any, received: Any) -> None:
     received.close()
 
 
-async def _line(stdout: asyncio.StreamReader) -> bytes:
+async def _read_line(stdout: asyncio.StreamReader) -> bytes:
     """Return the next line, of one that is too long both ends; nothing at the end."""
     head = b""
     while True:
@@ -206,13 +208,13 @@ async def _line(stdout: asyncio.StreamReader) -> bytes:
         return head + b"\0" + line[-_ID_BYTES:] if head else line  # which is no JSON
 
 
-def _message(line: bytes) -> mcp_types.JSONRPCMessage | None:
+def _decode_message(line: bytes) -> mcp_types.JSONRPCMessage | None:
     """Decode a line; an answer that cannot be read is an error, so that its call ends."""
     decoded: Any = None
     if count_values_outside_texts(line) <= MAX_MESSAGE_VALUES:
         gc.disable()  # each collection would walk all values that were made so far
         try:
-            decoded = _decoded(line)
+            decoded = _decode(line)
             if not _is_meant_as_message(decoded):
                 return None
             # Four times as fast as the adapter's own way from JSON.
@@ -221,7 +223,7 @@ def _message(line: bytes) -> mcp_types.JSONRPCMessage | None:
             pass
         finally:
             gc.enable()
-    number = _id_in(line) if decoded is None else decoded.get("id")
+    number = _find_id(line) if decoded is None else decoded.get("id")
     if not isinstance(number, int):  # such as in a line that was meant for standard error
         return None
     error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=UNREADABLE)
@@ -235,12 +237,12 @@ def _is_meant_as_message(decoded: Any) -> bool:
     )
 
 
-def _id_in(line: bytes) -> int | None:
+def _find_id(line: bytes) -> int | None:
     matched = _FIRST_ID.match(line[:_ID_BYTES]) or _LAST_ID.search(line[-_ID_BYTES:])
     return None if matched is None else int(matched[1])
 
 
-def _decoded(line: bytes) -> Any:
+def _decode(line: bytes) -> Any:
     """Decode JSON; what is no character becomes U+FFFD, a number without value or bounds null.
 
     Raises:
@@ -256,19 +258,19 @@ def _decoded(line: bytes) -> Any:
         return json.loads(_LONE.sub("\ufffd", text), parse_constant=lambda _: None)
 
 
-async def _end(process: Process) -> None:
+async def _end_process(process: Process) -> None:
     """End a server as the protocol says: close its input, then signal its whole group."""
     stdin: Any = process.stdin
     stdin.close()
     for number in (None, signal.SIGTERM, signal.SIGKILL):
         if number is not None:
-            _signal(process.pid, number)
+            _send_signal(process.pid, number)
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE_S):
                 await process.wait()
                 return
 
 
-def _signal(group: int, number: signal.Signals) -> None:
+def _send_signal(group: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)

@@ -65,21 +65,21 @@ async def _try(connection: Connection) -> Tried:
         await cancel_until_done(task)
 
 
-def all_connections(config: Config, cache: ListCache = NO_CACHE) -> list[Connection]:
+def connect_all(config: Config, cache: ListCache = NO_CACHE) -> list[Connection]:
     """Return the connections of servers that have all answered, and keep their lists.
 
     Raises:
         ConfigurationError: some have not; names each of them.
     """
     tried = try_servers(config)
-    if failed := failures(tried):
+    if failed := list_failures(tried):
         raise ConfigurationError("; ".join(failed))
     for connection, _ in tried:
         cache.save(connection.server, connection.listed)
     return [connection for connection, _ in tried]
 
 
-def failures(tried: Iterable[Tried]) -> list[str]:
+def list_failures(tried: Iterable[Tried]) -> list[str]:
     """Return of each server that has failed, why."""
     return [
         f"{one.connection.name} is unavailable: {one.why}" for one in tried if one.why is not None

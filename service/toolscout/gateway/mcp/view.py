@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import mcp_types
 from mcp.shared.dispatcher import ProgressFnT
 
-from toolscout.commands.terminal import counted
+from toolscout.commands.terminal import write_count
 from toolscout.common.spelling import find_prefix, make_key, match_names
 from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.cache import KINDS
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.finder import Finder
-from toolscout.gateway.mcp.listing import Listing, always_loaded
+from toolscout.gateway.mcp.listing import Listing, find_always_loaded
 from toolscout.gateway.mcp.results import Results, is_result
 from toolscout.gateway.mcp.servers import Config
-from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, renamed, text_result
+from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, make_result, rename
 from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
 from toolscout.tools.refused import is_refused_by_all
@@ -35,7 +35,7 @@ HOSTS_PREFIXES = ("mcptoolscout", "toolscout", "mcp", "")
 """Letters of what hosts write before a name, as in `mcp__git__git_log`."""
 
 
-def without_host(spelled: str) -> str:
+def drop_host(spelled: str) -> str:
     """Return the letters of a name without what hosts write before it."""
     return spelled.removeprefix(next(filter(spelled.startswith, HOSTS_PREFIXES)))
 
@@ -96,7 +96,7 @@ class View:
         self.config = config
         self.listing = listing
         self.tools = listing.tools
-        names = [*match_names(config.options.pinned, self.tools), *always_loaded(self.tools)]
+        names = [*match_names(config.options.pinned, self.tools), *find_always_loaded(self.tools)]
         pinned = [self.tools[name] for name in dict.fromkeys(names)]
         self.pinned = [one for one in pinned if not is_refused_by_all(one.refusals())]
         """The tools to list as themselves, in the configured order.
@@ -126,13 +126,15 @@ class View:
         """Return the state of each server in a line."""
         counts = Counter(one.connection.name for one in self.tools.values())
         left_out = self.listing.left_out
-        lines = [_line(one, counts[one.name], left_out.get(one.name)) for one in self.connections]
+        lines = [
+            _write_line(one, counts[one.name], left_out.get(one.name)) for one in self.connections
+        ]
         return lines + [f"{name}: disabled in the configuration" for name in self.config.disabled]
 
     def prefix_of(self, written: str) -> str:
         """Return the prefix of the server that a written name begins with, or ""."""
         letters = make_key(find_prefix(written))
-        spelled = letters, without_host(letters)
+        spelled = letters, drop_host(letters)
         fitting = [
             one.name
             for one in self.connections
@@ -170,7 +172,7 @@ class View:
         finding = (one for one in reversed(session.searches) if name in one.names)
         if (search := next(finding, None)) is not None:
             await self.finder.learn(search.query, name, not result.is_error, search.id)
-        result = renamed(connection.name, result)
+        result = rename(connection.name, result)
         return self.results.cut(session, result, self.max_chars(connection))
 
     async def read(self, session: Session, uri: str) -> mcp_types.ReadResourceResult | None:
@@ -189,9 +191,9 @@ class View:
         tools = self.tools
         rows = [catalog.rows[name] for name in sorted(tools) if name in catalog.rows]
         if uri == OVERVIEW:
-            return text_result(uri, pages.describe(catalog, rows))
+            return make_result(uri, pages.describe(catalog, rows))
         lines = await asyncio.to_thread(lambda: list(pages.index(catalog, rows)))
-        return text_result(uri, "\n".join(f"{name}: {summary}" for name, summary in lines))
+        return make_result(uri, "\n".join(f"{name}: {summary}" for name, summary in lines))
 
     def changes(self) -> list[bool]:
         """Return whether tools have changed for hosts since the last time, and whether texts."""
@@ -205,12 +207,12 @@ class View:
         options = self.config.options
         pinned = [(one.shown, self.max_chars(one.connection) > 0) for one in self.pinned]
         tools = servers, options.max_risk, options.all_meta_tools, pinned
-        return tools, [texts.entries(self.connections, kind) for kind in KINDS]
+        return tools, [texts.list_entries(self.connections, kind) for kind in KINDS]
 
 
-def _line(server: Connection, count: int, left_out: str | None) -> str:
+def _write_line(server: Connection, count: int, left_out: str | None) -> str:
     """Return the state of a server that offers some tools, in a line."""
-    tools = counted(count, "tool")
+    tools = write_count(count, "tool")
     line = f"{server.name}: {'starts when called' if server.is_asleep else 'answers'}, {tools}"
     if server.reason is not None:
         kept = f"; {tools} of its last list cannot be called" if count else ""

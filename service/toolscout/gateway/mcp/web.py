@@ -59,7 +59,7 @@ class Callers:
         headers = {"Connection": "close"}
         is_call = scope["method"] == "POST"
         try:
-            self.callers.check(scope["headers"], _key(scope["headers"]))
+            self.callers.check(scope["headers"], _find_key(scope["headers"]))
             if is_call:
                 body = await self.bodies.read(receive)
                 receive = replay(body, receive)
@@ -77,7 +77,7 @@ class Callers:
             self.bodies.release(body)
 
 
-def _key(headers: list[tuple[bytes, bytes]]) -> bytes:
+def _find_key(headers: list[tuple[bytes, bytes]]) -> bytes:
     """Return the key that a request shows; nobody's if it shows none or several."""
     shown = {value.strip() for name, value in headers if name == b"x-api-key"}
     for name, value in headers:
@@ -167,12 +167,12 @@ async def serve_http(
     callers = Callers(Sessions(served), check, Bodies(settings.caller_timeout_s))
     async with served.router.lifespan_context(served):
         limited = make_server(callers, settings, logger, GRACE_S, lifespan="off")
-        ending = asyncio.ensure_future(_end(limited, callers, stop))
+        ending = asyncio.ensure_future(_end_streams(limited, callers, stop))
         await limited.serve([listener])
         ending.cancel()
 
 
-async def _end(server: LimitedServer, callers: Callers, stop: asyncio.Event) -> None:
+async def _end_streams(server: LimitedServer, callers: Callers, stop: asyncio.Event) -> None:
     """End all streams of notifications once no call is open, which would break calls off too."""
     AppStatus.enable_automatic_graceful_drain = AppStatus.should_exit = False
     while callers.open or not server.should_exit:
