@@ -27,7 +27,7 @@ from evals.board.data import OWN_QUESTIONS, OWN_TOOLS
 from evals.prompt_cost.models import INTERFACES, Json
 from evals.speed.servers import toolscout
 from toolscout.commands.evaluation.commands import show_progress
-from toolscout.commands.evaluation.questions import Question, read_questions
+from toolscout.commands.evaluation.questions import JudgedQuestion, read_questions
 from toolscout.commands.terminal import read_positive
 from toolscout.commands.tool_files.reading import read_file
 from toolscout.contract.tools import Tool
@@ -115,7 +115,7 @@ def first_call(complete: Callable[[Json], Json], query: str, tools: Sequence[Jso
 
 
 def measure(
-    connect: Callable[[], Endpoint], tools: Sequence[Tool], questions: Sequence[Question]
+    connect: Callable[[], Endpoint], tools: Sequence[Tool], questions: Sequence[JudgedQuestion]
 ) -> Iterator[str]:
     """Ask every question in every way; yield the lines of a table, and why questions failed."""
     shapes = {

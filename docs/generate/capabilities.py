@@ -14,7 +14,7 @@ from docs.generate.house import PACKAGE
 from docs.generate.notes import WRITTEN, joined
 from toolscout.contract.requests import SearchRequest
 from toolscout.discovery.config import ApiConfig, DiscoveryConfig
-from toolscout.gateway.mcp.servers import HttpServer, Options, StdioServer
+from toolscout.gateway.mcp.servers import HttpServer, ServerOptions, StdioServer
 from toolscout.settings import SETTINGS
 
 TABLE = Path(__file__).with_name("capabilities.toml")
@@ -100,7 +100,7 @@ def count_knobs() -> Counter[str]:
             "settings": len(SETTINGS),
             "flags of commands": sum(len(flags(command)) for command in commands().values()),
             "keys of the proxy's file": len(_fields_of(DiscoveryConfig, ApiConfig)),
-            "keys of the gateway's file": len(_fields_of(Options, StdioServer, HttpServer)),
+            "keys of the gateway's file": len(_fields_of(ServerOptions, StdioServer, HttpServer)),
             "fields of a search": len(_fields_of(SearchRequest)),
         }
     )

@@ -105,7 +105,7 @@ def _judged(
     search: Search, asked: Asked, questions: list[Question], hopeless: list[str]
 ) -> dict[str, Any]:
     from toolscout.commands.evaluation import judging
-    from toolscout.commands.evaluation.questions import Question as Judged
+    from toolscout.commands.evaluation.questions import JudgedQuestion as Judged
 
     spent: list[float] = []
     shown: dict[str, int] = {}

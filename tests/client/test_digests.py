@@ -4,7 +4,7 @@ import json
 
 from tests.client.upstream import TOOLS, Exchange, peer
 from tests.support import Process
-from toolscout.client.encoding import Encoder
+from toolscout.client.encoding import RequestEncoder
 from toolscout.client.offer import Offer
 
 DIGEST = "ab" * 32
@@ -62,7 +62,7 @@ def test_a_tool_that_was_changed_in_place_is_sent_again(make):
 
 
 def test_equal_lists_are_written_once():
-    encoder = Encoder("full", None)
+    encoder = RequestEncoder("full", None)
     first = encoder.encode(Offer([dict(tool) for tool in TOOLS]))
     assert encoder.encode(Offer([dict(tool) for tool in TOOLS])) is first
     assert encoder.encode(Offer(TOOLS[::-1])) is not first
@@ -70,7 +70,7 @@ def test_equal_lists_are_written_once():
 
 def test_what_a_function_redacts_is_asked_of_it_every_time():
     hidden: set[str] = set()
-    encoder = Encoder("full", lambda tool: None if tool["name"] in hidden else tool)
+    encoder = RequestEncoder("full", lambda tool: None if tool["name"] in hidden else tool)
     whole, _ = encoder.encode(Offer(TOOLS))
     hidden.add("read_file")
     assert encoder.encode(Offer(TOOLS))[0] != whole

@@ -16,7 +16,7 @@ from toolscout.commands.evaluation.uses import (
     NO_SUCCESS,
     NO_TOOL,
     REPEATED,
-    Use,
+    LoggedUse,
     read_uses,
 )
 
@@ -31,8 +31,8 @@ def test_plain_lines_name_query_tool_and_success():
         {"pattern": "look", "tool": "find_item", "success": False},
     )
     assert uses.found == [
-        Use("pay it", "create_payment", True),
-        Use("look", "find_item", False),
+        LoggedUse("pay it", "create_payment", True),
+        LoggedUse("look", "find_item", False),
     ]
     assert not uses.lacking
 
@@ -42,7 +42,7 @@ def test_a_report_takes_the_request_of_its_turn():
     report = {"event": "feedback", "reports": [{"turn": "t1", "tool": "a", "success": True}]}
     unknown = {"event": "feedback", "reports": [{"turn": "t9", "tool": "a", "success": True}]}
     uses = read(search, report, unknown)
-    assert uses.found == [Use("pay it", "a", True)]
+    assert uses.found == [LoggedUse("pay it", "a", True)]
     assert uses.lacking == {NO_TOOL: 1, NO_QUERY: 1}
 
 
@@ -55,7 +55,7 @@ def test_turns_of_different_tenants_are_not_mixed():
 def test_a_report_of_a_turn_counts_once_and_only_if_it_says_whether_it_worked():
     once = {"query": "pay it", "turn": "t", "tool": "a", "success": True}
     uses = read(once, once, {"query": "x", "tool": "a", "success": "false"})
-    assert uses.found == [Use("pay it", "a", True)]
+    assert uses.found == [LoggedUse("pay it", "a", True)]
     assert uses.lacking == {REPEATED: 1, NO_SUCCESS: 1}
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolscout.experience.reported import MAX_TOOLS, SLOTS, Experience, Observation, Use
+from toolscout.experience.reported import MAX_TOOLS, SLOTS, Experience, Observation, ReportedUse
 from toolscout.index.pattern_vectors import DIMENSIONS
 from toolscout.learning import tenants as bounds
 from toolscout.learning.tenants import Tenants
@@ -68,7 +68,7 @@ def test_calls_of_which_only_the_name_was_known_count_for_the_tool():
     experience.learn(used(digest="one", duration_ms=10.0), point(0))
     experience.learn(used(success=False), point(0))
     experience.learn(used(digest="two"), point(0))
-    assert experience.use("tool", "one") == Use(1, 1, 10.0)
+    assert experience.use("tool", "one") == ReportedUse(1, 1, 10.0)
     assert experience.use("other", "one") is None
 
 

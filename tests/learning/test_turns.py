@@ -8,7 +8,7 @@ import pytest
 from tests.learning.test_learner import CATALOG, ENGINE, PATTERN, first, follow, learner, worked
 from tests.learning.test_privacy import of_model
 from toolscout.experience.reported import Observation
-from toolscout.experience.turns import REPORTS, TURN_S, TURNS, Turn, Turns
+from toolscout.experience.turns import REPORTS, TURN_S, TURNS, ReportedTurn, Turns
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ask import Ask
 from toolscout.state.memory import MemoryStore
@@ -121,8 +121,8 @@ async def test_no_identifier_and_no_text_of_a_turn_is_stored():
 def test_the_latest_search_of_a_turn_stands_for_it_and_old_turns_make_room():
     turns = Turns()
     for number in range(TURNS + 2):
-        turns.remember(str(number), Turn(0.0), write=True)
-    turns.remember("2", Turn(0.0, "later"), write=True)
+        turns.remember(str(number), ReportedTurn(0.0), write=True)
+    turns.remember("2", ReportedTurn(0.0, "later"), write=True)
     assert [turns.find(name, 0.0) is None for name in ("0", "1", "2")] == [True, True, False]
     found = turns.find("2", 0.0)
     assert found is not None
@@ -133,8 +133,8 @@ def test_the_latest_search_of_a_turn_stands_for_it_and_old_turns_make_room():
 
 def test_a_turn_that_is_read_late_does_not_replace_a_later_search():
     turns = Turns()
-    turns.remember("a", Turn(2.0, "second"), write=True)
-    turns.remember("a", Turn(1.0, "first"), write=False)
+    turns.remember("a", ReportedTurn(2.0, "second"), write=True)
+    turns.remember("a", ReportedTurn(1.0, "first"), write=False)
     found = turns.find("a", 2.0)
     assert found is not None
     assert found.catalog == "second"

@@ -24,7 +24,7 @@ from toolscout.ranking.ask import Ask, Decision, Question
 from toolscout.ranking.ladder import Costs, find_bucket
 from toolscout.server.deciding import MAX_TOGETHER, TimedDecision, Together
 from toolscout.server.observe.log import LineWriter
-from toolscout.serving.connections import Connections
+from toolscout.serving.connections import ServedConnections
 from toolscout.settings import Settings
 
 CATALOG = compiled(TOOLS)
@@ -54,7 +54,7 @@ class Counting(Engine):
 
 def together(engine: Engine, answering: int, costs: Costs | None = None) -> Together:
     """Return a `Together` whose process is answering a number of requests."""
-    connections = Connections(Settings(), lambda *_: b"", LineWriter(1))
+    connections = ServedConnections(Settings(), lambda *_: b"", LineWriter(1))
     connections.answering = range(answering)
     return Together(engine, connections, costs or Costs())
 

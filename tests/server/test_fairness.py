@@ -20,7 +20,7 @@ from toolscout.errors import TooMuchWork
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import worker as worker_module
 from toolscout.server.compiling.worker import Sent, Worker, compile_list
-from toolscout.server.http.admission import Admission, BytesInFlight, RateLimit, Slot
+from toolscout.server.http.admission import Admission, AdmissionSlot, BytesInFlight, RateLimit
 from toolscout.settings import Settings
 
 
@@ -186,8 +186,8 @@ def test_bytes_are_counted_as_they_come_and_given_back_with_the_slot():
     admission = Admission(max_in_flight=4, max_lag_ms=1e9, max_bytes=1_000)
     admission.serve(2)
     acme, zenith = admission.enter("acme"), admission.enter("zenith")
-    assert isinstance(acme, Slot)
-    assert isinstance(zenith, Slot)
+    assert isinstance(acme, AdmissionSlot)
+    assert isinstance(zenith, AdmissionSlot)
     acme.hold(800)
     with pytest.raises(BytesInFlight):
         acme.hold(100)

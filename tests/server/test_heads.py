@@ -26,7 +26,7 @@ from tests.support import (
     running,
     until,
 )
-from toolscout.serving.connections import CLOSED_AT_ONCE, Connections, LoggedEvents
+from toolscout.serving.connections import CLOSED_AT_ONCE, LoggedEvents, ServedConnections
 from toolscout.settings import Settings
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS[:3]}).encode()
@@ -255,7 +255,7 @@ class Frail:
 
 def test_what_fails_at_its_deadline_stops_no_other(caplog: pytest.LogCaptureFixture):
     log = LoggedEvents(logging.getLogger("waits"))
-    connections = Connections(Settings(), lambda *_: b"", log)
+    connections = ServedConnections(Settings(), lambda *_: b"", log)
     frail = [Frail() for _ in range(3)]
     for each in frail:
         connections.watch(each, "body", -1)
@@ -321,7 +321,9 @@ class Idle:
 def test_the_oldest_idle_connections_are_closed_first(caplog: pytest.LogCaptureFixture):
     counted: Counter[str] = Counter()
     log = LoggedEvents(logging.getLogger("descriptors"))
-    connections = Connections(Settings(), lambda *_: b"", log, lambda why: counted.update([why]))
+    connections = ServedConnections(
+        Settings(), lambda *_: b"", log, lambda why: counted.update([why])
+    )
     closed: list[Any] = []
     times = [*range(CLOSED_AT_ONCE + 1, 0, -1), None]
     assert connections.make_room([Idle(since, closed) for since in times]) == CLOSED_AT_ONCE

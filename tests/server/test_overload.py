@@ -23,7 +23,7 @@ from tests.support import (
 )
 from toolscout.errors import Overloaded
 from toolscout.ranking.ladder import Costs
-from toolscout.server.http.admission import ALWAYS_ADMITTED, PROBES, Admission, Slot
+from toolscout.server.http.admission import ALWAYS_ADMITTED, PROBES, Admission, AdmissionSlot
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS[:3]}).encode()
 IN_FLIGHT = "toolscout_inflight_requests"
@@ -96,12 +96,12 @@ def test_parallel_requests_get_200_or_503(crowded: Process):
 def test_one_late_turn_of_the_event_loop_is_no_overload():
     admission = Admission(max_in_flight=256, max_lag_ms=400)
     admission.measured.append(1.5)
-    assert isinstance(admission.enter("acme"), Slot)
+    assert isinstance(admission.enter("acme"), AdmissionSlot)
     admission.measured.append(0.5)
     assert admission.enter("acme") == "loop_lag"
     for _ in range(PROBES):
         admission.measured.append(0.01)
-    assert isinstance(admission.enter("acme"), Slot)
+    assert isinstance(admission.enter("acme"), AdmissionSlot)
 
 
 def test_unknown_tools_that_many_others_wait_to_have_read_are_refused():

@@ -22,8 +22,8 @@ from toolscout import __version__
 from toolscout.client import answer
 from toolscout.client.answer import AnswerError
 from toolscout.client.breaker import CircuitBreaker, RetryBudget
-from toolscout.client.connections import Connections, Post, Reply
-from toolscout.client.encoding import Digests, Encoder
+from toolscout.client.connections import Connections, HttpReply, Post
+from toolscout.client.encoding import Digests, RequestEncoder
 from toolscout.client.log import logger
 from toolscout.client.offer import Offer
 from toolscout.client.selection import Reason, Selection
@@ -52,7 +52,7 @@ MAX_RANKER_CHARS = 32
 _OUTCOMES = get_args(Outcome)
 
 
-class Call(msgspec.Struct):
+class SearchCall(msgspec.Struct):
     """One call of `select`, checked."""
 
     pattern: str
@@ -93,7 +93,7 @@ class Channel:
         self,
         connections: Connections,
         breaker: CircuitBreaker,
-        encoder: Encoder,
+        encoder: RequestEncoder,
         *,
         api_key: str | None,
         use_digests: bool,
@@ -112,7 +112,7 @@ class Channel:
         if api_key:
             self.headers["authorization"] = f"Bearer {api_key}"
 
-    def admit(self, call: Call, asks_about_few: bool = False) -> None:
+    def admit(self, call: SearchCall, asks_about_few: bool = False) -> None:
         """Give a call its ticket and its tools as JSON, or the reason why it falls open.
 
         Of no more tools than it may choose, all are chosen, unless it `asks_about_few`.
@@ -140,7 +140,7 @@ class Channel:
                 call.ticket = None
                 call.fall_open(Reason.API_ERROR, why)
 
-    def sent_for(self, call: Call) -> Iterator[Call]:
+    def sent_for(self, call: SearchCall) -> Iterator[SearchCall]:
         """Yield what is to be sent for a call, each after the answer to the one before.
 
         What the model sees already is asked about where no other tool fits: a search that only such
@@ -161,14 +161,14 @@ class Channel:
         else:
             call.result = second.result
 
-    async def send(self, call: Call) -> Reply:
+    async def send(self, call: SearchCall) -> HttpReply:
         """Ask the service; failures of it or the network are in the reply."""
         try:
             return await self._exchange(call)
         except Exception as error:
-            return Reply(detail=log_unexpected(error), blame=False)
+            return HttpReply(detail=log_unexpected(error), blame=False)
 
-    def finish_call(self, call: Call, reply: Reply | None) -> None:
+    def finish_call(self, call: SearchCall, reply: HttpReply | None) -> None:
         """Read the answer and tell the breaker how the call ended; None if it was cancelled."""
         assert call.ticket is not None
         failed = False if reply is None else self._read(call, reply)
@@ -177,7 +177,7 @@ class Channel:
         else:
             self.breaker.record(call.ticket, failed, monotonic())
 
-    def _read(self, call: Call, reply: Reply) -> bool:
+    def _read(self, call: SearchCall, reply: HttpReply) -> bool:
         """Make the result of an answer; return whether the service failed."""
         digest = reply.headers.get("x-catalog-digest", "")
         if not (digest.isalnum() and digest.isascii() and len(digest) <= MAX_DIGEST_CHARS):
@@ -202,7 +202,7 @@ class Channel:
             self.digests.learn(call.key, digest)
         return failed
 
-    async def _exchange(self, call: Call) -> Reply:
+    async def _exchange(self, call: SearchCall) -> HttpReply:
         digests = self.digests
         self.retries.deposit()
         digest = digests.get(call.key, monotonic()) if digests else None
@@ -233,7 +233,7 @@ class Channel:
             await asyncio.sleep(pause)
 
 
-def _make_selection(call: Call, reply: Reply, about: dict[str, Any]) -> Selection[Any]:
+def _make_selection(call: SearchCall, reply: HttpReply, about: dict[str, Any]) -> Selection[Any]:
     """Return what an answer selects; `about` are further fields of it."""
 
     def none(reason: Reason, detail: str) -> Selection[Any]:
@@ -275,7 +275,7 @@ def log_unexpected(error: Exception) -> str:
     return f"unexpected {type(error).__name__}"
 
 
-def _write_body(call: Call, catalog: bytes) -> bytes:
+def _write_body(call: SearchCall, catalog: bytes) -> bytes:
     fields: dict[str, Any] = {**call.fields, "top_k": call.top_k}
     if not fields.get("messages"):
         fields["pattern"] = make_sendable(call.pattern)
@@ -302,14 +302,14 @@ def make_sendable(pattern: str) -> str:
     return cut(pattern).encode("utf-8", "replace").decode()
 
 
-def _is_refused(reply: Reply, digest: str | None) -> bool:
+def _is_refused(reply: HttpReply, digest: str | None) -> bool:
     """Whether a digest was not accepted: refused, or not returned in the answer."""
     if reply.is_success:
         return reply.headers.get("x-catalog-digest") != digest
     return 400 <= reply.status < 500 and reply.status not in (401, 403, 429)
 
 
-def _pause_before_retry(reply: Reply, deadline: float) -> float | None:
+def _pause_before_retry(reply: HttpReply, deadline: float) -> float | None:
     """Return the seconds to wait before a retry; None without one, or if it would be too late."""
     pause = random.uniform(0, RECONNECT_PAUSE_S) if reply.again else None  # noqa: S311
     if reply.status == 503:

@@ -44,7 +44,7 @@ CLOSE_S = 0.5
 """Seconds that closing waits for abandoned requests."""
 
 
-class Reply(msgspec.Struct, frozen=True):
+class HttpReply(msgspec.Struct, frozen=True):
     """An answer, or why there is none. Header names are lower case."""
 
     status: int = 0
@@ -97,10 +97,10 @@ OF_THE_NETWORK = (
 _POST: ContextVar[Post] = ContextVar("post")
 """The request of the running task."""
 
-TOO_LATE = Reply(detail="no usable answer within the timeout")
-NO_CONNECTION = Reply(detail="no connection was free within the timeout", blame=False)
-NO_TIME = Reply(detail="no time was left for a request", blame=False)
-CLOSED = Reply(detail="the selector was closed", blame=False)
+TOO_LATE = HttpReply(detail="no usable answer within the timeout")
+NO_CONNECTION = HttpReply(detail="no connection was free within the timeout", blame=False)
+NO_TIME = HttpReply(detail="no time was left for a request", blame=False)
+CLOSED = HttpReply(detail="the selector was closed", blame=False)
 
 
 class Connections:
@@ -116,9 +116,9 @@ class Connections:
         self._warned: set[str] = set()
         self._pool: httpcore2.AsyncConnectionPool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._tasks: set[asyncio.Task[Reply]] = set()
+        self._tasks: set[asyncio.Task[HttpReply]] = set()
 
-    async def post(self, post: Post) -> Reply:
+    async def post(self, post: Post) -> HttpReply:
         """Send a request and read its answer before the deadline; failures are returned."""
         begun = monotonic()
         post.times[:] = [begun]
@@ -150,7 +150,7 @@ class Connections:
         for _ in range(2):  # a socket closes one turn of the loop later
             await asyncio.sleep(0)
 
-    async def _exchange(self, post: Post) -> Reply:
+    async def _exchange(self, post: Post) -> HttpReply:
         _POST.set(post)
         is_answered = False
         try:
@@ -167,7 +167,7 @@ class Connections:
             finally:
                 await response.aclose()
         except AnswerError as error:
-            return Reply(detail=str(error))
+            return HttpReply(detail=str(error))
         except OF_THE_NETWORK as error:
             return _explain_failure(error, is_answered, post.reused)
         except Exception as error:
@@ -190,14 +190,14 @@ class Connections:
             b"POST", where, headers=headers, content=post.body, extensions={"timeout": timeout}
         )
 
-    def _report_proxy(self, error: UnusableProxyError) -> Reply:
+    def _report_proxy(self, error: UnusableProxyError) -> HttpReply:
         """Log once that the environment names a proxy that cannot be used."""
         if "proxy" not in self._warned:
             self._warned.add("proxy")
             logger.warning("every search falls open: %s", error)
-        return Reply(detail="the environment's proxy cannot be used", blame=False)
+        return HttpReply(detail="the environment's proxy cannot be used", blame=False)
 
-    def _report_own(self, error: Exception) -> Reply:
+    def _report_own(self, error: Exception) -> HttpReply:
         """Log once, with its traceback, an error that is neither the network's nor the service's.
 
         A defect here, or a release of a library that no longer fits: the breaker does not count it.
@@ -206,7 +206,7 @@ class Connections:
         if kind not in self._warned:
             self._warned.add(kind)
             logger.error("a search fell open by a defect of the client", exc_info=error)
-        return Reply(detail=f"error of the client ({kind})", blame=False)
+        return HttpReply(detail=f"error of the client ({kind})", blame=False)
 
     def _connected(self) -> httpcore2.AsyncConnectionPool:
         """Return the pool of the running event loop; connections cannot move between loops."""
@@ -278,30 +278,30 @@ class _Stream(httpcore2.AsyncNetworkStream):
         return _Stream(await self._stream.start_tls(*args, **options))
 
 
-def is_too_late(times: list[float]) -> Reply:
+def is_too_late(times: list[float]) -> HttpReply:
     """Tell whether the service caused a timeout, or the wait for a connection."""
     now = monotonic()
     had = now - times[-1] if len(times) > 1 else 0.0
     return TOO_LATE if times and had > 0.5 * (now - times[0]) else NO_CONNECTION
 
 
-def _explain_failure(error: Exception, is_answered: bool, is_reused: bool) -> Reply:
+def _explain_failure(error: Exception, is_answered: bool, is_reused: bool) -> HttpReply:
     """Tell why a request failed, and whether a second try may fare better."""
     if isinstance(error, httpcore2.ConnectTimeout):
-        return Reply(detail="cannot connect in time", again=True)
+        return HttpReply(detail="cannot connect in time", again=True)
     if isinstance(error, httpcore2.ConnectError):
         is_tls = _is_tls(error)
         detail = "TLS handshake failed" if is_tls else "cannot connect"
-        return Reply(detail=detail, again=not is_tls)
+        return HttpReply(detail=detail, again=not is_tls)
     if not isinstance(error, httpcore2.NetworkError | httpcore2.RemoteProtocolError):
-        return Reply(detail=f"request failed ({type(error).__name__})")
+        return HttpReply(detail=f"request failed ({type(error).__name__})")
     if is_answered:
-        return Reply(detail="the answer broke off")
+        return HttpReply(detail="the answer broke off")
     # The server just closed this idle connection, so it has not read the request.
-    return Reply(detail=f"connection lost ({type(error).__name__})", again=is_reused)
+    return HttpReply(detail=f"connection lost ({type(error).__name__})", again=is_reused)
 
 
-async def _read(response: httpcore2.Response) -> Reply:
+async def _read(response: httpcore2.Response) -> HttpReply:
     """Read an answer up to a limit; of one that is no success the status is enough.
 
     Raises:
@@ -312,10 +312,10 @@ async def _read(response: httpcore2.Response) -> Reply:
     try:
         await _read_body(response, headers.get("content-encoding", "").strip().lower(), body)
     except AnswerError:
-        if Reply(response.status).is_success:
+        if HttpReply(response.status).is_success:
             raise
         body.clear()
-    return Reply(response.status, headers, bytes(body))
+    return HttpReply(response.status, headers, bytes(body))
 
 
 async def _read_body(response: httpcore2.Response, encoding: str, body: bytearray) -> None:

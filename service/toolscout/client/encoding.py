@@ -28,7 +28,7 @@ Redact = Callable[[dict[str, Any]], dict[str, Any] | None]
 """Takes what would be sent of one tool, returns what may be; None keeps the tool unsent."""
 
 
-class Encoder:
+class RequestEncoder:
     """Turns offered tools into the JSON array of a request.
 
     A tool that cannot be written as JSON is not offered to the service.

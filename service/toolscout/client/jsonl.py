@@ -65,9 +65,9 @@ class JsonLines:
         self.dropped = 0
         """Events that did not fit into the queue or a line."""
         self._handler = (
-            _File(target, "a", max_file_bytes, backupCount=1, encoding="utf-8", delay=True)
+            _RotatingFile(target, "a", max_file_bytes, backupCount=1, encoding="utf-8", delay=True)
             if isinstance(target, str | Path)
-            else _Stream(target)
+            else _TextStream(target)
         )
         self._max_waiting = max_waiting
         self._lock = threading.Lock()
@@ -123,11 +123,11 @@ class _WarnOnce(logging.Handler):
             logger.warning("events cannot be written (%s)", type(sys.exception()).__name__)
 
 
-class _File(_WarnOnce, RotatingFileHandler):
+class _RotatingFile(_WarnOnce, RotatingFileHandler):
     pass
 
 
-class _Stream(_WarnOnce, logging.StreamHandler[IO[str]]):
+class _TextStream(_WarnOnce, logging.StreamHandler[IO[str]]):
     pass
 
 

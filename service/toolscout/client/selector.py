@@ -15,8 +15,8 @@ from functools import partial
 from time import monotonic
 from typing import Any, Never, Self, TypeVar
 
-from toolscout.client.call import Call
-from toolscout.client.connections import CLOSED, Reply, is_too_late
+from toolscout.client.call import SearchCall
+from toolscout.client.connections import CLOSED, HttpReply, is_too_late
 from toolscout.client.selection import Selection, T
 from toolscout.client.settings import SelectorBase, check_options
 from toolscout.contract.fields import DEFAULT_TOP_K
@@ -73,7 +73,7 @@ class AsyncSelector(SelectorBase):
                     self.channel.finish_call(sent, reply)
         return self._finish(call)
 
-    async def _begin_in_thread(self, begin: Callable[[], Call]) -> Call:
+    async def _begin_in_thread(self, begin: Callable[[], SearchCall]) -> SearchCall:
         context = copy_context()
         begun = asyncio.get_running_loop().run_in_executor(None, context.run, begin)
         try:
@@ -82,7 +82,7 @@ class AsyncSelector(SelectorBase):
             begun.add_done_callback(self._withdraw)
             raise
 
-    def _withdraw(self, begun: "asyncio.Future[Call]") -> None:
+    def _withdraw(self, begun: "asyncio.Future[SearchCall]") -> None:
         """Give back the ticket of a call that was cancelled while it began."""
         if begun.cancelled() or begun.exception() is not None:
             return
@@ -136,7 +136,7 @@ class Selector(SelectorBase):
             # The loop gives up at the deadline; this thread waits a little longer for it.
             latest = call.deadline + self.reserve / 2
             for sent in self.channel.sent_for(call):
-                reply: Reply | None = None
+                reply: HttpReply | None = None
                 try:
                     reply = self._background.run(self.channel.send(sent), latest)
                 except TimeoutError:

@@ -12,9 +12,9 @@ import msgspec
 
 from toolscout.client import endpoint as endpoints
 from toolscout.client.breaker import BreakerPolicy, CircuitBreaker
-from toolscout.client.call import Call, Channel
+from toolscout.client.call import Channel, SearchCall
 from toolscout.client.connections import Connections
-from toolscout.client.encoding import Definition, Encoder, Redact
+from toolscout.client.encoding import Definition, Redact, RequestEncoder
 from toolscout.client.events import Observer, QueryLog, Telemetry, check_observers, log_event
 from toolscout.client.log import logger
 from toolscout.client.offer import Offer
@@ -164,7 +164,7 @@ class SelectorBase:
         self.channel: Channel | None = None
         if url is not None:
             connections = Connections(url, max_connections, verify, trust_env)
-            encoder = Encoder(definition, redact)
+            encoder = RequestEncoder(definition, redact)
             self.channel = Channel(
                 connections, self.breaker, encoder, api_key=key, use_digests=use_digests
             )
@@ -182,7 +182,7 @@ class SelectorBase:
         session: str | None,
         loop: int,
         fields: Mapping[str, Any] | None,
-    ) -> Call:
+    ) -> SearchCall:
         """Read a call and ask the breaker; without a ticket the service is not called."""
         if isinstance(tools, str) and not isinstance(pattern, str):
             raise InvalidArgument("select(pattern, tools): the arguments are swapped")
@@ -212,7 +212,7 @@ class SelectorBase:
         early = self.reserve
         if self._fallback == "relevance" or self.rollout.mode == "shadow":
             early += min(self.timeout * PICK_SHARE, len(offer.names) * PICK_S)
-        call = Call(
+        call = SearchCall(
             pattern=str.__str__(pattern),  # a subclass may raise
             offer=offer,
             # As in the proxies, a missing or senseless count is the default.
@@ -237,7 +237,7 @@ class SelectorBase:
             self.channel.admit(call)
         return call
 
-    def _finish(self, call: Call) -> Selection[Any]:
+    def _finish(self, call: SearchCall) -> Selection[Any]:
         """Return the tools to show, and report the call."""
         mode = self.rollout.mode
         offer = call.offer
@@ -279,7 +279,7 @@ class SelectorBase:
             logger.exception("permit failed; the tool is left out")
             return False
 
-    def _picked(self, call: Call) -> list[str]:
+    def _picked(self, call: SearchCall) -> list[str]:
         """Rank locally; empty if there is no time for it, or a tool cannot be read."""
         from toolscout.text.relevance import Candidate, pick  # most callers need no local ranking
 

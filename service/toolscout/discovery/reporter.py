@@ -18,7 +18,7 @@ from time import monotonic
 import msgspec
 
 from toolscout.client.call import Channel
-from toolscout.client.connections import Post, Reply
+from toolscout.client.connections import HttpReply, Post
 from toolscout.client.endpoint import find_feedback_path
 from toolscout.client.log import logger
 from toolscout.client.selector import AsyncSelector, Selector
@@ -139,7 +139,7 @@ class Reporter:
         catalog = observations[0].catalog if observations else ""
         # By this header a balancer finds the process that searches the catalog.
         headers = self._channel.headers | ({"x-catalog-digest": catalog} if catalog else {})
-        reply: Reply | None = None
+        reply: HttpReply | None = None
         try:
             body = msgspec.json.encode({"events": observations})
             post = Post(headers, body, monotonic() + self._selector.timeout, self._path)
@@ -149,7 +149,7 @@ class Reporter:
         finally:
             self._settle(reply, observations)
 
-    def _settle(self, reply: Reply | None, observations: list[Observation]) -> None:
+    def _settle(self, reply: HttpReply | None, observations: list[Observation]) -> None:
         """Drop what was taken or refused, queue the rest; None is a post that was cancelled."""
         if reply is not None and reply.is_success:
             return

@@ -81,7 +81,7 @@ class Slot:
 
 
 @dataclass(slots=True)
-class Use:
+class ReportedUse:
     """Results of a tool's calls."""
 
     successes: int = 0
@@ -106,7 +106,7 @@ class Use:
 
 
 @dataclass(slots=True)
-class ToolExperience(Use):
+class ToolExperience(ReportedUse):
     """The experience with one tool."""
 
     slots: list[Slot] = field(default_factory=list)
@@ -189,13 +189,13 @@ class Experience:
         """Return the experience with a tool."""
         return self._tools.get(key)
 
-    def use(self, name: str, digest: str) -> Use | None:
+    def use(self, name: str, digest: str) -> ReportedUse | None:
         """Return the results of a tool's calls, including those reported by name alone."""
         tools = [tool for each in (digest, "") if (tool := self._tools.get((name, each)))]
         if not tools:
             return None
         durations = [tool.duration_ms for tool in tools if tool.duration_ms is not None]
-        return Use(
+        return ReportedUse(
             sum(tool.successes for tool in tools),
             sum(tool.failures for tool in tools),
             durations[0] if durations else None,

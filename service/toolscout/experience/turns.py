@@ -26,7 +26,7 @@ REPORTS_PER_SOURCE = 3
 
 
 @dataclass(slots=True)
-class Turn:
+class ReportedTurn:
     """The pattern that was searched for in a turn, as a vector."""
 
     time: float
@@ -53,12 +53,12 @@ class Turns:
     """The turns and reports of one tenant."""
 
     def __init__(self) -> None:
-        self._turns: Lru[str, Turn] = Lru(TURNS)
+        self._turns: Lru[str, ReportedTurn] = Lru(TURNS)
         self._reports: Lru[str, bool] = Lru(REPORTS)
         self._sources: Lru[str, int] = Lru(REPORTS)
         self._unwritten: deque[str] = deque(maxlen=TURNS)
 
-    def remember(self, name: str, turn: Turn, *, write: bool) -> None:
+    def remember(self, name: str, turn: ReportedTurn, *, write: bool) -> None:
         """Remember a turn, and note whether it is to be written for other processes.
 
         `name` is the digest of the caller's identifier.
@@ -70,12 +70,12 @@ class Turns:
         if write:
             self._unwritten.append(name)
 
-    def find(self, name: str, now: float) -> Turn | None:
+    def find(self, name: str, now: float) -> ReportedTurn | None:
         """Return a turn, unless it is unknown or too old."""
         turn = self._turns.get(name)
         return None if turn is None or now - turn.time > TURN_S else turn
 
-    def take_unwritten(self) -> dict[str, Turn]:
+    def take_unwritten(self) -> dict[str, ReportedTurn]:
         """Return the turns that were remembered since the last call."""
         names = dict.fromkeys(self._unwritten)
         self._unwritten.clear()

@@ -39,7 +39,7 @@ from toolscout.index.expand import load_synonym_terms
 from toolscout.index.names import list_possible_forms
 from toolscout.index.tool_list import ToolList, hash_catalog
 from toolscout.ranking.ask import Ask
-from toolscout.state.registry import Place, Record, Registry, patch_tools
+from toolscout.state.registry import CatalogRecord, Place, Registry, patch_tools
 from toolscout.state.store import StoreUnavailable
 from toolscout.text.query import analyse
 from toolscout.tools.documents import decode_tool
@@ -56,7 +56,7 @@ COMPILED_WITHIN_S = 30.0
 """Seconds that a change waits for its tools to be compiled."""
 
 
-class Worker(Protocol):
+class EmbeddingWorker(Protocol):
     """The process that compiles."""
 
     engine: Engine
@@ -83,7 +83,7 @@ class ExternalCatalog(NamedTuple):
 
     space: str
     name: str
-    record: Record
+    record: CatalogRecord
 
     def make_answerable(self, ask: Ask) -> Ask:
         """Return a question as candidates can answer it.
@@ -195,8 +195,8 @@ class ExternalCatalogs:
         )
 
     async def change(
-        self, place: Place, current: Record | None, sent: CatalogPatch, *, anew: bool = False
-    ) -> Record:
+        self, place: Place, current: CatalogRecord | None, sent: CatalogPatch, *, anew: bool = False
+    ) -> CatalogRecord:
         """Change tools of a catalog, or replace all of them; return its new record.
 
         Raises:
@@ -248,7 +248,7 @@ def embed_tools(compiler: Compiler, tools: ToolList) -> dict[str, CompiledTool]:
 
 
 def make_rows(
-    worker: Worker, change: CatalogPatch, present: Sequence[bytes], build: str
+    worker: EmbeddingWorker, change: CatalogPatch, present: Sequence[bytes], build: str
 ) -> list[Row]:
     """Return the rows of the tools that a change adds, and of those whose status it sets.
 

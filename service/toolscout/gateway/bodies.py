@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable
 
 import httpx2
 
-from toolscout.gateway.callers import Refused
+from toolscout.gateway.callers import CallerRefused
 from toolscout.serving.limited import Receive
 
 
-class Body(httpx2.AsyncByteStream):
+class ForwardedBody(httpx2.AsyncByteStream):
     """The body of a request as it comes in.
 
     Args:
@@ -61,7 +61,9 @@ class Body(httpx2.AsyncByteStream):
                 async with asyncio.timeout(self._timeout_s):
                     piece = await self._read()
             except TimeoutError:
-                raise Refused(408, "body_timeout", "the body did not arrive in time") from None
+                raise CallerRefused(
+                    408, "body_timeout", "the body did not arrive in time"
+                ) from None
             if piece:
                 yield piece
 

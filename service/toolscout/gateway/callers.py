@@ -7,7 +7,7 @@ from toolscout.serving.bodies import BodyRefused
 from toolscout.serving.callers import FOREIGN_STATUS, CallerGuard
 
 
-class Refused(BodyRefused):
+class CallerRefused(BodyRefused):
     """A request that is not forwarded, or an answer that cannot be."""
 
     def __init__(self, status: int, code: str, detail: str) -> None:
@@ -43,6 +43,6 @@ class CallerCheck:
         origin = sent.get(b"origin", b"")
         if foreign := self._guard.refusal(host, origin, is_keyless=not self._key):
             code, detail = foreign
-            raise Refused(FOREIGN_STATUS[code], code, detail)
+            raise CallerRefused(FOREIGN_STATUS[code], code, detail)
         if self._key and not compare_digest(shown, self._key.encode()):
-            raise Refused(401, "unauthorized", f"send the key of this {self._whose_key}")
+            raise CallerRefused(401, "unauthorized", f"send the key of this {self._whose_key}")

@@ -24,8 +24,8 @@ from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, provider_of
 from toolscout.discovery.flow import ASKING
 from toolscout.discovery.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.bodies import Body
-from toolscout.gateway.callers import CallerCheck, Refused
+from toolscout.gateway.bodies import ForwardedBody
+from toolscout.gateway.callers import CallerCheck, CallerRefused
 from toolscout.serving.limited import Receive, Scope, Send, write_error
 
 _HOP_BY_HOP = frozenset(
@@ -120,13 +120,13 @@ class Proxy:
         elif scope["path"] == HEALTH:
             await _answer(send, 200, b'{"status":"ok"}')
         elif not self.metrics_port or scope["server"][1] != self.metrics_port:
-            await self._handle(scope, Body(receive, self.body_timeout_s), send)
+            await self._handle(scope, ForwardedBody(receive, self.body_timeout_s), send)
         elif scope["path"] == METRICS:
             await _answer(send, 200, generate_latest(self.registry), kind=CONTENT_TYPE_PLAIN_0_0_4)
         else:
             await _answer(send, 404, write_error(f"there are {METRICS} and {HEALTH}", "not_found"))
 
-    async def _handle(self, scope: Scope, body: Body, send: Send) -> None:
+    async def _handle(self, scope: Scope, body: ForwardedBody, send: Send) -> None:
         """Forward a request until it is answered or its caller has gone."""
         work = asyncio.ensure_future(self._forward(scope, body, send))
         gone = asyncio.ensure_future(body.until_gone())
@@ -139,10 +139,10 @@ class Proxy:
         if not work.cancelled() and (error := work.exception()) is not None:
             raise error
 
-    async def _forward(self, scope: Scope, body: Body, send: Send) -> None:
+    async def _forward(self, scope: Scope, body: ForwardedBody, send: Send) -> None:
         try:
             self._check(scope)
-        except Refused as error:
+        except CallerRefused as error:
             self.count_refusal(error.code)
             await _answer(send, error.status, write_error(error.detail, error.code), True)
             return
@@ -151,7 +151,7 @@ class Proxy:
             async with self._stream(scope, body) as response:
                 if (status := response.status_code) not in STATUSES:
                     detail = f"the provider answered with status {status}"
-                    raise Refused(502, "bad_status", detail)
+                    raise CallerRefused(502, "bad_status", detail)
                 headers = _choose_headers(response.headers.raw)
                 if status in BODILESS:  # where it counts bytes that do not follow
                     headers = [one for one in headers if one[0].lower() != b"content-length"]
@@ -165,7 +165,7 @@ class Proxy:
                         await asyncio.sleep(0)
                         paused = monotonic()
                 await send({"type": "http.response.body", "body": b""})
-        except (httpx2.HTTPError, Refused) as error:
+        except (httpx2.HTTPError, CallerRefused) as error:
             refused = _explain(error)
             broken = f"the provider broke its answer off ({type(error).__name__})"
             problem = broken if started else refused.detail
@@ -183,14 +183,16 @@ class Proxy:
             Refused: it comes from a foreign page, without the key, or asks for what no proxy does.
         """
         if scope["method"] in REFUSED_METHODS:
-            raise Refused(405, "method_not_allowed", f"{scope['method']} is not passed on")
+            raise CallerRefused(405, "method_not_allowed", f"{scope['method']} is not passed on")
         headers = scope["headers"]
         self.callers.check(headers, dict(headers).get(KEY_HEADER, b""))
         if NEVER_DROPPED & _list_named_by_connection(headers):
-            raise Refused(400, "bad_request", "Connection names a header that cannot be dropped")
+            raise CallerRefused(
+                400, "bad_request", "Connection names a header that cannot be dropped"
+            )
 
     @asynccontextmanager
-    async def _stream(self, scope: Scope, body: Body) -> AsyncIterator[httpx2.Response]:
+    async def _stream(self, scope: Scope, body: ForwardedBody) -> AsyncIterator[httpx2.Response]:
         """Send a request on; the response is open while the block lasts."""
         timeouts = {"timeout": self.timeout.as_dict()}
         made = partial(httpx2.Request, scope["method"], self._url(scope), extensions=timeouts)
@@ -239,7 +241,7 @@ class Proxy:
         path = path.partition(b"?")[0]
         segments = unquote_to_bytes(path).replace(b"\\", b"/").split(b"/")
         if any(segment.partition(b";")[0] == b".." for segment in segments):
-            raise Refused(400, "bad_request", "the path has a .. in it")
+            raise CallerRefused(400, "bad_request", "the path has a .. in it")
         if self._base and not (path == self._base or path.startswith(self._base + b"/")):
             path = self._base + path
         query: bytes = scope["query_string"]
@@ -248,7 +250,7 @@ class Proxy:
             ends = (self._base + b"/", self._base + b"?")
             if not self._base or (url.raw_path + b"/").startswith(ends):
                 return url
-        raise Refused(400, "bad_request", "the path cannot be passed on")
+        raise CallerRefused(400, "bad_request", "the path cannot be passed on")
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -290,18 +292,18 @@ def _choose_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, byt
     return [(name, value) for name, value in headers if name.lower() not in dropped]
 
 
-def _explain(error: Exception) -> Refused:
+def _explain(error: Exception) -> CallerRefused:
     """Return what went wrong, without a word of the request."""
-    if isinstance(error, Refused):
+    if isinstance(error, CallerRefused):
         return error
     code = type(error).__name__
     if isinstance(error, httpx2.PoolTimeout):
-        return Refused(503, code, "all connections to the provider are in use")
+        return CallerRefused(503, code, "all connections to the provider are in use")
     if isinstance(error, httpx2.TimeoutException):
-        return Refused(504, code, "the provider did not answer in time")
+        return CallerRefused(504, code, "the provider did not answer in time")
     if isinstance(error, httpx2.ConnectError):
-        return Refused(502, code, f"the provider cannot be reached ({code})")
-    return Refused(502, code, f"the provider broke off or gave no answer of HTTP ({code})")
+        return CallerRefused(502, code, f"the provider cannot be reached ({code})")
+    return CallerRefused(502, code, f"the provider broke off or gave no answer of HTTP ({code})")
 
 
 def _escape_path(scope: Scope) -> str:

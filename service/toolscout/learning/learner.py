@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from toolscout.experience.chains import Insight
 from toolscout.experience.examples import ExamplePriors
 from toolscout.experience.prior import HALF_LIFE_S, prior_of
-from toolscout.experience.reported import DAY_S, Experience, Observation, Use
-from toolscout.experience.turns import Turn, hash_texts, identify_source, report_of
+from toolscout.experience.reported import DAY_S, Experience, Observation, ReportedUse
+from toolscout.experience.turns import ReportedTurn, hash_texts, identify_source, report_of
 from toolscout.index.catalog import Catalog
 from toolscout.index.embedder import Embedder
 from toolscout.index.pattern_vectors import LAYOUT, pack, pack_text, read_pattern, unpack
@@ -93,7 +93,7 @@ class Learner:
         """Return the experience of a tenant."""
         return self._tenants.of(tenant).experience
 
-    def use(self, tenant: str, catalog: Catalog, row: int) -> Use | None:
+    def use(self, tenant: str, catalog: Catalog, row: int) -> ReportedUse | None:
         """Return the results of calls of a catalog's tool; None if there are none."""
         content = hash_content(catalog.wires[row])
         return self.experience(tenant).use(catalog.names[row], content)
@@ -132,10 +132,10 @@ class Learner:
         catalog = ranking.source.digest
         if ranking.ranker == "hybrid":
             pattern = read_pattern(ranking.query, ranking.vectors)
-            searched = Turn(now, catalog, unpacked=pattern)
+            searched = ReportedTurn(now, catalog, unpacked=pattern)
         else:
             texts = [*(message.text for message in reversed(ask.earlier)), ask.ranking_part]
-            searched = Turn(now, catalog, vector=await self._pack("\n".join(texts)))
+            searched = ReportedTurn(now, catalog, vector=await self._pack("\n".join(texts)))
         turns = self._tenants.of(tenant).turns
         turns.remember(hash_texts(turn), searched, write=self._log is not None)
 

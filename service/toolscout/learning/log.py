@@ -13,7 +13,7 @@ import msgspec
 
 from toolscout.experience.reported import DAY_S, Observation
 from toolscout.experience.turns import TURNS as TURNS_KEPT
-from toolscout.experience.turns import Turn
+from toolscout.experience.turns import ReportedTurn
 from toolscout.index.pattern_vectors import Floats, unpack
 from toolscout.settings import LEARNING_DAYS
 from toolscout.state.guarded import Guard
@@ -259,7 +259,7 @@ class Log:
         """Whether an observation has the vector of another model."""
         return seen.model != self.model
 
-    async def append_turns(self, tenant: str, turns: Mapping[str, Turn]) -> None:
+    async def append_turns(self, tenant: str, turns: Mapping[str, ReportedTurn]) -> None:
         """Write turns.
 
         Raises:
@@ -275,13 +275,13 @@ class Log:
             await slices.pause()
         await self._writing.append(make_key(TURNS, tenant), encoded, TURNS_KEPT)
 
-    async def read_turns(self, tenant: str, last: dict[str, Entry]) -> dict[str, Turn]:
+    async def read_turns(self, tenant: str, last: dict[str, Entry]) -> dict[str, ReportedTurn]:
         """Return the turns that were written since the last call, those of this model.
 
         Raises:
             StoreUnavailable: they could not be read.
         """
-        turns: dict[str, Turn] = {}
+        turns: dict[str, ReportedTurn] = {}
         log = make_key(TURNS, tenant)
         if TURNS in last and not await self._reading.has_entry(log, last[TURNS]):
             del last[TURNS]  # all are over, or the store is an older copy
@@ -291,7 +291,7 @@ class Log:
                 with suppress(*_UNREADABLE):
                     read = _decode_turn(entry.value)
                     if read.model == self.model and len(unpack(read.vector)):
-                        turns[read.turn] = Turn(read.time, read.catalog, read.vector)
+                        turns[read.turn] = ReportedTurn(read.time, read.catalog, read.vector)
         return turns
 
     async def is_older(self, tenant: str, last: Mapping[str, Entry]) -> bool:

@@ -82,7 +82,7 @@ class RequiredKeys(msgspec.Struct, frozen=True):
     required_keys: Sequence[str]
 
 
-class Source(Protocol):
+class ToolSource(Protocol):
     """Tools to look into; each method may raise a `CallError`."""
 
     async def search(self, arguments: SearchTools) -> ToolsFound:
@@ -104,7 +104,7 @@ class Source(Protocol):
         """Return the keys that a tool needs."""
 
 
-async def search_tools(source: Source, arguments: SearchTools) -> ToolsFound:
+async def search_tools(source: ToolSource, arguments: SearchTools) -> ToolsFound:
     """Find tools for a task. Returns names and what they do, best first."""
     answer = await source.search(arguments)
     if not answer.tools:
@@ -112,7 +112,7 @@ async def search_tools(source: Source, arguments: SearchTools) -> ToolsFound:
     return answer
 
 
-async def list_tools_meta(source: Source, arguments: ListToolsMeta) -> ToolPage:
+async def list_tools_meta(source: ToolSource, arguments: ListToolsMeta) -> ToolPage:
     """List all tools by name, a page at a time. Prefer search_tools."""
     names = await source.names(arguments.filters)
     if not names:
@@ -122,13 +122,13 @@ async def list_tools_meta(source: Source, arguments: ListToolsMeta) -> ToolPage:
     return ToolPage(list(shown), len(names), following)
 
 
-async def tool_info(source: Source, arguments: ToolInfo) -> ToolDetail:
+async def tool_info(source: ToolSource, arguments: ToolInfo) -> ToolDetail:
     """Show one tool in brief, or with detail "full" its input schema: read that before a call."""
     (shown,) = await source.show([await resolve_name(source, arguments.name)], arguments.detail)
     return shown
 
 
-async def get_tool_schemas(source: Source, arguments: GetToolSchemas) -> SchemasAnswer:
+async def get_tool_schemas(source: ToolSource, arguments: GetToolSchemas) -> SchemasAnswer:
     """Show several tools whole, and for names that do not exist similar ones."""
     answers = await source.resolve(list(dict.fromkeys(arguments.names)))
     names = dict.fromkeys(one.name for one in answers if one.name is not None)
@@ -136,13 +136,15 @@ async def get_tool_schemas(source: Source, arguments: GetToolSchemas) -> Schemas
     return SchemasAnswer(list(shown), list_schema_errors(answers), len(shown))
 
 
-async def get_required_keys_for_tool(source: Source, arguments: GetRequiredKeys) -> RequiredKeys:
+async def get_required_keys_for_tool(
+    source: ToolSource, arguments: GetRequiredKeys
+) -> RequiredKeys:
     """List the keys that a tool needs to be called: their names, no values."""
     name = await resolve_name(source, arguments.name)
     return RequiredKeys(name, await source.required_keys(name))
 
 
-async def find_tool(source: Source, task: Any, call: str) -> str:
+async def find_tool(source: ToolSource, task: Any, call: str) -> str:
     """Write the prompt that shows the best tool for a task; `call` says how it is called.
 
     Raises:
@@ -159,7 +161,7 @@ async def find_tool(source: Source, task: Any, call: str) -> str:
     return show_best(task, tool, others, call, is_clear=answer.outcome == "match")
 
 
-async def check_domain(source: Source, domain: str | UnsetType) -> None:
+async def check_domain(source: ToolSource, domain: str | UnsetType) -> None:
     """Check that tools have the domain by which nothing was found.
 
     Raises:
@@ -172,7 +174,7 @@ async def check_domain(source: Source, domain: str | UnsetType) -> None:
     raise CallError(f"domain: no tool has it; tools have {', '.join(shown) or 'none'}")
 
 
-async def resolve_name(source: Source, name: str) -> str:
+async def resolve_name(source: ToolSource, name: str) -> str:
     """Return the name of the tool that a written name means.
 
     Raises:

@@ -16,8 +16,8 @@ from toolscout.contract.bounds import MAX_NAME_CHARS
 from toolscout.contract.catalogs import SchemaError
 from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.metatools.answers import (
-    Source,
     ToolsFound,
+    ToolSource,
     check_domain,
     list_parameters,
     list_schema_errors,
@@ -90,7 +90,7 @@ class ToolsRead(ToolsFound, frozen=True, omit_defaults=True, kw_only=True):
     """The answer to each of several queries; the answer itself then has no tools."""
 
 
-class Schemas(Source, Protocol):
+class Schemas(ToolSource, Protocol):
     """Tools whose definitions can be looked at before they are shown."""
 
     def definition(self, name: str) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ import msgspec
 from toolscout.contract.catalogs import SchemasAnswer, ToolPage
 from toolscout.contract.tools import ToolDetail
 from toolscout.metatools import answers, arguments, finds
-from toolscout.metatools.answers import Source
+from toolscout.metatools.answers import ToolSource
 
 
 class MetaTool(NamedTuple):
@@ -35,7 +35,7 @@ class MetaTool(NamedTuple):
         """Return what a model reads of the tool before it calls it."""
         return getdoc(self.handler) or ""
 
-    async def call(self, source: Source, written: Mapping[str, Any] | None) -> msgspec.Struct:
+    async def call(self, source: ToolSource, written: Mapping[str, Any] | None) -> msgspec.Struct:
         """Answer a call.
 
         Raises:

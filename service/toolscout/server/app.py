@@ -9,7 +9,7 @@ from litestar.types import Receive, Scope, Send
 from toolscout import playground
 from toolscout.common.optional import import_needed
 from toolscout.server.background import run_in_background
-from toolscout.server.calls.typed import Call, Reply
+from toolscout.server.calls.typed import BoundedResponse, TypedRequest
 from toolscout.server.endpoint import serve
 from toolscout.server.http.request import Route
 from toolscout.server.openapi import pages
@@ -49,8 +49,8 @@ class Application:
             lifespan.append(facade.running())
         self._litestar = Litestar(
             handlers,
-            request_class=Call,
-            response_class=Reply,
+            request_class=TypedRequest,
+            response_class=BoundedResponse,
             guards=[admit],
             lifespan=lifespan,
             exception_handlers={Exception: answer_error},

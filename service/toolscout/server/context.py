@@ -12,7 +12,7 @@ _KEY = "toolscout"
 """Where it lies in the state of a connection."""
 
 
-class Context(NamedTuple):
+class RequestContext(NamedTuple):
     """A request, and who answers it."""
 
     service: Service
@@ -23,11 +23,11 @@ class Context(NamedTuple):
     """What metrics and log will tell of it."""
 
 
-def keep_context(scope: Scope, context: Context) -> None:
+def keep_context(scope: Scope, context: RequestContext) -> None:
     """Put it where all that answer the request find it."""
     scope.setdefault("state", {})[_KEY] = context
 
 
-def context_of(scope: Scope) -> Context:
+def context_of(scope: Scope) -> RequestContext:
     """Return what is known of the request of a connection."""
-    return cast(Context, scope["state"][_KEY])
+    return cast(RequestContext, scope["state"][_KEY])

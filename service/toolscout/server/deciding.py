@@ -12,7 +12,7 @@ from toolscout.engine import Engine
 from toolscout.ranking.ask import Decision, Question
 from toolscout.ranking.ladder import Costs, find_bucket
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.serving.connections import Connections
+from toolscout.serving.connections import ServedConnections
 
 MAX_TOGETHER = 16
 """Maximum number of questions that are decided before the first of them is answered."""
@@ -32,7 +32,7 @@ Waiting = tuple[ReadQuestion, asyncio.Future[TimedDecision]]
 class Together:
     """Decides what is asked within one turn of the event loop."""
 
-    def __init__(self, engine: Engine, connections: Connections, costs: Costs) -> None:
+    def __init__(self, engine: Engine, connections: ServedConnections, costs: Costs) -> None:
         self._engine = engine
         self._connections = connections
         self._costs = costs

@@ -10,11 +10,11 @@ from time import perf_counter, time
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolscout.contract.bounds import CATALOG_NAME
-from toolscout.server.context import Context, keep_context
+from toolscout.server.context import RequestContext, keep_context
 from toolscout.server.http.answer import GATEWAY_PREFIX, add_identity
 from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Request, Route
-from toolscout.server.observe.record import Record, Trace
+from toolscout.server.observe.record import RequestRecord, Trace
 from toolscout.server.routes.refusing import send_refusal
 from toolscout.server.service import Service
 
@@ -36,7 +36,7 @@ async def serve(
     request.newer_contract = request.path.startswith(GATEWAY_PREFIX)
     request.close = service.draining
     trace = Trace()
-    context = Context(service, request, trace)
+    context = RequestContext(service, request, trace)
     keep_context(scope, context)
     if len(request.by_name) < len(request.headers):
         scope["headers"] = list(request.by_name.items())  # of a repeated one the last counts
@@ -65,11 +65,11 @@ async def serve(
             _record(context, request.route)
 
 
-def _record(context: Context, route: Route) -> None:
+def _record(context: RequestContext, route: Route) -> None:
     service, request, trace = context
     spent = perf_counter() - request.started
     code = _find_code(request)
-    record = Record(time(), request, route.call, code, request.status, spent, trace)
+    record = RequestRecord(time(), request, route.call, code, request.status, spent, trace)
     if service.tracing is not None:
         record = record._replace(trace_id=service.tracing.record(record, route.path))
     service.records.add(record)
@@ -86,7 +86,7 @@ def _find_code(request: Request) -> str:
     return "ok" if request.status < MIN_ERROR_STATUS else RELAYED
 
 
-def _audit(context: Context, route: Route) -> None:
+def _audit(context: RequestContext, route: Route) -> None:
     """Log who tried to change what, and whether it came about; whatever `log` says."""
     service, request, trace = context
     name = request.scope["path_params"].get("id", "")

@@ -24,7 +24,7 @@ from toolscout.server.deciding import Together
 from toolscout.server.http import admission, answer, auth
 from toolscout.server.observe import log, metrics, record
 from toolscout.serving.callers import CallerGuard
-from toolscout.serving.connections import Connections
+from toolscout.serving.connections import ServedConnections
 from toolscout.settings import Settings
 from toolscout.settings_sources import find_secret_file
 from toolscout.state.guarded import Guard
@@ -80,7 +80,7 @@ class Service:
         self.metrics = metrics.Metrics()
         self.log = log.LineWriter(STDOUT, self.metrics.log_dropped.inc)
         refused = self.metrics.connections_refused
-        self.connections = Connections(
+        self.connections = ServedConnections(
             settings,
             answer.write_refusal,
             self.log,

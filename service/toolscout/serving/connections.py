@@ -96,7 +96,7 @@ class Watched(Protocol):
         """End an overdue wait."""
 
 
-class Connections:
+class ServedConnections:
     """Deadlines of slow connections, and counts of those that are refused."""
 
     def __init__(  # the parts that it joins

@@ -19,7 +19,7 @@ from typing import Any
 import uvicorn
 
 from toolscout.serving import tls
-from toolscout.serving.connections import Connections, LoggedEvents, cancel_until_done
+from toolscout.serving.connections import LoggedEvents, ServedConnections, cancel_until_done
 from toolscout.serving.protocol import LimitedProtocol
 from toolscout.settings import Settings
 
@@ -68,7 +68,7 @@ class LimitedServer(uvicorn.Server):
         ConfigurationError: the files of TLS are not what they should be.
     """
 
-    connections: Connections
+    connections: ServedConnections
     """The limits and deadlines of all connections; set before it starts."""
 
     def __init__(self, application: Any, settings: Settings, **options: Any) -> None:
@@ -185,7 +185,7 @@ def make_server(
     """
     options = more | {"log_config": None, "timeout_graceful_shutdown": grace_s}
     server = LimitedServer(application, settings, **options)
-    server.connections = Connections(settings, write_refusal, LoggedEvents(logger))
+    server.connections = ServedConnections(settings, write_refusal, LoggedEvents(logger))
     return server
 
 

@@ -13,7 +13,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from toolscout.serving.connections import LATE, Connections
+from toolscout.serving.connections import LATE, ServedConnections
 from toolscout.serving.transport import ClosingTransport, ReadingFlow
 
 MAX_HEAD_BYTES = 65_536
@@ -64,7 +64,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     transport: ClosingTransport  # type: ignore[assignment]
 
-    def __init__(self, *args: Any, limits: Connections, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, limits: ServedConnections, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.limits = limits
         self.url = b""

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 
 from uvicorn.protocols.http.flow_control import FlowControl
 
-from toolscout.serving.connections import Connections, Watched
+from toolscout.serving.connections import ServedConnections, Watched
 
 LINGER_S = 1.0
 """Seconds that a closing connection is still read, so that its caller gets the answer."""
@@ -21,7 +21,7 @@ LINGER_S = 1.0
 class ReadConnection(Watched, Protocol):
     """The interface of a connection that is being closed."""
 
-    limits: Connections
+    limits: ServedConnections
     flow: FlowControl
 
     def is_receiving(self) -> bool:

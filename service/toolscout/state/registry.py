@@ -61,7 +61,7 @@ Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-z]+\Z")]
 """What headers of answers say."""
 
 
-class Record(msgspec.Struct, frozen=True):
+class CatalogRecord(msgspec.Struct, frozen=True):
     """The metadata of a registered catalog; times are seconds since 1970."""
 
     digest: Digest
@@ -89,7 +89,7 @@ class ToolTables(Protocol):
         """Remove a catalog's tools, and its record if that is given."""
 
 
-_decode = msgspec.json.Decoder(Record).decode
+_decode = msgspec.json.Decoder(CatalogRecord).decode
 
 
 class ToolUnknown(ToolscoutError):  # noqa: N818 - an answer, not a failure
@@ -134,7 +134,7 @@ class Registry:
         self._reading = guard.within(READ_S)
         self._writing = guard.within(WRITE_S)
 
-    async def record(self, place: Place) -> Record | None:
+    async def record(self, place: Place) -> CatalogRecord | None:
         """Return the record of a catalog; None if there is none or it is malformed."""
         return _read(await self._reading.get(place.key))
 
@@ -146,11 +146,13 @@ class Registry:
         """Return the share of the store's limit that a tenant's registered tools take."""
         return await self._reading.share(make_key("registered-tools", tenant, ""))
 
-    async def tools(self, place: Place, record: Record) -> bytes | None:
+    async def tools(self, place: Place, record: CatalogRecord) -> bytes | None:
         """Return the tools of a record as a JSON array; None if it was replaced meanwhile."""
         return await self._reading.get(place.tools_key(record.content))
 
-    async def find(self, place: Place, record: Record | None = None) -> tuple[Record, bytes] | None:
+    async def find(
+        self, place: Place, record: CatalogRecord | None = None
+    ) -> tuple[CatalogRecord, bytes] | None:
         """Return the record of a catalog, read now unless it is given, with its tools."""
         for _ in range(TRIES):
             record = record or await self.record(place)
@@ -165,11 +167,11 @@ class Registry:
     async def put(
         self,
         place: Place,
-        current: Record | None,
+        current: CatalogRecord | None,
         digest: str,
         tools: list[bytes],
         expires: float | None,
-    ) -> Record:
+    ) -> CatalogRecord:
         """Replace the record that was read, or register a new name; return the new record.
 
         The same content again is the same version.
@@ -193,7 +195,9 @@ class Registry:
             await self._drop(place, current)
         return fresh
 
-    async def change(self, place: Place, current: Record | None, write: WriteTools) -> Record:
+    async def change(
+        self, place: Place, current: CatalogRecord | None, write: WriteTools
+    ) -> CatalogRecord:
         """Change an external catalog and its record together.
 
         Raises:
@@ -210,7 +214,7 @@ class Registry:
             await self._drop(place, current)
         return current if fresh is None and current is not None else _decode(fresh or b"")
 
-    async def delete(self, place: Place, current: Record) -> None:
+    async def delete(self, place: Place, current: CatalogRecord) -> None:
         """Delete the record that was read, and its tools.
 
         Raises:
@@ -223,23 +227,31 @@ class Registry:
             await self._swap(place, expected, None, None)
             await self._drop(place, current)
 
-    def _make_next(self, current: Record | None, digest: str, tools: int, **more: Any) -> Record:
+    def _make_next(
+        self, current: CatalogRecord | None, digest: str, tools: int, **more: Any
+    ) -> CatalogRecord:
         """Return the record that follows the one that was read; the same content is no version."""
         now = self.clock()
         if current is None:
-            return Record(digest, tools, version=1, created=now, updated=now, **more)
+            return CatalogRecord(digest, tools, version=1, created=now, updated=now, **more)
         same = current.digest == digest
         updated = current.updated if same else now
-        return Record(digest, tools, current.version + (not same), current.created, updated, **more)
+        return CatalogRecord(
+            digest, tools, current.version + (not same), current.created, updated, **more
+        )
 
     async def _swap(
-        self, place: Place, expected: bytes | None, fresh: Record | None, lasts_s: float | None
+        self,
+        place: Place,
+        expected: bytes | None,
+        fresh: CatalogRecord | None,
+        lasts_s: float | None,
     ) -> None:
         new = None if fresh is None else _encode(fresh)
         if not await self._writing.swap(place.key, expected, new, lasts_s):
             raise Changed
 
-    async def _write_expected(self, place: Place, current: Record | None) -> bytes | None:
+    async def _write_expected(self, place: Place, current: CatalogRecord | None) -> bytes | None:
         """Return a record that was read as it is stored: another release has other fields in it.
 
         Raises:
@@ -250,7 +262,7 @@ class Registry:
             raise Changed
         return stored
 
-    async def _drop(self, place: Place, record: Record) -> None:
+    async def _drop(self, place: Place, record: CatalogRecord) -> None:
         """Try to remove tools that no record refers to any more."""
         with suppress(StoreUnavailable):
             if record.external and self.tables is not None:
@@ -259,7 +271,7 @@ class Registry:
                 await self._writing.delete(place.tools_key(record.content))
 
 
-def _read(stored: bytes | None) -> Record | None:
+def _read(stored: bytes | None) -> CatalogRecord | None:
     try:
         return None if stored is None else _decode(stored)
     except msgspec.MsgspecError:

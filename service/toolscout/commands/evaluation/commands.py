@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from toolscout.commands.evaluation.questions import Question
-from toolscout.commands.evaluation.uses import Use, is_log, read_uses
+from toolscout.commands.evaluation.questions import JudgedQuestion
+from toolscout.commands.evaluation.uses import LoggedUse, is_log, read_uses
 from toolscout.commands.searching import ask_service, open_service, post, read_max_tools
 from toolscout.commands.terminal import as_json, read_positive
 from toolscout.commands.tool_files.reading import STDIN
@@ -96,7 +96,7 @@ def _add_questions(parser: argparse.ArgumentParser, *, is_required: bool = False
     add("--tenant", metavar="NAME", help="the tenant of a log that has several")
 
 
-def _read_questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[Question]:
+def _read_questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[JudgedQuestion]:
     """Return the questions of a file, or of a log: what was asked, and what was called for it.
 
     Raises:
@@ -246,7 +246,7 @@ def learn(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def report(uses: Sequence[Use], url: str) -> int:
+def report(uses: Sequence[LoggedUse], url: str) -> int:
     """Send uses as feedback; returns how many counted.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from toolscout.commands.evaluation.questions import Question
+from toolscout.commands.evaluation.questions import JudgedQuestion
 from toolscout.contract.tools import Tool
 from toolscout.text.query import load_word_weights
 from toolscout.text.tokens import analyse_terms, fold
@@ -85,7 +85,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def judge(
     tools: Sequence[Tool],
-    questions: Sequence[Question],
+    questions: Sequence[JudgedQuestion],
     ask: Ask,
     top_k: int,
     progress: Callable[[int], object] = lambda _: None,
@@ -174,7 +174,7 @@ def find_telling(text: str) -> frozenset[str]:
     )
 
 
-def _measure_overlap(question: Question, words: Mapping[str, frozenset[str]]) -> float:
+def _measure_overlap(question: JudgedQuestion, words: Mapping[str, frozenset[str]]) -> float:
     asked = find_telling(question.query)
     return max(len(asked & words[name]) for name in question.tools) / max(1, len(asked))
 
@@ -205,7 +205,7 @@ def _split_thirds(overlaps: Sequence[float], recalls: Sequence[float]) -> list[P
 
 
 def _find_worst(
-    questions: Sequence[Question], misses: Sequence[Miss]
+    questions: Sequence[JudgedQuestion], misses: Sequence[Miss]
 ) -> list[tuple[str, int, int]]:
     counts = Counter(name for question in questions for name in question.tools)
     missed = Counter(miss.wanted for miss in misses)

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from toolscout.commands.evaluation.judging import Ask, find_telling, judge
-from toolscout.commands.evaluation.questions import Question
+from toolscout.commands.evaluation.questions import JudgedQuestion
 from toolscout.commands.terminal import list_first_names, write_count
 from toolscout.commands.tool_files.reading import STDIN
 from toolscout.contract.fields import Risk
@@ -88,7 +88,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def find_all(
-    tools: Sequence[Tool], questions: Sequence[Question] = (), ask: Ask | None = None
+    tools: Sequence[Tool], questions: Sequence[JudgedQuestion] = (), ask: Ask | None = None
 ) -> list[Finding]:
     """Return everything that is found about tools, by kind; `ask` answers the questions."""
     distinct = list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
@@ -210,7 +210,7 @@ def _find_without_provider(tools: Sequence[Tool]) -> Iterator[Finding]:
 
 
 def _find_losers(
-    tools: Sequence[Tool], questions: Sequence[Question], ask: Ask
+    tools: Sequence[Tool], questions: Sequence[JudgedQuestion], ask: Ask
 ) -> Iterator[Finding]:
     """Yield the tools that are missed by their own questions, and what is shown instead."""
     verdict = judge(tools, questions, ask, TOP_K)

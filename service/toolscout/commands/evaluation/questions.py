@@ -19,14 +19,14 @@ MAX_CELL_CHARS = 10_000_000
 _SEPARATORS = re.compile(r"[,;|\n]")
 
 
-class Question(msgspec.Struct, frozen=True):
+class JudgedQuestion(msgspec.Struct, frozen=True):
     """A request and the tools that answer it; none where no tool should be selected."""
 
     query: str
     tools: tuple[str, ...]
 
 
-def read_questions(data: bytes, shown: str, names: Collection[str]) -> list[Question]:
+def read_questions(data: bytes, shown: str, names: Collection[str]) -> list[JudgedQuestion]:
     """Read the content of a file, which is called as shown.
 
     Raises:
@@ -35,7 +35,9 @@ def read_questions(data: bytes, shown: str, names: Collection[str]) -> list[Ques
     return merge_questions(_read_answered(data, shown, names), shown)
 
 
-def merge_questions(answered: Iterable[tuple[str, Sequence[str]]], shown: str) -> list[Question]:
+def merge_questions(
+    answered: Iterable[tuple[str, Sequence[str]]], shown: str
+) -> list[JudgedQuestion]:
     """Return questions; equal requests become one with the tools of all.
 
     Raises:
@@ -46,7 +48,7 @@ def merge_questions(answered: Iterable[tuple[str, Sequence[str]]], shown: str) -
         tools_of.setdefault(query, {}).update(dict.fromkeys(tools))
     if not tools_of:
         raise InvalidRequest(f"{shown}: there are no questions in it")
-    return [Question(query, tuple(tools)) for query, tools in tools_of.items()]
+    return [JudgedQuestion(query, tuple(tools)) for query, tools in tools_of.items()]
 
 
 def _read_answered(

@@ -35,7 +35,7 @@ Turn = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class LoggedUse:
     """A tool that was called for a request."""
 
     query: str
@@ -49,7 +49,7 @@ class Use:
 class Uses:
     """The uses of a file, and how many of its lines lack what."""
 
-    found: list[Use] = field(default_factory=list)
+    found: list[LoggedUse] = field(default_factory=list)
     lines: int = 0
     lacking: Counter[str] = field(default_factory=Counter)
 
@@ -59,7 +59,7 @@ class Uses:
         found = f"{write_count(len(self.found), 'use')} in {write_count(self.lines, 'line')}"
         return "\n  ".join([found, *rest])
 
-    def of(self, tenant: str | None) -> list[Use]:
+    def of(self, tenant: str | None) -> list[LoggedUse]:
         """Return the uses of one tenant, or all if there is only one.
 
         Raises:
@@ -87,7 +87,7 @@ def read_uses(lines: Iterable[bytes]) -> Uses:
             uses.lacking[NO_JSON] += 1
             continue
         reports = list(_read_line(entry, _read_text(entry, "tenant"), turns, counted))
-        uses.found += [report for report in reports if isinstance(report, Use)]
+        uses.found += [report for report in reports if isinstance(report, LoggedUse)]
         uses.lacking.update({report for report in reports if isinstance(report, str)})
     return uses
 
@@ -109,7 +109,7 @@ def _decode(line: bytes) -> Mapping[str, Any] | None:
 
 def _read_line(
     entry: Mapping[str, Any], tenant: str, turns: dict[Turn, str], counted: set[tuple[object, ...]]
-) -> Iterator[Use | str]:
+) -> Iterator[LoggedUse | str]:
     """Yield the uses of a line, or what it lacks."""
     turn = _read_text(entry, "turn")
     query = _read_text(entry, "query", "pattern")
@@ -137,7 +137,7 @@ def _read_line(
         yield REPEATED
     else:
         counted.add(report)
-        yield Use(query, tool, success, tenant)
+        yield LoggedUse(query, tool, success, tenant)
 
 
 def _read_text(entry: Mapping[str, Any], *keys: str) -> str:

@@ -14,7 +14,7 @@ from toolscout.commands.terminal import DIM, USAGE, YELLOW, complain, read_whole
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import Risk
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp.servers import Config, HttpServer, Options, find_prefix
+from toolscout.gateway.mcp.servers import Config, HttpServer, ServerOptions, find_prefix
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
 
@@ -93,13 +93,13 @@ def gateway(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.mcp import checking, importing, serving, web
     from toolscout.gateway.mcp.cache import ListCache, find_user_folder
     from toolscout.gateway.mcp.gateway import Gateway
-    from toolscout.gateway.mcp.pins import Pins
+    from toolscout.gateway.mcp.pins import DefinitionPins
 
     if parsed.pin_definitions == Path("store"):
         raise ConfigurationError("pin-definitions: expected a file; there are none in a store")
     if parsed.accept and parsed.pin_definitions is None:
         raise ConfigurationError("accept: expected --pin-definitions FILE, too")
-    pins = parsed.pin_definitions and Pins(parsed.pin_definitions, tuple(parsed.accept))
+    pins = parsed.pin_definitions and DefinitionPins(parsed.pin_definitions, tuple(parsed.accept))
     folder = None if parsed.no_cache else find_user_folder(os.environ, "XDG_CACHE_HOME", ".cache")
     cache = ListCache(folder)
     if parsed.login is not None:
@@ -224,7 +224,7 @@ class _Followed:
         config = read_config(self.flags.config, os.environ)
         if not (self.flags.check or self.flags.list):
             _check_that_one_starts(self.flags.config, config)
-        options = {key: flags[key] for key in Options.__struct_fields__ if flags[key]}
+        options = {key: flags[key] for key in ServerOptions.__struct_fields__ if flags[key]}
         options["pinned"] = tuple(dict.fromkeys((*config.options.pinned, *self.flags.pinned)))
         replace = msgspec.structs.replace
         return replace(config, options=replace(config.options, **options))

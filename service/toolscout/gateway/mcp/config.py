@@ -23,8 +23,8 @@ from toolscout.gateway.mcp import dialects, json_file, restrictions
 from toolscout.gateway.mcp.servers import (
     Config,
     HttpServer,
-    Options,
     Server,
+    ServerOptions,
     StdioServer,
     find_prefix,
 )
@@ -57,10 +57,10 @@ def config_of(content: dict[str, Any], folder: Path, environ: Mapping[str, str])
     Raises:
         ConfigurationError: it has an error; says where and which.
     """
-    return _File(content, folder, environ).config()
+    return _ConfigFile(content, folder, environ).config()
 
 
-class _File:
+class _ConfigFile:
     """The content of a file; what is odd in it is noted while it is read."""
 
     def __init__(self, content: dict[str, Any], folder: Path, environ: Mapping[str, str]) -> None:
@@ -109,14 +109,14 @@ class _File:
             raise ConfigurationError("every server is disabled")
         return Config(servers, self._options(), tuple(self._warnings), tuple(disabled))
 
-    def _options(self) -> Options:
+    def _options(self) -> ServerOptions:
         """Return the options, of which every key has to be known."""
         written = self._content.get(dialects.OPTIONS, {})
-        keys = Options.__struct_fields__
+        keys = ServerOptions.__struct_fields__
         for key, hint in json_file.find_unknown_keys(written, keys):
             hint = hint or f"; known are {', '.join(keys)}"
             raise ConfigurationError(f"{dialects.OPTIONS}.{key}: unknown key{hint}")
-        options: Options = json_file.convert_checked(written, Options, dialects.OPTIONS)
+        options: ServerOptions = json_file.convert_checked(written, ServerOptions, dialects.OPTIONS)
         return options
 
     def _server(self, section: str, value: dict[str, Any], place: str) -> Server:

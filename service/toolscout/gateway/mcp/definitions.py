@@ -7,7 +7,7 @@ import mcp_types
 from toolscout.gateway.mcp.listing import ALWAYS_LOAD
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.tools import CALL, CALL_WRITE, CALLS, META_TOOLS, CallTool, ServerTools
-from toolscout.gateway.mcp.view import Session, View
+from toolscout.gateway.mcp.view import HostSession, View
 from toolscout.metatools.answers import find_tool
 from toolscout.metatools.arguments import Arguments, schema_of
 
@@ -148,7 +148,7 @@ async def get_prompt(
         text = f"{DISCOVER}\n{write_instructions(view.config)}"
     elif name == "find_tool":
         await view.ready.wait()
-        text = await find_tool(ServerTools(view, Session()), arguments.get("task"), HOW_TO_CALL)
+        text = await find_tool(ServerTools(view, HostSession()), arguments.get("task"), HOW_TO_CALL)
     else:
         await view.ready.wait()
         text = "\n".join(view.status())

@@ -10,7 +10,7 @@ from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.listing import Listing, explain_missing_pins, explain_refused_pins
 from toolscout.gateway.mcp.log import logger
-from toolscout.gateway.mcp.pins import Pins, SeenTools
+from toolscout.gateway.mcp.pins import DefinitionPins, SeenTools
 from toolscout.gateway.mcp.requests import Requests
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.view import View
@@ -34,7 +34,7 @@ class Gateway:
         self,
         config: Config,
         store: str = "memory",
-        pins: Pins | None = None,
+        pins: DefinitionPins | None = None,
         cache: ListCache = NO_CACHE,
         changed: Callable[[], Config | None] = lambda: None,
     ) -> None:

@@ -5,7 +5,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import ListCache
 from toolscout.gateway.mcp.checking import list_left_out
 from toolscout.gateway.mcp.listing import Listing
-from toolscout.gateway.mcp.pins import Pins, SeenTools
+from toolscout.gateway.mcp.pins import DefinitionPins, SeenTools
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.trying import connect_all
 
@@ -20,7 +20,7 @@ def run(config: Config, catalog: str, url: str) -> str:
     return register(listing.shown, catalog, url)
 
 
-def accept(config: Config, pins: Pins, cache: ListCache) -> str:
+def accept(config: Config, pins: DefinitionPins, cache: ListCache) -> str:
     """Accept definitions as the servers list them now, and return what has changed.
 
     These lists are what the next gateway begins with.

@@ -40,7 +40,7 @@ MAX_NAMED = 5
 """Tools that are named of those that are left out for one reason."""
 
 
-class LeftOut(NamedTuple):
+class UnlistedTools(NamedTuple):
     """A tool that is left out."""
 
     name: str
@@ -132,7 +132,7 @@ class Listing:
                 self.left_out[connection.name] = "; ".join(notes)
         self.shown = [one.shown for one in self.tools.values()]
 
-    def _offer(self, connection: Connection, tool: mcp_types.Tool) -> LeftOut | None:
+    def _offer(self, connection: Connection, tool: mcp_types.Tool) -> UnlistedTools | None:
         """Add a tool, or return why it is left out."""
         definition = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
         # By its own name: that of the server may be a verb.
@@ -141,23 +141,23 @@ class Listing:
         name = f"{connection.name}{SEPARATOR}{tool.name}"
         verdict = self._seen.judge(connection.name, name, definition, level)
         if verdict is None:
-            return LeftOut(tool.name, "with new names, after too many others")
+            return UnlistedTools(tool.name, "with new names, after too many others")
         if verdict.news:
             level = verdict.risk
             self.changes.append(f"{name} has changed: {', '.join(verdict.news)}; it is {level}")
         if not verdict.is_accepted:
-            return LeftOut(tool.name, NOT_ACCEPTED)
+            return UnlistedTools(tool.name, NOT_ACCEPTED)
         if LEVELS.index(verdict.risk) > self._highest:
             # Whether it would be offered if its server had the lowest default.
             least = judge_risk(*about, is_elsewhere=True, default="read_only")
             is_by_default = LEVELS.index(least) <= self._highest
-            return LeftOut(tool.name, ABOVE, is_by_default=is_by_default)
+            return UnlistedTools(tool.name, ABOVE, is_by_default=is_by_default)
         shown = tool
         if has_hidden(definition):
             try:
                 definition = strip_hidden(definition)
             except RecursionError:
-                return LeftOut(tool.name, CANNOT_BE_READ, "nested too deeply")
+                return UnlistedTools(tool.name, CANNOT_BE_READ, "nested too deeply")
             shown = mcp_types.Tool.model_validate(definition, by_name=False)
         definition |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
         hint = (shown.meta or {}).get(HINT)
@@ -171,7 +171,7 @@ class Listing:
         try:
             read_tools([definition])
         except InvalidRequest as error:
-            return LeftOut(tool.name, CANNOT_BE_READ, error.detail)
+            return UnlistedTools(tool.name, CANNOT_BE_READ, error.detail)
         self.tools[name] = Offered(connection, shown, definition, verdict.is_changed, tool)
         return None
 
@@ -226,23 +226,25 @@ def _find_denied_in_vain(connection: Connection, tools: list[str]) -> list[str]:
     return [name for name in denied if "://" not in name]
 
 
-def _find_usable(connection: Connection) -> tuple[list[mcp_types.Tool], list[LeftOut]]:
+def _find_usable(connection: Connection) -> tuple[list[mcp_types.Tool], list[UnlistedTools]]:
     """Return the tools that are permitted and a model can name and call, and the others."""
-    left = [LeftOut(name, CANNOT_BE_READ, flaw) for name, flaw in connection.listed.unreadable]
+    left = [
+        UnlistedTools(name, CANNOT_BE_READ, flaw) for name, flaw in connection.listed.unreadable
+    ]
     by_name: dict[str, list[mcp_types.Tool]] = {}
     for tool in connection.listed.tools:
         server = connection.server
         if not is_permitted(tool.name, server.allow, server.deny):
-            left.append(LeftOut(tool.name, NOT_PERMITTED))
+            left.append(UnlistedTools(tool.name, NOT_PERMITTED))
         elif not tool.name.strip() or not tool.name.isprintable():
-            left.append(LeftOut(ascii(tool.name), "without a name that can be shown"))
+            left.append(UnlistedTools(ascii(tool.name), "without a name that can be shown"))
         elif tool.execution is not None and tool.execution.task_support == "required":
-            left.append(LeftOut(tool.name, "runnable only as an MCP task"))
+            left.append(UnlistedTools(tool.name, "runnable only as an MCP task"))
         else:
             by_name.setdefault(tool.name, []).append(tool)
     for name, tools in list(by_name.items()):
         if any(other != tools[0] for other in tools):  # which of them a call means, nobody knows
-            left += [LeftOut(name, "of one name with several definitions")] * len(tools)
+            left += [UnlistedTools(name, "of one name with several definitions")] * len(tools)
             del by_name[name]
     return [tools[0] for tools in by_name.values()], left
 

@@ -30,7 +30,7 @@ MAX_NAMES = 2 * MAX_TOOLS
 DIGEST = "sha256:"
 
 
-class Pins:
+class DefinitionPins:
     """The digests of the accepted definitions.
 
     Args:
@@ -127,7 +127,7 @@ class _Seen:
     risk: Risk
 
 
-class Verdict(NamedTuple):
+class PinVerdict(NamedTuple):
     """What is to be done with a tool."""
 
     risk: Risk
@@ -140,13 +140,13 @@ class Verdict(NamedTuple):
 class SeenTools:
     """Remembers tools by their whole names; used by one thread at a time."""
 
-    def __init__(self, pins: Pins | None = None) -> None:
+    def __init__(self, pins: DefinitionPins | None = None) -> None:
         self.pins = pins
         self._seen: dict[str, dict[str, _Seen]] = {}
 
     def judge(
         self, server: str, name: str, definition: Mapping[str, Any], risk: Risk
-    ) -> Verdict | None:
+    ) -> PinVerdict | None:
         """Compare a tool with what it was; None for a name too many."""
         seen = self._seen.setdefault(server, {})
         content = {field: definition[field] for field in FIELDS if field in definition}
@@ -165,7 +165,7 @@ class SeenTools:
                 entry.first = now
                 entry.risk = risk
         entry.risk = max(entry.risk, risk, key=LEVELS.index)
-        return Verdict(entry.risk, now != entry.first, is_accepted, news)
+        return PinVerdict(entry.risk, now != entry.first, is_accepted, news)
 
 
 def _hash_tool(value: Any) -> bytes:

@@ -20,7 +20,7 @@ from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, TEMPLATES, Kind
 from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import SEPARATOR
 from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
-from toolscout.gateway.mcp.view import Session, View
+from toolscout.gateway.mcp.view import HostSession, View
 from toolscout.metatools.arguments import CallError, read_arguments
 from toolscout.metatools.table import FIND
 
@@ -39,7 +39,7 @@ Lister = Callable[[Context, Page | None], Awaitable[Any]]
 T = TypeVar("T")
 
 
-class _Server(Server[Any]):
+class _McpServer(Server[Any]):
     """Tells hosts over every transport that it notifies them of changes."""
 
     def create_initialization_options(self, *_: Any, **__: Any) -> InitializationOptions:
@@ -51,10 +51,10 @@ class Requests:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._sessions: Lru[str, Session] = Lru(MAX_SESSIONS)
-        self._stdio: Session | None = None
+        self._sessions: Lru[str, HostSession] = Lru(MAX_SESSIONS)
+        self._stdio: HostSession | None = None
         """The session of the only host, over stdio."""
-        self.server = _Server(
+        self.server = _McpServer(
             "toolscout",
             version=__version__,
             get_tool_input_schema=self._input_schema,
@@ -177,7 +177,7 @@ class Requests:
             logger.error("a call failed: %s", type(error).__name__)
             return _write_text("the gateway could not make this call", is_error=True)
 
-    def _session(self, context: Context) -> Session:
+    def _session(self, context: Context) -> HostSession:
         """Return the state of the session that a request belongs to.
 
         From 2026-07-28 on the protocol has no sessions. Over stdio there is one host all the same;
@@ -188,7 +188,7 @@ class Requests:
         key = "" if request is None or is_modern else request.headers[MCP_SESSION_ID_HEADER]
         session = self._sessions.get(key)
         if session is None:
-            session = Session(is_remembered=request is None or not is_modern)
+            session = HostSession(is_remembered=request is None or not is_modern)
             self._sessions.put(key, session)
         session.peer = context.session
         if request is None:

@@ -32,7 +32,7 @@ WRAPPING_CHARS = 100
 """Further characters of such content, for the key that the texts are under."""
 
 
-class Results:
+class LongResults:
     """The whole texts of results that were cut, each for the session that called."""
 
     def __init__(self) -> None:

@@ -100,7 +100,7 @@ class HttpServer(_Server, frozen=True, kw_only=True):
 Server = StdioServer | HttpServer
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the gateway does with all servers."""
 
     max_risk: Risk = "destructive"
@@ -117,7 +117,7 @@ class Config(msgspec.Struct, frozen=True):
     """A whole file; servers are named by their prefixes."""
 
     servers: dict[str, Server]
-    options: Options
+    options: ServerOptions
     warnings: tuple[str, ...] = ()
     """What was ignored, or read otherwise than some host would, a line each."""
     disabled: tuple[str, ...] = ()

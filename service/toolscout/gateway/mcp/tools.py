@@ -19,7 +19,7 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.texts import TOOL, make_result
-from toolscout.gateway.mcp.view import Session, View, drop_host
+from toolscout.gateway.mcp.view import HostSession, View, drop_host
 from toolscout.index import pages
 from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, describe_none, resolve_name, show
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
@@ -70,7 +70,7 @@ class CallTool(Arguments, frozen=True, kw_only=True):
 class ServerTools:
     """The tools of all servers, as the meta-tools of one session look into them."""
 
-    def __init__(self, view: View, session: Session) -> None:
+    def __init__(self, view: View, session: HostSession) -> None:
         self._view = view
         self._session = session
 

@@ -17,7 +17,7 @@ from toolscout.gateway.mcp.cache import KINDS
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, find_always_loaded
-from toolscout.gateway.mcp.results import Results, is_result
+from toolscout.gateway.mcp.results import LongResults, is_result
 from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, make_result, rename
 from toolscout.index import pages
@@ -40,7 +40,7 @@ def drop_host(spelled: str) -> str:
     return spelled.removeprefix(next(filter(spelled.startswith, HOSTS_PREFIXES)))
 
 
-class Search(NamedTuple):
+class HostSearch(NamedTuple):
     """A search and what it found."""
 
     id: str
@@ -48,7 +48,7 @@ class Search(NamedTuple):
     names: tuple[str, ...]
 
 
-class Session:
+class HostSession:
     """What is remembered of one host's session; a gateway over stdio has one."""
 
     def __init__(self, *, is_remembered: bool = True) -> None:
@@ -60,11 +60,11 @@ class Session:
         """The lowest level of log messages that it is sent."""
         self.read = set[str]()
         """The tokens of the definitions that were shown to it."""
-        self.searches = deque[Search](maxlen=MAX_SEARCHES)
+        self.searches = deque[HostSearch](maxlen=MAX_SEARCHES)
 
     def note_search(self, query: str, names: list[str]) -> None:
         """Remember what a search found."""
-        self.searches.append(Search(os.urandom(8).hex(), query, tuple(names)))
+        self.searches.append(HostSearch(os.urandom(8).hex(), query, tuple(names)))
 
 
 class View:
@@ -87,7 +87,7 @@ class View:
         """Set as soon as every server was tried, or the start has taken too long."""
         self.gate = RiskGate()
         self.finder = Finder(store)
-        self.results = Results()
+        self.results = LongResults()
         self.use(config, Listing())
         self._told = self._listed()
 
@@ -157,7 +157,7 @@ class View:
         return [one.name for one in self.connections_of(server) if not one.tried.is_set()]
 
     async def call(
-        self, session: Session, name: str, arguments: dict[str, Any], progress: ProgressFnT
+        self, session: HostSession, name: str, arguments: dict[str, Any], progress: ProgressFnT
     ) -> mcp_types.CallToolResult:
         """Call a tool by its whole name.
 
@@ -175,7 +175,7 @@ class View:
         result = rename(connection.name, result)
         return self.results.cut(session, result, self.max_chars(connection))
 
-    async def read(self, session: Session, uri: str) -> mcp_types.ReadResourceResult | None:
+    async def read(self, session: HostSession, uri: str) -> mcp_types.ReadResourceResult | None:
         """Read a resource, of a server or the gateway's own; None if there is none to read.
 
         Raises:

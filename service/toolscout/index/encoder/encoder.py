@@ -80,7 +80,7 @@ _NOT_READ = bytes(_VECTOR_BYTES)
 _log = logging.getLogger("toolscout.encoder")
 
 
-class Source(Protocol):
+class ReadableSource(Protocol):
     """A list of tools."""
 
     def tool(self, row: int) -> Tool:
@@ -123,7 +123,7 @@ class Encoder:
     def __init__(self, is_foreign: Callable[[str], bool]) -> None:
         network.check_model()
         self._is_foreign = is_foreign
-        self._lists: WeakKeyDictionary[Source, _OpenList] = WeakKeyDictionary()
+        self._lists: WeakKeyDictionary[ReadableSource, _OpenList] = WeakKeyDictionary()
         self._tools: Lru[tuple[str, bytes], bytes] = Lru(TOOLS_BYTES)
         """The vectors of tools, by space and digest of the text."""
         self._queries: Lru[tuple[str, str], Future[Floats | None]] = Lru(QUERIES_KEPT)
@@ -134,7 +134,7 @@ class Encoder:
         self._query_thread = FairPool(1, "encode-query", most_waiting=QUERIES_WAITING)
         self._tool_thread = FairPool(1, "encode-tools")
 
-    def open(self, source: Source, space: str = "", *, in_background: bool = False) -> None:
+    def open(self, source: ReadableSource, space: str = "", *, in_background: bool = False) -> None:
         """Let the transformer have a say in searches of a list; in others it has none.
 
         Args:
@@ -151,7 +151,9 @@ class Encoder:
         if in_background and not opened.is_queued:
             self._enqueue(source, opened)
 
-    def blend(self, cosine: Floats, source: Source, query: str) -> tuple[Floats, Unread | None]:
+    def blend(
+        self, cosine: Floats, source: ReadableSource, query: str
+    ) -> tuple[Floats, Unread | None]:
         """Blend the cosines of a list with the transformer's, shape (tools,).
 
         Tools in other languages keep their own, as do all where something is not read.
@@ -195,7 +197,7 @@ class Encoder:
         self._queries.put(key, known)
         return known
 
-    def _enqueue(self, source: Source, opened: _OpenList) -> None:
+    def _enqueue(self, source: ReadableSource, opened: _OpenList) -> None:
         """Have a list read in the background, unless many of its tenant wait."""
         tenant = tenant_of(opened.space)
         with self._lock:
@@ -206,7 +208,7 @@ class Encoder:
         self._tool_thread.submit(tenant, self._read_some, ref(source), opened, [])
 
     def _read_some(
-        self, source: "Callable[[], Source | None]", opened: _OpenList, vectors: list[bytes]
+        self, source: "Callable[[], ReadableSource | None]", opened: _OpenList, vectors: list[bytes]
     ) -> None:
         """Read the next tools of a list; then it is another tenant's turn."""
         tenant = tenant_of(opened.space)
@@ -225,7 +227,7 @@ class Encoder:
             if not self._waiting[tenant]:
                 del self._waiting[tenant]
 
-    def _read_tools(self, source: Source, opened: _OpenList, rows: range) -> list[bytes]:
+    def _read_tools(self, source: ReadableSource, opened: _OpenList, rows: range) -> list[bytes]:
         """Return the vectors of some tools; none where one fails, which is noted."""
         try:
             return [self._encode_tool(source, row, opened.space) for row in rows]
@@ -234,7 +236,7 @@ class Encoder:
             _log.exception("the encoder could not read the tools of a list")
             return []
 
-    def _encode_tool(self, source: Source, row: int, space: str) -> bytes:
+    def _encode_tool(self, source: ReadableSource, row: int, space: str) -> bytes:
         """Return the vector of a tool, as bytes; zeros if it is in another language."""
         tool = read_tool(source.tool(row))
         text = f"{speak_name(tool.name)}. {tool.plain_description[:DESCRIPTION_CHARS]}"

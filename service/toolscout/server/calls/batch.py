@@ -21,7 +21,7 @@ from toolscout.server.calls import answers, envelope, search
 from toolscout.server.calls.envelope import Read
 from toolscout.server.calls.lookup import resolve_shared
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.compiling.worker import Listing, Sent, Worker, read_list
+from toolscout.server.compiling.worker import CompiledList, Sent, Worker, read_list
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.request import Request
 from toolscout.server.observe.record import Trace
@@ -122,7 +122,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
 
 def _split_sent(
     worker: Worker, sent: Sent, split: Callable[[Iterable[Tool]], FilterAnswer]
-) -> tuple[FilterAnswer, Listing, float]:
+) -> tuple[FilterAnswer, CompiledList, float]:
     """Split a list in its order, each name once; also return the seconds it took."""
     began = perf_counter()
     tools = worker.read(sent)

@@ -16,7 +16,13 @@ from toolscout.index.details import describe_tools
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import lookup
 from toolscout.server.calls.feedback import add_use
-from toolscout.server.calls.typed import Call, CatalogId, IfNoneMatch, answer_not_modified, tagged
+from toolscout.server.calls.typed import (
+    CatalogId,
+    IfNoneMatch,
+    TypedRequest,
+    answer_not_modified,
+    tagged,
+)
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
 from toolscout.server.http.problems import Refused, refuse_field
 
@@ -28,7 +34,7 @@ READ_AT_ONCE = 200
 
 @get("/tools", call="tools")
 async def list_tools(
-    request: Call,
+    request: TypedRequest,
     id: CatalogId,
     cursor: Annotated[
         str | None,
@@ -56,7 +62,7 @@ async def list_tools(
 
 @get("/tools/{tool:path}", call="tool")
 async def get_tool(
-    request: Call,
+    request: TypedRequest,
     id: CatalogId,
     tool: Annotated[
         str,
@@ -92,7 +98,7 @@ async def get_tool(
 
 @post("/tools:batch", call="schemas", status_code=200)
 async def tool_schemas(
-    request: Call, id: CatalogId, data: JSONBody[catalogs.SchemasRequest]
+    request: TypedRequest, id: CatalogId, data: JSONBody[catalogs.SchemasRequest]
 ) -> Response[catalogs.SchemasAnswer]:
     """Return several tools whole.
 
@@ -106,7 +112,7 @@ async def tool_schemas(
 
 @get("/tools:complete", call="completions")
 async def complete_names(
-    request: Call,
+    request: TypedRequest,
     id: CatalogId,
     prefix: Annotated[str, QueryParameter(description="The beginning, any spelling")] = "",
     if_none_match: IfNoneMatch = None,
@@ -124,7 +130,7 @@ async def complete_names(
 
 @get("/index", call="index")
 async def tool_index(
-    request: Call, id: CatalogId, if_none_match: IfNoneMatch = None
+    request: TypedRequest, id: CatalogId, if_none_match: IfNoneMatch = None
 ) -> Response[catalogs.IndexAnswer]:
     """Return every tool in a line.
 
@@ -140,7 +146,7 @@ async def tool_index(
 
 @get("/overview", call="overview")
 async def overview(
-    request: Call, id: CatalogId, if_none_match: IfNoneMatch = None
+    request: TypedRequest, id: CatalogId, if_none_match: IfNoneMatch = None
 ) -> Response[catalogs.OverviewAnswer]:
     """Return a catalog in 500 tokens.
 
@@ -166,7 +172,7 @@ def find_schemas(catalog: Catalog, names: Iterable[str]) -> catalogs.SchemasAnsw
 
 
 async def _read(
-    request: Call,
+    request: TypedRequest,
     name: str,
     etag: str | None,
     show: Callable[[Catalog], T],

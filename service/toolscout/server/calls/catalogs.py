@@ -24,10 +24,10 @@ from toolscout.index.catalog import Catalog
 from toolscout.index.tool_list import RAISE, ToolList
 from toolscout.server.calls import lookup
 from toolscout.server.calls.typed import (
-    Call,
     CatalogId,
     IfMatch,
     IfNoneMatch,
+    TypedRequest,
     answer_not_modified,
     tagged,
 )
@@ -35,7 +35,7 @@ from toolscout.server.compiling.worker import Worker
 from toolscout.server.http.answer import has_tag
 from toolscout.server.http.problems import Refused, refuse_field
 from toolscout.server.service import Named, Service
-from toolscout.state.registry import Place, Record, patch_tools
+from toolscout.state.registry import CatalogRecord, Place, patch_tools
 from toolscout.state.store import Changed
 from toolscout.tools.conversion import check_whole
 
@@ -57,7 +57,7 @@ _encode = msgspec.json.Encoder().encode
 
 @put(call="catalog", scope="write", responses={201: ResponseSpec(CatalogInfo)})
 async def put_catalog(
-    request: Call,
+    request: TypedRequest,
     id: CatalogId,
     data: JSONBody[CatalogPut],
     if_match: IfMatch = None,
@@ -79,7 +79,7 @@ async def put_catalog(
     catalog = None if is_external else await lookup.get_completed(service, trace, bytes(data.tools))
     check_whole(catalog.names if catalog is not None else (), trace.skipped)
 
-    async def change() -> tuple[int, Record]:
+    async def change() -> tuple[int, CatalogRecord]:
         current = await service.registry.record(place)
         _check_conditions(current, if_match, if_none_match)
         if current is None and len(await service.registry.names(trace.tenant)) >= MAX_CATALOGS:
@@ -100,7 +100,7 @@ async def put_catalog(
 
 @patch(call="catalog", scope="write")
 async def patch_catalog(
-    request: Call,
+    request: TypedRequest,
     id: CatalogId,
     data: JSONBody[CatalogPatch],
     if_match: IfMatch = None,
@@ -115,7 +115,7 @@ async def patch_catalog(
     trace = request.trace
     place = Place(trace.tenant, id)
 
-    async def change() -> Record:
+    async def change() -> CatalogRecord:
         current = await _find_registered(service, place, if_match, if_none_match)
         if current.external:
             if data.ttl_s is not None:
@@ -137,7 +137,7 @@ async def patch_catalog(
 
 @get(call="catalog")
 async def get_catalog(
-    request: Call, id: CatalogId, if_none_match: IfNoneMatch = None
+    request: TypedRequest, id: CatalogId, if_none_match: IfNoneMatch = None
 ) -> Response[CatalogInfo]:
     """Describe a catalog.
 
@@ -158,7 +158,10 @@ async def get_catalog(
 
 @delete(call="catalog", scope="write")
 async def delete_catalog(
-    request: Call, id: CatalogId, if_match: IfMatch = None, if_none_match: IfNoneMatch = None
+    request: TypedRequest,
+    id: CatalogId,
+    if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> None:
     """Delete a registered catalog.
 
@@ -187,7 +190,7 @@ async def _try_alone(change: Callable[[], Awaitable[T]]) -> T:
 
 async def _find_registered(
     service: Service, place: Place, if_match: str | None, if_none_match: str | None
-) -> Record:
+) -> CatalogRecord:
     """Return the record to change, if it is the version that the caller means."""
     current = await service.registry.record(place)
     if current is None:
@@ -197,8 +200,12 @@ async def _find_registered(
 
 
 async def _write(
-    service: Service, place: Place, current: Record | None, catalog: Catalog, expires: float | None
-) -> Record:
+    service: Service,
+    place: Place,
+    current: CatalogRecord | None,
+    catalog: Catalog,
+    expires: float | None,
+) -> CatalogRecord:
     if service.keyring.is_shared and await service.registry.share(place.tenant) >= MAX_SHARE:
         # Simultaneous requests may exceed it.
         raise refuse_field(
@@ -225,7 +232,7 @@ def _patch(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
 
 
 def _check_conditions(
-    current: Record | None, if_match: str | None, if_none_match: str | None
+    current: CatalogRecord | None, if_match: str | None, if_none_match: str | None
 ) -> None:
     digest = None if current is None else current.digest
     if if_match and (digest is None or not has_tag(if_match, digest)):
@@ -234,7 +241,7 @@ def _check_conditions(
         raise Refused("precondition_failed", "If-None-Match names the content that is there")
 
 
-def _describe(name: str, record: Record) -> CatalogInfo:
+def _describe(name: str, record: CatalogRecord) -> CatalogInfo:
     expires = record.expires
     return CatalogInfo(
         id=name,

@@ -21,7 +21,7 @@ from toolscout.errors import FieldError, InvalidRequest
 from toolscout.experience.reported import Key, Observation, ToolExperience
 from toolscout.index.catalog import Catalog
 from toolscout.server.calls.envelope import decode, decode_checked, decoder_of
-from toolscout.server.calls.typed import NOT_BLANK, Body, Call
+from toolscout.server.calls.typed import NOT_BLANK, BodyDecoder, TypedRequest
 from toolscout.server.context import context_of
 from toolscout.server.http.problems import Refused, refuse_blank, refuse_field
 from toolscout.server.observe.record import Trace
@@ -66,7 +66,7 @@ async def require_all_tools(
         raise Refused("forbidden", detail)
 
 
-class Report(Body):
+class Report(BodyDecoder):
     """Decodes one event, or several as `events`."""
 
     def decode_bytes(self, value: bytes) -> Any:
@@ -82,7 +82,7 @@ class Report(Body):
 
 @post("/feedback", call="feedback", scope="feedback", status_code=202, dto=Report)
 async def feedback(
-    request: Call, data: JSONBody[contract.FeedbackEvent | contract.FeedbackBatch]
+    request: TypedRequest, data: JSONBody[contract.FeedbackEvent | contract.FeedbackBatch]
 ) -> contract.FeedbackAnswer:
     """Tell which tool worked.
 
@@ -117,7 +117,9 @@ async def feedback(
 
 
 @post("/chains", call="chains", scope="feedback", status_code=202, guards=[require_all_tools])
-async def chains(request: Call, data: JSONBody[contract.ChainReport]) -> contract.FeedbackAnswer:
+async def chains(
+    request: TypedRequest, data: JSONBody[contract.ChainReport]
+) -> contract.FeedbackAnswer:
     """Tell which tools worked one after the other.
 
     Answers 404 with `learning_days = 0`.
@@ -132,7 +134,7 @@ async def chains(request: Call, data: JSONBody[contract.ChainReport]) -> contrac
 
 @get("/insights", call="insights", guards=[require_all_tools])
 async def insights(
-    request: Call,
+    request: TypedRequest,
     pattern: Annotated[
         str, QueryParameter(description="What is to be done", schema_extra={"pattern": NOT_BLANK})
     ] = "",
@@ -163,7 +165,7 @@ def _describe_parameter(subject: str) -> QueryParameter:
 
 
 @get("/", call="learning", scope="admin")
-async def learning(request: Call) -> contract.LearningAnswer:
+async def learning(request: TypedRequest) -> contract.LearningAnswer:
     """Return what was learned.
 
     Answers 404 with `learning_days = 0`.
@@ -178,7 +180,7 @@ async def learning(request: Call) -> contract.LearningAnswer:
 
 @delete("/", call="learning", scope="admin")
 async def forget(
-    request: Call,
+    request: TypedRequest,
     session: Annotated[str | None, _describe_parameter("session")] = None,
     source: Annotated[str | None, _describe_parameter("source")] = None,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from litestar import get
 
 from toolscout.contract.answers import LearningSize, StatsAnswer
-from toolscout.server.calls.typed import Call
+from toolscout.server.calls.typed import TypedRequest
 from toolscout.server.http.answer import Answer, answer_json
 from toolscout.server.http.expiring import find_expiring
 from toolscout.server.http.problems import Refused
@@ -60,7 +60,7 @@ async def metrics(service: Service, request: Request, trace: Trace) -> Answer:
 
 
 @get("/v1/stats", call="stats", scope="admin", tags=["learning"])
-async def stats(request: Call) -> StatsAnswer:
+async def stats(request: TypedRequest) -> StatsAnswer:
     """Return figures of use.
 
     Of this process, since it started.

@@ -47,7 +47,7 @@ IfNoneMatch = Annotated[
 ]
 
 
-class Call(LitestarRequest[Any, Any, Any]):
+class TypedRequest(LitestarRequest[Any, Any, Any]):
     """The request that a typed handler gets."""
 
     @property
@@ -83,7 +83,7 @@ class Call(LitestarRequest[Any, Any, Any]):
         return body
 
 
-class Reply(Response[T]):
+class BoundedResponse(Response[T]):
     """An answer of a typed handler, of bounded size."""
 
     def render(self, *arguments: Any) -> bytes:
@@ -98,7 +98,7 @@ class Reply(Response[T]):
         return body
 
 
-class Body(AbstractDTO[Any]):
+class BodyDecoder(AbstractDTO[Any]):
     """Decodes a body that may have tools, which stay raw, with the number of its values bounded."""
 
     @classmethod
@@ -116,10 +116,10 @@ class Body(AbstractDTO[Any]):
         return decode_checked(value, field.annotation)
 
 
-def tagged(content: T, digest: str, status: int = 200) -> Reply[T]:
+def tagged(content: T, digest: str, status: int = 200) -> BoundedResponse[T]:
     """Return an answer with the entity tag of a catalog's content."""
     headers = {"etag": f'"{digest}"', "x-catalog-digest": digest}
-    return Reply(content, headers=headers, status_code=status)
+    return BoundedResponse(content, headers=headers, status_code=status)
 
 
 def answer_not_modified(if_none_match: str | None, digest: str) -> Response[Any] | None:

@@ -62,7 +62,7 @@ class CompileJob:
         loop = asyncio.get_running_loop()
         self.sent = sent
         self.task: asyncio.Task[None] | None = None
-        self.listing: asyncio.Future[worker.Listing] = loop.create_future()
+        self.listing: asyncio.Future[worker.CompiledList] = loop.create_future()
         self.lexical: asyncio.Future[Catalog] = loop.create_future()
         """The catalog as far as its words go."""
         self.complete: asyncio.Future[Catalog] = loop.create_future()
@@ -232,7 +232,9 @@ class CompileQueue:
         except Exception as error:
             job.fail(error)
 
-    async def _compile_changed(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
+    async def _compile_changed(
+        self, sent: worker.Sent
+    ) -> tuple[worker.CompiledList, Catalog] | None:
         """Return a list compiled here, if it differs from a known one in a few tools."""
         # Which tools a key with filters sees, the worker finds out.
         if sent.space not in self._latest or filters_of(sent.space) is not None:
@@ -249,7 +251,7 @@ class CompileQueue:
             self._keep(sent, changed[1])
         return changed
 
-    def _make_changed(self, sent: worker.Sent) -> tuple[worker.Listing, Catalog] | None:
+    def _make_changed(self, sent: worker.Sent) -> tuple[worker.CompiledList, Catalog] | None:
         by_digest = partial(self.cache.find_by_digest, sent.space)
         change = self._latest.compare(sent.space, sent.raw, by_digest, self.settings.max_tools)
         if change is None:
@@ -257,7 +259,9 @@ class CompileQueue:
         catalog = by_digest(change.digest) or make_catalog(change, self.engine.compiler)
         if catalog is None or catalog.nbytes > self.cache.catalog_limit:
             return None
-        return worker.Listing(change.digest, change.offered, NONE_SKIPPED, change.offered), catalog
+        return worker.CompiledList(
+            change.digest, change.offered, NONE_SKIPPED, change.offered
+        ), catalog
 
     def _keep(self, sent: worker.Sent, catalog: Catalog) -> None:
         if self.shared is not None:

@@ -74,7 +74,7 @@ class Sent(msgspec.Struct, frozen=True):
     raw: bytes
 
 
-class Listing(msgspec.Struct, frozen=True):
+class CompiledList(msgspec.Struct, frozen=True):
     """What is known of a list as soon as it is read."""
 
     digest: str
@@ -219,10 +219,10 @@ class YieldingStore:
         return self._store.get(digest)
 
 
-def read_list(worker: Worker, sent: Sent) -> Listing:
+def read_list(worker: Worker, sent: Sent) -> CompiledList:
     """Read a list, which stays decoded for its compile."""
     tools = worker.read(sent)
-    return Listing(tools.digest, tools.offered, tools.skipped, len(tools.tools))
+    return CompiledList(tools.digest, tools.offered, tools.skipped, len(tools.tools))
 
 
 def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:

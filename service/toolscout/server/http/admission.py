@@ -51,7 +51,7 @@ class BytesInFlight(Overloaded):
     reason = "bytes_in_flight"
 
 
-class Slot:
+class AdmissionSlot:
     """The place of one request among those in flight."""
 
     def __init__(self, tenant: str, nbytes: Shares) -> None:
@@ -114,7 +114,7 @@ class Admission:
         """Set the number of tenants that share everything."""
         self._slots.tenants = self._bytes.tenants = tenants
 
-    def enter(self, tenant: str) -> Slot | str:
+    def enter(self, tenant: str) -> AdmissionSlot | str:
         """Give a new request a slot, or return the reason for a refusal."""
         sends_most = self._slots.ask(tenant)
         # A probe that is overdue takes the place of the oldest.
@@ -129,9 +129,9 @@ class Admission:
             return "in_flight"
         if is_first:
             self._busy_since = perf_counter()
-        return Slot(tenant, self._bytes)
+        return AdmissionSlot(tenant, self._bytes)
 
-    def leave(self, slot: Slot) -> None:
+    def leave(self, slot: AdmissionSlot) -> None:
         """Release the slot of a finished request, and the bytes of its body."""
         self._slots.give(slot.tenant)
         self._bytes.give(slot.tenant, slot.held)

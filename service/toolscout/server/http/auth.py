@@ -39,7 +39,7 @@ _COMMENT = re.compile(r"(^|[\s,])#.*")
 _OPTION = re.compile(r";\s*(\w+)\s*=([^;]*)$")
 
 
-class Key(NamedTuple):
+class ApiKey(NamedTuple):
     """What is known of a key; never the key itself."""
 
     tenant: str
@@ -57,7 +57,7 @@ class Key(NamedTuple):
         return self.expires is not None and datetime.now(UTC) >= self.expires
 
 
-NO_KEY = Key(ANONYMOUS, "", space=ANONYMOUS)
+NO_KEY = ApiKey(ANONYMOUS, "", space=ANONYMOUS)
 """Stands for every caller where there are no keys."""
 
 
@@ -74,9 +74,9 @@ class Keyring:
             ConfigurationError: a key is too short, has a wrong option, or came before with another
                 tenant or other options; names its position, never its value.
         """
-        self.keys: list[Key] = []
+        self.keys: list[ApiKey] = []
         """What is known of each key, in their order."""
-        self._by_hash: dict[bytes, Key] = {}
+        self._by_hash: dict[bytes, ApiKey] = {}
         for number, entry in enumerate(_split_entries(keys or ""), 1):
             try:
                 key = _read_key(entry)
@@ -102,7 +102,7 @@ class Keyring:
         """Return all tenants."""
         return list(dict.fromkeys(key.tenant for key in self.keys)) or [ANONYMOUS]
 
-    def find(self, headers: Iterable[tuple[bytes, bytes]]) -> Key | None:
+    def find(self, headers: Iterable[tuple[bytes, bytes]]) -> ApiKey | None:
         """Return the key of a request, or None without a known one; it may have expired.
 
         The key may be in `Authorization: Bearer` or `X-API-Key`, or in both. Two different keys are
@@ -129,7 +129,7 @@ def explain_refusal(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return "this service has no such key"
 
 
-def _is_wider(old: Key, new: Key) -> list[str]:
+def _is_wider(old: ApiKey, new: ApiKey) -> list[str]:
     gains = [f"scope {scope}" for scope in sorted(new.scopes - old.scopes)]
     if new.tenant != old.tenant:
         gains.append(f"tenant {new.tenant}")
@@ -157,7 +157,7 @@ def _split_entries(keys: str) -> list[str]:
     return [entry.strip() for entry in ",".join(lines).split(",") if entry.strip()]
 
 
-def _read_key(entry: str) -> Key:
+def _read_key(entry: str) -> ApiKey:
     """Return what is known of a key."""
     tenant, key, options = _split_entry(entry)
     if len(key) < MIN_KEY_CHARS:
@@ -170,7 +170,7 @@ def _read_key(entry: str) -> Key:
     filters = _read_filters(options)
     scopes = _read_scopes(options.get("scopes"), is_filtered=filters is not None)
     expires = _read_date(options.get("expires"))
-    return Key(tenant, name, hashed, scopes, expires, space_of(tenant, filters))
+    return ApiKey(tenant, name, hashed, scopes, expires, space_of(tenant, filters))
 
 
 def _split_entry(entry: str) -> tuple[str, str, dict[str, str]]:

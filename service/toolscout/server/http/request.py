@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from litestar.types import Receive, Scope
 
-from toolscout.server.http.admission import Slot
+from toolscout.server.http.admission import AdmissionSlot
 from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.problems import Refused
 from toolscout.serving.connections import LATE
@@ -55,7 +55,7 @@ class Request:
         self.newer_contract = False
         """Whether the answer has the shape of the newer contract."""
         self.bytes_in = 0
-        self.slot: Slot | None = None
+        self.slot: AdmissionSlot | None = None
         """The admitted request's slot, which counts the body."""
         self.status = 0
         """The status of its answer, once that has begun."""

@@ -21,7 +21,7 @@ from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.problems import CODES, REFUSALS, refuse
 from toolscout.server.mcp import tools
 from toolscout.server.service import Service
-from toolscout.state.registry import Place, Record
+from toolscout.state.registry import CatalogRecord, Place
 
 SCHEME = "toolscout://"
 PAGE_CATALOGS = 100
@@ -170,7 +170,7 @@ async def _write_status(service: Service, name: str | None) -> str:
     return "\n".join(lines) or "No catalog is registered."
 
 
-async def _find_tools(service: Service, name: str, record: Record) -> Sequence[Tool]:
+async def _find_tools(service: Service, name: str, record: CatalogRecord) -> Sequence[Tool]:
     """Return what is registered, or as much of it as the caller's key sees."""
     trace = tools.TRACE.get()
     if trace.space != trace.tenant:

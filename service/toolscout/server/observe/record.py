@@ -128,7 +128,7 @@ ALWAYS = ("status", "total_ms")
 """Fields of a line that are there even if they are 0."""
 
 
-class Record(NamedTuple):
+class RequestRecord(NamedTuple):
     """One answered request."""
 
     time: float
@@ -158,9 +158,9 @@ class Recorder:
         self._metrics = metrics
         self._writer = writer
         self._figures: dict[str, _Figures] = defaultdict(_Figures)
-        self._pending: list[Record] = []
+        self._pending: list[RequestRecord] = []
 
-    def add(self, record: Record) -> None:
+    def add(self, record: RequestRecord) -> None:
         """Add one request that was answered."""
         self._pending.append(record)
         if len(self._pending) >= MAX_PENDING:
@@ -174,7 +174,7 @@ class Recorder:
         for record in records if self._mode != "off" else ():
             self._log(record)
 
-    def _count(self, records: list[Record]) -> None:
+    def _count(self, records: list[RequestRecord]) -> None:
         """Count requests and decisions, and add up searches; each label is looked up once."""
         metrics = self._metrics
         counted: Counter[tuple[prometheus_client.Counter, str]] = Counter()
@@ -249,7 +249,7 @@ class Recorder:
             learning=learning,
         )
 
-    def _log(self, record: Record) -> None:
+    def _log(self, record: RequestRecord) -> None:
         """Log the one line of a request, without what is unknown or nothing.
 
         Milliseconds count from the arrival of the headers.

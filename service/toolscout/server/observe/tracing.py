@@ -25,7 +25,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.ranking.ask import Decision
 from toolscout.ranking.judge import score
 from toolscout.server.http.request import Request
-from toolscout.server.observe.record import Record, Trace
+from toolscout.server.observe.record import RequestRecord, Trace
 
 PROTOCOL = "http/protobuf"
 
@@ -65,7 +65,7 @@ class Tracing:
         self._tracer = self._provider.get_tracer("toolscout", __version__)
         self._extract = TraceContextTextMapPropagator().extract
 
-    def record(self, record: Record, route: str) -> str:
+    def record(self, record: RequestRecord, route: str) -> str:
         """Make the span of a request that ends now.
 
         Returns:
@@ -123,7 +123,7 @@ def check_environment() -> None:
             raise ConfigurationError(f"{name}: expected {PROTOCOL}, got {protocol!r}")
 
 
-def _describe_request(record: Record) -> dict[str, AttributeValue]:
+def _describe_request(record: RequestRecord) -> dict[str, AttributeValue]:
     """Return the attributes of a request, without text of a tool or the pattern."""
     request = record.request
     trace = record.trace

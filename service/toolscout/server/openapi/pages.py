@@ -14,7 +14,7 @@ from typing import Any
 from litestar import Response, get
 
 from toolscout import playground
-from toolscout.server.calls.typed import Call, IfNoneMatch
+from toolscout.server.calls.typed import IfNoneMatch, TypedRequest
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.answer import has_tag
 from toolscout.server.http.problems import CODES, Code, Refused
@@ -47,7 +47,7 @@ _PAGES: dict[str, tuple[Callable[[], bytes], str, str]] = {
 
 
 @get("/docs/errors", call="page", is_open=True)
-async def show_errors(request: Call) -> Response[bytes]:
+async def show_errors(request: TypedRequest) -> Response[bytes]:
     """Explain every error code, each under its own anchor."""
     entries = "\n".join(map(_write_entry, CODES, CODES.values())).encode()
     page = _load("errors.html").replace(b"{entries}", entries)
@@ -57,7 +57,7 @@ async def show_errors(request: Call) -> Response[bytes]:
 
 
 @get(list(_PAGES), call="page", is_open=True)
-async def show_page(request: Call) -> Response[bytes]:
+async def show_page(request: TypedRequest) -> Response[bytes]:
     """Return the document, its browser, or the summary for language models (llmstxt.org)."""
     path = request.head.path.rstrip("/")
     make, media, policy = _PAGES[path]
@@ -66,14 +66,14 @@ async def show_page(request: Call) -> Response[bytes]:
     return _make_page(_link(content, request) if path == "/docs" else content, media, policy)
 
 
-def _link(page: bytes, request: Call) -> bytes:
+def _link(page: bytes, request: TypedRequest) -> bytes:
     """Return a page whose links hold below any path at which a proxy may show it."""
     depth = request.head.path.count("/") - 1
     return page.replace(b"{up}", b"../" * depth or b"./")
 
 
 @get(["/", "/playground/{name:str}"], call="playground", is_open=True, sync_to_thread=False)
-def show_file(request: Call, if_none_match: IfNoneMatch = None) -> Response[Any]:
+def show_file(request: TypedRequest, if_none_match: IfNoneMatch = None) -> Response[Any]:
     """Return the playground's page, or one of its scripts, style sheets and sample catalogs."""
     file = playground.load_static_files().get(request.path_params.get("name", "index.html"))
     if file is None:

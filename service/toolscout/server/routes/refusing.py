@@ -12,8 +12,8 @@ from litestar.exceptions import (
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from toolscout.errors import Overloaded
-from toolscout.server.calls.typed import Call, explain_argument
-from toolscout.server.context import Context, context_of
+from toolscout.server.calls.typed import TypedRequest, explain_argument
+from toolscout.server.context import RequestContext, context_of
 from toolscout.server.http.admission import BytesInFlight
 from toolscout.server.http.answer import answer_refused, send_answer
 from toolscout.server.http.problems import REFUSALS, Refused, refuse
@@ -28,7 +28,7 @@ MAX_DRAIN_S = 1.0
 """Longest wait for the rest of a body that is not used."""
 
 
-class Refusal(Response[None]):
+class RefusalResponse(Response[None]):
     """An error as Litestar sends it: after the rest of the body, so that the caller reads it."""
 
     def __init__(self, refused: Refused | None, *, waits: bool) -> None:
@@ -46,20 +46,20 @@ class Refusal(Response[None]):
             await send_refusal(context_of(scope), self._refused, send, waits=self._waits)
 
 
-def answer_error(request: Request[Any, Any, Any], error: Exception) -> Refusal:
+def answer_error(request: Request[Any, Any, Any], error: Exception) -> RefusalResponse:
     """Answer whatever was raised before an answer had begun."""
     context = context_of(request.scope)
     if isinstance(error, ClientGone):
         context.request.refused = "client_gone"
-        return Refusal(None, waits=False)
+        return RefusalResponse(None, waits=False)
     if isinstance(error, Overloaded):
         context.service.metrics.shed.labels(error.reason).inc()
     waits = context.request.is_admitted and not isinstance(error, BytesInFlight)
-    return Refusal(_explain_error(cast(Call, request), context, error), waits=waits)
+    return RefusalResponse(_explain_error(cast(TypedRequest, request), context, error), waits=waits)
 
 
 async def send_refusal(
-    context: Context, refused: Refused, send: Send, *, waits: bool = False
+    context: RequestContext, refused: Refused, send: Send, *, waits: bool = False
 ) -> None:
     """Send a problem document; `waits` until the rest of the body is there."""
     service, request, _ = context
@@ -73,7 +73,7 @@ async def send_refusal(
     await send_answer(send, answer_refused(refused, request.request_id, newer_contract=newer))
 
 
-def _explain_error(call: Call, context: Context, error: Exception) -> Refused:
+def _explain_error(call: TypedRequest, context: RequestContext, error: Exception) -> Refused:
     """Return an error as a refusal: ours, Litestar's or one that nobody expected."""
     if isinstance(error, REFUSALS):
         return refuse(error)

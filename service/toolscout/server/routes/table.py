@@ -22,7 +22,7 @@ from toolscout.server.calls import catalog_reads, catalogs, feedback, probes
 from toolscout.server.calls.batch import filter_tools, resolve, search_batch
 from toolscout.server.calls.hot import show_hot
 from toolscout.server.calls.search import compress, search
-from toolscout.server.calls.typed import Body, Call
+from toolscout.server.calls.typed import BodyDecoder, TypedRequest
 from toolscout.server.context import context_of
 from toolscout.server.http.answer import COMPRESS, Answer, send_answer
 from toolscout.server.http.problems import Refused, refuse_long
@@ -117,7 +117,7 @@ class RawHandler(ASGIRouteHandler):
 
 def make_typed_routers() -> list[Router | HTTPRouteHandler]:
     """Return the handlers that Litestar routes."""
-    router = partial(Router, dto=Body, return_dto=None)
+    router = partial(Router, dto=BodyDecoder, return_dto=None)
     about_learning = partial(router, tags=["learning"], guards=[feedback.require_learning])
     reports = [feedback.feedback, feedback.chains, feedback.insights]
     of_catalogs = [*catalogs.HANDLERS, *catalog_reads.HANDLERS]
@@ -180,7 +180,7 @@ def _find_handlers(app: Litestar, path_format: str) -> Iterator[BaseRouteHandler
 def list_typed() -> Sequence[tuple[Route, HTTPRouteHandler]]:
     """Return the typed handlers, by path and method, and what they say of their paths."""
     app = Litestar(
-        make_typed_routers(), request_class=Call, openapi_config=None, logging_config=None
+        make_typed_routers(), request_class=TypedRequest, openapi_config=None, logging_config=None
     )
     return [
         (route, handler)

@@ -8,7 +8,7 @@ from litestar.handlers import BaseRouteHandler
 from litestar.types import Scope
 from litestar.utils import normalize_path
 
-from toolscout.server.calls.typed import Call
+from toolscout.server.calls.typed import TypedRequest
 from toolscout.server.context import context_of
 from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Route
@@ -68,7 +68,7 @@ def refuse_method(connection: Connection, path_format: str) -> Refused:
     return refuse_others(by_method)
 
 
-def explain_method(call: Call) -> Refused:
+def explain_method(call: TypedRequest) -> Refused:
     """Refuse a request that Litestar found a path for, and no handler of its method."""
     scope = call.scope
     path = normalize_path(context_of(scope).request.path)
