@@ -32,10 +32,10 @@ from toolscout.commands.terminal import read_positive
 from toolscout.commands.tool_files.reading import read_file
 from toolscout.contract.tools import Tool
 from toolscout.discovery import ToolDiscovery
-from toolscout.discovery.refusals import refusal_of, status_of
 from toolscout.errors import ToolscoutError
 from toolscout.tools.refused import find_sent_schema
 from toolscout.tools.summary import estimate_text_tokens
+from toolscout.turns.refusals import find_status, read_refusal
 
 CHAT = INTERFACES["openai"]
 EMPTY: Json = {"type": "object", "properties": {}}
@@ -83,7 +83,7 @@ class Endpoint:
                     break
             answer: Json = response.raise_for_status().json()
         except httpx2.HTTPError as error:
-            status = status_of(error)
+            status = find_status(error)
             if status in (401, 403) or (status in (None, 404) and not self.calls):
                 raise UnusableError(f"{self._url}: {in_words(error)}") from None
             raise
@@ -97,7 +97,9 @@ class Endpoint:
 
 def in_words(error: Exception) -> str:
     """Return why there is no answer: the status, and the endpoint's own words."""
-    return f"{status_of(error) or ''} {refusal_of(error).message or type(error).__name__}".strip()
+    return (
+        f"{find_status(error) or ''} {read_refusal(error).message or type(error).__name__}".strip()
+    )
 
 
 def first_call(complete: Callable[[Json], Json], query: str, tools: Sequence[Json]) -> str | None:

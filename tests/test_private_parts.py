@@ -14,7 +14,7 @@ NAMED_TUPLE = {"_asdict", "_fields", "_make", "_replace"}
 """Public in spite of their names, so that they cannot clash with fields."""
 
 EXCEPTIONS = {
-    ("discovery.providers.fields", "_request_id"): "documented by the SDKs of OpenAI and Anthropic",
+    ("turns.providers.fields", "_request_id"): "documented by the SDKs of OpenAI and Anthropic",
     ("gateway.mcp.oauth", "_initialize"): "of the OAuth client; mcp is pinned to its minor release",
     ("gateway.mcp.transports", "_transport"): "asyncio has no other way to drop a pipe at once",
     ("integrations.fastmcp", "_search"): "what fastmcp lets a search transform implement",

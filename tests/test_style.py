@@ -1,6 +1,7 @@
 """How code is written, so that a stranger reads it once."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,3 +64,46 @@ def test_a_choice_of_three_is_no_expression():
 
 def test_a_dataclass_is_a_value():
     assert places(hides_equality) == []
+
+
+VERBS_IN_ED = {"add", "embed", "feed", "need", "read", "seed", "shed", "shred"}
+"""Verbs that end as participles do."""
+
+NO_VERBS = set(
+    "again ahead all already alone any apart below best beside both each either elsewhere "
+    "every few first here highest largest last late latest lowest missing most near nearest next "
+    "none now oldest once only other own possible raw same short sometimes soon unknown usable "
+    "whole within without worst".split()
+)
+"""Adverbs and adjectives by which a function could be called, and does not say what it does."""
+
+
+def is_named_by_no_verb(node: ast.AST) -> bool:
+    """Whether a function of a module is called by a participle, an adverb or an adjective."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    first = node.name.strip("_").split("_")[0]
+    return first in NO_VERBS or (first.endswith("ed") and first not in VERBS_IN_ED)
+
+
+def test_a_function_is_called_by_what_it_does():
+    found = [
+        f"{path.relative_to(FOLDER)}:{node.lineno}: {node.name}"
+        for path, tree in TREES.items()
+        for node in tree.body
+        if is_named_by_no_verb(node)
+    ]
+    assert found == []
+
+
+SHARED_NAMES = {"Reason", "Session", "Use"}
+"""On the wire and in the client: both are the field's words, and users know either."""
+
+
+def test_a_class_has_a_name_of_its_own():
+    files = defaultdict(list)
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                files[node.name].append(str(path.relative_to(FOLDER)))
+    assert {name for name, places in files.items() if len(places) > 1} <= SHARED_NAMES

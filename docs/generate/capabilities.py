@@ -13,9 +13,9 @@ from docs.generate.commands import commands, flags
 from docs.generate.house import PACKAGE
 from docs.generate.notes import WRITTEN, joined
 from toolscout.contract.requests import SearchRequest
-from toolscout.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.gateway.mcp.servers import HttpServer, ServerOptions, StdioServer
 from toolscout.settings import SETTINGS
+from toolscout.turns.config import ApiConfig, DiscoveryConfig
 
 TABLE = Path(__file__).with_name("capabilities.toml")
 

@@ -13,7 +13,8 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("gateway", "integrations"),
     ("commands",),
-    ("discovery", "server"),
+    ("discovery",),
+    ("server", "turns"),
     ("client", "external", "playground"),
     ("engine", "learning"),
     ("experience", "state"),
@@ -39,22 +40,23 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("answer", "breaker", "endpoint", "jsonl", "offer", "rollout", "selection"),
         ("log",),
     ),
-    "discovery": (
-        ("transport",),
-        ("tool_discovery",),
-        ("flow",),
+    "turns": (
+        ("meta",),
+        ("drivers",),
         ("preparation",),
-        ("observing",),
-        ("reporter",),
-        ("lessons",),
-        ("meta", "turn"),
-        ("opening",),
-        ("dispatch", "exchange", "history"),
+        ("lessons", "turn"),
+        ("table",),
+        ("answering", "asking", "falling_back"),
+        ("keeping",),
+        ("writing",),
+        ("state",),
+        ("events", "opening"),
+        ("dispatch", "history"),
         ("shown",),
         ("left_out",),
-        ("pieces", "refusals"),
+        ("refusals",),
         ("providers",),
-        ("callers", "config", "local", "outgoing", "session", "tracker"),
+        ("config", "local", "session", "tracker"),
     ),
     "commands": (
         ("evaluation", "registering"),
@@ -108,7 +110,7 @@ PRODUCTS = {
     "client": Product("one endpoint that may fail", ("client",), ("core",)),
     "turns": Product(
         "providers' bodies and streams",
-        ("discovery", "integrations"),
+        ("discovery", "turns", "integrations"),
         ("core", "client"),
     ),
     "gateways": Product(
@@ -127,7 +129,7 @@ PRODUCTS = {
 }
 """Each room belongs to one of them."""
 
-CLIENT_SIDE = ("client", "discovery")
+CLIENT_SIDE = ("client", "discovery", "turns")
 """Rooms that install without the service."""
 
 CLIENT_MAY_IMPORT = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from docs.generate import api, commands, configuration, house, metrics
+from docs.generate import api, commands, configuration, house, metrics, turns
 
 PAGES: dict[str, Callable[[], str]] = {
     "api.md": api.page,
@@ -12,5 +12,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "configuration.md": configuration.page,
     "metrics.md": metrics.page,
     "../deploy/toolscout.toml": configuration.example,
+    "../service/toolscout/turns/README.md": turns.page,
 }
 """By file name in docs/."""

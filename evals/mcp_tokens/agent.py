@@ -54,7 +54,7 @@ class Conversation:
         self._context += count(compact({"name": name, "arguments": arguments})) + count(text)
         return text, bool(result.is_error)
 
-    def ended(self, text: str) -> Outcome:
+    def end_response(self, text: str) -> Outcome:
         """Take the turn in which the model answers."""
         self._take_turn()
         return Outcome(self._turns, self._tokens, self.task.expected in text)
@@ -69,7 +69,7 @@ class Conversation:
 async def directly(talk: Conversation) -> Outcome:
     """Call the tool by its name, as a model does that sees all of them."""
     text, _ = await talk.call(talk.task.tool, dict(talk.task.arguments))
-    return talk.ended(text)
+    return talk.end_response(text)
 
 
 async def by_transform(talk: Conversation) -> Outcome:
@@ -79,7 +79,7 @@ async def by_transform(talk: Conversation) -> Outcome:
     if f'"{task.tool}"' in text:
         call = {"name": task.tool, "arguments": task.arguments}
         text, _ = await talk.call("call_tool", call)
-    return talk.ended(text)
+    return talk.end_response(text)
 
 
 async def by_gateway(talk: Conversation) -> Outcome:
@@ -102,7 +102,7 @@ async def by_gateway(talk: Conversation) -> Outcome:
         if is_refused and '"token"' in text:
             call["token"] = json.loads(text)["token"]
             text, _ = await talk.call(callers[task.tool], call)
-    return talk.ended(text)
+    return talk.end_response(text)
 
 
 def prompt_tokens(tools: Sequence[Any], instructions: str | None) -> int:

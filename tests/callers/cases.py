@@ -9,7 +9,7 @@ from zlib import crc32
 from tests.client.upstream import Peer, peer
 from tests.turns.model import ScriptedModel
 from tests.turns.rules import DECLARED, visible
-from toolscout.discovery.exchange import PATHS
+from toolscout.turns.drivers.exchange import PATHS
 
 DEAD = "http://127.0.0.1:9"
 QUESTION = "write an email to a@b.example"

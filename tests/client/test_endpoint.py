@@ -9,7 +9,7 @@ from tests.client.upstream import TOOLS, Exchange, peer
 from toolscout.client import ConfigurationError, InvalidArgument, endpoint
 from toolscout.common.addresses import is_loopback
 from toolscout.discovery import DiscoveryConfig
-from toolscout.discovery.config import ApiConfig
+from toolscout.turns.config import ApiConfig
 
 
 def read_file(exchange: Exchange) -> None:

@@ -15,8 +15,8 @@ from toolscout import Engine
 from toolscout.client import Selector
 from toolscout.contract.requests import Filters
 from toolscout.discovery import DiscoveryConfig, Transport
-from toolscout.discovery.config import SEARCH_TOOL_NAME, ApiConfig
 from toolscout.tools.shapes import name_of
+from toolscout.turns.config import SEARCH_TOOL_NAME, ApiConfig
 
 RIGHTS: dict[str, dict[str, Any]] = {
     "all": {},

@@ -13,8 +13,8 @@ from tests.gateway.proxies import proxy
 from tests.support import Process, free_port, toolscout, until
 from tests.turns.model import PHANTOM, ScriptedModel
 from tests.turns.shapes import BY_NAME
-from toolscout.discovery.config import ApiConfig, DiscoveryConfig
 from toolscout.gateway.commands import add_proxy_arguments
+from toolscout.turns.config import ApiConfig, DiscoveryConfig
 
 OPENAI = BY_NAME["openai"]
 TOOLS = [OPENAI.tool(f"tool_{number}", f"Does thing {number}") for number in range(30)]

@@ -12,7 +12,6 @@ from toolscout.contract.answers import Resolution
 from toolscout.contract.fields import Detail
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
-from toolscout.discovery.meta import resolve
 from toolscout.metatools import finds
 from toolscout.metatools.answers import ToolsFound, describe_none, find_tool, show
 from toolscout.metatools.arguments import (
@@ -24,6 +23,7 @@ from toolscout.metatools.arguments import (
 )
 from toolscout.metatools.table import TOOLS, write_instructions
 from toolscout.text.domains import load_bundled
+from toolscout.turns.meta import resolve
 
 SHELF: dict[str, Any] = {
     "mcp__git__push": {"name": "mcp__git__push", "description": "Push commits. To the remote."},

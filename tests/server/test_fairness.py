@@ -19,7 +19,7 @@ from toolscout.common.threads import FairPool
 from toolscout.errors import TooMuchWork
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import worker as worker_module
-from toolscout.server.compiling.worker import Sent, Worker, compile_list
+from toolscout.server.compiling.worker import SentList, Worker, compile_list
 from toolscout.server.http.admission import Admission, AdmissionSlot, BytesInFlight, RateLimit
 from toolscout.settings import Settings
 
@@ -274,7 +274,7 @@ def test_a_list_that_is_asked_for_again_is_compiled_before_those_asked_for_once(
     ours.send((1, "compile", "acme", wait_for_go, ()))
     lists = [json.dumps(TOOLS[:count]).encode() for count in (1, 2, 3, 4)]
     for number, raw in enumerate(lists, 2):
-        sent = Sent("acme", sha256(raw).digest(), raw)
+        sent = SentList("acme", sha256(raw).digest(), raw)
         ours.send((number, "compile", "acme", compile_list, (sent,)))
     ours.send((6, "call", "acme", Worker.prioritize, ("acme", sha256(lists[3]).digest())))
     while ours.recv()[0] != 6:

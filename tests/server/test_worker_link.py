@@ -41,7 +41,7 @@ from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.compiling.worker import (
     BEAT,
     HEARTBEAT_S,
-    Sent,
+    SentList,
     Worker,
     compile_list,
     read_list,
@@ -154,7 +154,7 @@ async def test_a_worker_that_is_asked_nothing_beats_all_the_same():
 @pytest.mark.anyio
 async def test_a_spawned_worker_compiles_the_same_with_other_hashes():
     raw = json.dumps(TOOLS + crowd(50)).encode()
-    sent = Sent("acme", sha256(raw).digest(), raw)
+    sent = SentList("acme", sha256(raw).digest(), raw)
     words: list[Catalog] = []
     with linked(WorkerProcess(SETTINGS)) as link:
         listing = await link.ask("read", "acme", read_list, sent)
@@ -185,7 +185,7 @@ async def test_a_spawned_worker_imports_from_where_its_server_does(
         assert await link.ask("call", "acme", import_path) == sys.path
 
 
-def words_and_end(worker: Worker, sent: Sent, *args: Any, **options: Any) -> Iterator[Any]:
+def words_and_end(worker: Worker, sent: SentList, *args: Any, **options: Any) -> Iterator[Any]:
     """Send the words of a list; the first worker ends before their vectors."""
     replies, ended = compile_list(worker, sent, *args, **options), Path(sent.space)
     yield next(replies)
@@ -211,14 +211,14 @@ async def test_words_that_come_again_are_dropped(monkeypatch: pytest.MonkeyPatch
     assert select(catalog, "read a file").names[0] == "read_file"
 
 
-def turn_for_ever(_: Worker, sent: Sent) -> None:
+def turn_for_ever(_: Worker, sent: SentList) -> None:
     while sent:
         time.sleep(0.01)
 
 
 @pytest.mark.anyio
 async def test_a_compile_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch):
-    sent = Sent("acme", b"", json.dumps(TOOLS).encode())
+    sent = SentList("acme", b"", json.dumps(TOOLS).encode())
     with linked(WorkerProcess(SETTINGS)) as link:
         await link.ask("read", "acme", read_list, sent)
         monkeypatch.setattr(link_module, "HUNG_S", 2 * HEARTBEAT_S)
@@ -245,7 +245,7 @@ def test_a_compile_that_goes_on_tells_so(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(worker_module, "HEARTBEAT_S", 0)
     monkeypatch.setattr(compile_module, "EMBEDDED_AT_ONCE", 1)
     raw = json.dumps(TOOLS).encode()
-    replies = compile_list(Worker(theirs, ENGINE, SETTINGS), Sent("acme", b"", raw))
+    replies = compile_list(Worker(theirs, ENGINE, SETTINGS), SentList("acme", b"", raw))
     assert isinstance(next(replies), Packed)
     assert heartbeats(ours) >= len(TOOLS)
     assert isinstance(next(replies), tuple)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from toolscout.discovery.providers import PROVIDERS
 from toolscout.tools.refused import (
     MAX_SCHEMAS,
     RULES,
@@ -14,6 +13,7 @@ from toolscout.tools.refused import (
     list_refusals,
     write_reasons,
 )
+from toolscout.turns.providers import PROVIDERS
 
 ALL = set(RULES)
 ARRAYS = {"openai", "openai-responses", "gemini"}

@@ -12,8 +12,9 @@ from tests.client.upstream import Peer
 from tests.turns.agents import OPEN
 from tests.turns.flows import Flow, flow, service, shape, tools
 from tests.turns.shapes import Json
-from toolscout.discovery import AsyncTransport, Transport, reporter
-from toolscout.discovery.providers import ProviderName
+from toolscout.discovery import AsyncTransport, Transport
+from toolscout.turns.lessons import reporter
+from toolscout.turns.providers import ProviderName
 
 __all__ = ["flow", "make", "patient", "service", "shape", "tools"]  # fixtures, found by their names
 

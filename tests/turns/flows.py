@@ -10,8 +10,8 @@ import pytest
 from tests.client.upstream import Exchange, Peer, peer
 from tests.turns.shapes import SHAPES, Json, Said, Shape, tools_of
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
-from toolscout.discovery.config import ApiConfig
-from toolscout.discovery.providers import PROVIDERS
+from toolscout.turns.config import ApiConfig
+from toolscout.turns.providers import PROVIDERS
 
 PHANTOM = "gateway_search_tools"
 

@@ -10,7 +10,7 @@ from tests.client.upstream import Exchange
 from tests.turns.rules import refusal, visible
 from tests.turns.shapes import BY_NAME, Json, Said, Shape
 from tests.turns.streaming import EVENTS
-from toolscout.discovery.exchange import PATHS, STREAMING_PATHS
+from toolscout.turns.drivers.exchange import PATHS, STREAMING_PATHS
 
 PHANTOM = "gateway_search_tools"
 THROUGH = "call_tool"

@@ -4,7 +4,7 @@ import json
 from typing import Any, ClassVar
 
 from tests.turns.turns import SCHEMA, Json, Said
-from toolscout.discovery.providers import ProviderName
+from toolscout.turns.providers import ProviderName
 
 
 class OpenAI:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from tests.turns.turns import Json
-from toolscout.discovery.providers.native import version_of
+from toolscout.turns.providers.native import version_of
 
 MAX_TOOLS = 128
 

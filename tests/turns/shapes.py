@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from tests.turns.openai_shapes import OpenAI, Responses
 from tests.turns.turns import SCHEMA, Json, Said
-from toolscout.discovery.providers import ProviderName
+from toolscout.turns.providers import ProviderName
 
 __all__ = ["ABOUT", "BY_NAME", "SHAPES", "Json", "Said", "Shape", "tools_of"]
 

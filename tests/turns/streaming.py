@@ -15,7 +15,7 @@ from tests.turns.flows import Flow, Model
 from tests.turns.gemini_streaming import gemini_events, read_gemini
 from tests.turns.responses_streaming import read_responses, responses_events
 from tests.turns.shapes import SHAPES, Json, Said, Shape
-from toolscout.discovery.providers.stream import Stream
+from toolscout.turns.providers.stream import Stream
 
 READING = Said("Reading.", (("call_2", "read_file", {"path": "/etc/hosts"}),))
 

@@ -11,8 +11,9 @@ import httpx2
 import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
-from toolscout.discovery import AsyncTransport, Transport, exchange
-from toolscout.discovery.exchange import (
+from toolscout.discovery import AsyncTransport, Transport
+from toolscout.turns.drivers import exchange
+from toolscout.turns.drivers.exchange import (
     MAX_ANSWER_OBJECTS,
     MAX_SEARCHED_BYTES,
     MAX_SEARCHED_VALUES,

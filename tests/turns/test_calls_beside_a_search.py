@@ -8,7 +8,7 @@ import pytest
 from tests.turns.shapes import BY_NAME, Json, tools_of
 from tests.turns.streaming import events_of
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
-from toolscout.discovery.providers import ProviderName
+from toolscout.turns.providers import ProviderName
 
 PHANTOM = "gateway_search_tools"
 QUERY = {"query": "read"}

@@ -19,9 +19,10 @@ from tests.turns.shapes import BY_NAME
 from toolscout.client import AsyncSelector, Reason, Selector
 from toolscout.client.breaker import BreakerPolicy
 from toolscout.client.selector import LONG
-from toolscout.discovery import AsyncToolDiscovery, pieces
-from toolscout.discovery.flow import SEARCHED_AT_ONCE
-from toolscout.discovery.pieces import Places
+from toolscout.discovery import AsyncToolDiscovery
+from toolscout.turns.drivers import pieces
+from toolscout.turns.drivers.flow import SEARCHED_AT_ONCE
+from toolscout.turns.drivers.pieces import Places
 
 SESSIONS = 200
 

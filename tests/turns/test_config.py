@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolscout.client import ConfigurationError
-from toolscout.discovery.config import DiscoveryConfig, load
+from toolscout.turns.config import DiscoveryConfig, load
 
 
 def read(text: str, folder: Path) -> DiscoveryConfig:

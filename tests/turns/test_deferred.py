@@ -4,7 +4,7 @@ import pytest
 
 from tests.turns.flows import DONE, Flow, Model, search
 from tests.turns.shapes import ABOUT, SHAPES, Json, Shape, tools_of
-from toolscout.discovery.session import SessionStore
+from toolscout.turns.session import SessionStore
 
 
 def without_tools(shape: Shape, text: str = "please help") -> Json:

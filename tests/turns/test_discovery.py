@@ -9,7 +9,7 @@ import pytest
 from tests.turns.flows import DONE, PHANTOM, Model, search
 from tests.turns.shapes import ABOUT, Said, tools_of
 from tests.turns.streaming import READING, in_every_form, turn
-from toolscout.discovery import local
+from toolscout.turns import local
 
 
 def test_the_model_sees_the_search_tool_alone_and_then_what_it_found(flow, shape, tools):

@@ -11,7 +11,7 @@ from tests.turns.streaming import in_every_form, turn
 from toolscout.client import InvalidArgument
 from toolscout.client.events import SearchEvent
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
-from toolscout.discovery.config import ApiConfig
+from toolscout.turns.config import ApiConfig
 
 OPENAI = BY_NAME["openai"]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.turns.flows import PHANTOM, Flow, Model, search
 from tests.turns.shapes import BY_NAME, SHAPES, Json, Said, Shape, tools_of
 from tests.turns.streaming import EVENTS, StreamingModel, read
-from toolscout.discovery.providers import PROVIDERS
+from toolscout.turns.providers import PROVIDERS
 
 Make = Callable[..., Flow]
 SEARCH = Said("Looking.", (("call_1", PHANTOM, {"query": "send mail"}),))

@@ -10,8 +10,8 @@ from tests.client.upstream import Peer
 from tests.turns.flows import DONE, PHANTOM, Flow, Model, RefusedError, begins_with
 from tests.turns.shapes import BY_NAME, Json, Said, Shape, tools_of
 from toolscout.discovery import ToolDiscovery
-from toolscout.discovery.local import asks_for_something
-from toolscout.discovery.providers import PROVIDERS
+from toolscout.turns.local import is_asking
+from toolscout.turns.providers import PROVIDERS
 
 Make = Callable[..., Flow]
 THROUGH = Said("", (("call_4", "call_tool", {"name": "read_file", "arguments": {"path": "x"}}),))
@@ -246,4 +246,4 @@ def test_a_stream_shows_what_fits_too(service: Peer):
     ],
 )
 def test_which_messages_ask_for_something(text: str, asks: bool):
-    assert asks_for_something(text) is asks
+    assert is_asking(text) is asks

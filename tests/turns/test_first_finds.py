@@ -9,7 +9,7 @@ import pytest
 from tests.turns.flows import DONE, PHANTOM, Flow, Model, begins_with, search
 from tests.turns.shapes import Said, Shape
 from toolscout.client.events import TurnEvent
-from toolscout.discovery.config import DiscoveryConfig
+from toolscout.turns.config import DiscoveryConfig
 
 Make = Callable[..., Flow]
 MAIL = Said("Sending.", (("call_2", "send_email", {"path": "a@b.example"}),))

@@ -11,7 +11,7 @@ from tests.turns.shapes import BY_NAME, Json
 from toolscout.client.known import MIN_LIST_BYTES, KnownLists
 from toolscout.client.offer import MAX_MADE
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
-from toolscout.discovery.config import ApiConfig
+from toolscout.turns.config import ApiConfig
 
 OPENAI = BY_NAME["openai"]
 

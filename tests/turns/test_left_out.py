@@ -13,7 +13,7 @@ from tests.turns.shapes import ABOUT, BY_NAME, Json, Shape
 from tests.turns.turns import SCHEMA
 from toolscout import Engine
 from toolscout.discovery import Transport
-from toolscout.discovery.left_out import Upstream
+from toolscout.turns.left_out import Upstream
 
 ILL: dict[str, Json] = {
     "read_" + "x" * 130: SCHEMA,

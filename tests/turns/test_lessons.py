@@ -10,8 +10,9 @@ from tests.client.upstream import Exchange, Peer, peer
 from tests.turns.flows import DONE, Model, search
 from tests.turns.shapes import ABOUT, BY_NAME, SHAPES, Json, Said, Shape, tools_of
 from tests.turns.streaming import EVENTS, StreamingModel
-from toolscout.discovery import DiscoveryConfig, ToolDiscovery, lessons
-from toolscout.discovery.config import ApiConfig
+from toolscout.discovery import DiscoveryConfig, ToolDiscovery
+from toolscout.turns.config import ApiConfig
+from toolscout.turns.lessons import lessons
 
 READ = ("call_r", "read_file", {"path": "x"})
 READING = Said(calls=(READ,))

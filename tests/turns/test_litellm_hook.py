@@ -16,7 +16,7 @@ import pytest
 import toolscout
 from tests.client.upstream import Exchange, peer
 from tests.turns.shapes import ABOUT, SHAPES, Json, Said, tools_of
-from toolscout.discovery.exchange import ProviderError
+from toolscout.turns.drivers.exchange import ProviderError
 
 OPENAI, ANTHROPIC = SHAPES[:2]
 INTEGRATIONS = Path(toolscout.__file__).parent / "integrations"
@@ -317,6 +317,6 @@ def test_integrations_import_the_client_and_nothing_else_of_toolscout():
             if isinstance(node, ast.ImportFrom) and node.module
         ]
         ours = [name for name in imported if name.startswith("toolscout")]
-        rooms = ("client", "common", "discovery", "integrations")
+        rooms = ("client", "common", "integrations", "turns")
         allowed = tuple(f"toolscout.{room}" for room in rooms)
         assert all(name.startswith(allowed) for name in ours)

@@ -9,13 +9,13 @@ import pytest
 from tests.client.upstream import TOOLS, Exchange, peer
 from tests.turns.shapes import SHAPES
 from toolscout.client import AsyncSelector, Selector
-from toolscout.discovery.meta import (
+from toolscout.metatools.gate import RiskGate
+from toolscout.turns.meta import (
     META_TOOL_NAMES,
     handle_meta_call,
     handle_meta_call_async,
     meta_tools,
 )
-from toolscout.metatools.gate import RiskGate
 
 NEEDS_SCHEMA = {"requires_full_schema": True}
 

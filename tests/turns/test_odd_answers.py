@@ -14,8 +14,8 @@ from tests.turns.flows import PHANTOM
 from tests.turns.shapes import BY_NAME, Said
 from tests.turns.test_bounds import QUESTION, SEARCH, TOOLS, said, service
 from toolscout.discovery import AsyncTransport, Transport
-from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, PATHS
-from toolscout.discovery.providers.fields import encode
+from toolscout.turns.drivers.exchange import MAX_SEARCHED_BYTES, PATHS
+from toolscout.turns.providers.fields import encode
 
 URL = "http://model.example/v1/chat/completions"
 

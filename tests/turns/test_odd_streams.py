@@ -9,7 +9,7 @@ from tests.turns.flows import DONE, PHANTOM, search
 from tests.turns.shapes import BY_NAME, Json, tools_of
 from tests.turns.streaming import EVENTS, events_of, read
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
-from toolscout.discovery.providers import PROVIDERS
+from toolscout.turns.providers import PROVIDERS
 
 OPENAI = BY_NAME["openai"]
 REQUEST = OPENAI.request("please help", tools_of(OPENAI), stream=True)

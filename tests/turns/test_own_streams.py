@@ -17,9 +17,9 @@ from tests.turns.responses_streaming import responses_events
 from tests.turns.shapes import BY_NAME, Json, Said, tools_of
 from tests.turns.streaming import READING, StreamingModel, events_of, read
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
-from toolscout.discovery.providers import PROVIDERS
-from toolscout.discovery.providers.bedrock import BedrockStream, FrameSplitter, write_frame
-from toolscout.discovery.providers.gemini import GeminiStream
+from toolscout.turns.providers import PROVIDERS
+from toolscout.turns.providers.bedrock import BedrockStream, FrameSplitter, write_frame
+from toolscout.turns.providers.gemini import GeminiStream
 
 SHAPE = BY_NAME["openai-responses"]
 LOOK = search("read", text="Let me look. ")
@@ -264,7 +264,7 @@ def test_the_signature_of_a_removed_search_moves_to_the_call_after_it(run, gemin
     model = StreamingModel(GEMINI, MIXED)
     assert b'"thoughtSignature":"c2lnbmVkIDA="' in b"".join(run(gemini_request, model, GEMINI.name))
     response = {"candidates": [candidate(SEARCH, CALL, CALL)]}
-    whole = PROVIDERS["gemini"].without_calls(response, PHANTOM)
+    whole = PROVIDERS["gemini"].drop_calls(response, PHANTOM)
     assert whole == {"candidates": [candidate({**CALL, "thoughtSignature": "s"}, CALL)]}
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.turns.shapes import SHAPES, Said, Shape
-from toolscout.discovery.providers import PROVIDERS, Call, ProviderName
-from toolscout.discovery.providers.provider import SearchResult
+from toolscout.turns.providers import PROVIDERS, Call, ProviderName
+from toolscout.turns.providers.provider import SearchResult
 
 KEYS = ["messages", "contents", "input", "tools", "choices", "message", "content", "role", "user"]
 KEYS += ["parts", "output", "type", "tool_calls", "tool_use", "function", "functionCall", "toolUse"]
@@ -34,7 +34,7 @@ def test_odd_bodies_are_read_as_far_as_they_go(name: ProviderName, body: dict[st
     provider.first_message(body)
     provider.recent(body)
     provider.choice(body)
-    assert provider.without_calls(body, "never called") == body
+    assert provider.drop_calls(body, "never called") == body
     assert all(isinstance(call, Call) for call in provider.calls(body))
 
 
@@ -64,7 +64,7 @@ def test_gemini_calls_without_ids_are_told_apart_by_their_place():
     response = {"candidates": [{"content": {"role": "model", "parts": parts}}]}
     calls = provider.calls(response)
     assert [call.query for call in calls] == ["a", "b"]
-    going_on = provider.continued(
+    going_on = provider.continue_request(
         {"contents": []}, response, [SearchResult(calls[1], "found b", ())]
     )
     assert going_on["contents"][0]["parts"] == parts[1:]
@@ -89,7 +89,7 @@ def test_thinking_goes_back_to_anthropic_unchanged():
     use = {"type": "tool_use", "id": "1", "name": "find", "input": {"query": "x"}}
     response = {"content": [thinking, use]}
     provider = PROVIDERS["anthropic"]
-    going_on = provider.continued(
+    going_on = provider.continue_request(
         {"messages": []}, response, [SearchResult(provider.calls(response)[0], "y", ())]
     )
     assert going_on["messages"][0]["content"] == [thinking, use]
@@ -99,7 +99,7 @@ def test_every_choice_of_openai_is_cleaned():
     shape = SHAPES[0]
     one = shape.response(Said(calls=(("1", "find", {}),)))["choices"][0]
     response = {"choices": [one, {**one, "index": 1}]}
-    cleaned = PROVIDERS["openai"].without_calls(response, "find")
+    cleaned = PROVIDERS["openai"].drop_calls(response, "find")
     for choice in cleaned["choices"]:
         assert "tool_calls" not in choice["message"]
         assert choice["finish_reason"] == "stop"
@@ -111,7 +111,7 @@ def test_the_signature_of_a_search_moves_to_the_next_call_of_a_completion(key):
     response = shape.response(Said(calls=tuple((id_, id_, {}) for id_ in ("find", "one", "two"))))
     search, one, two = response["choices"][0]["message"]["tool_calls"]
     search[key] = {"google": {"thought_signature": "signed"}}
-    seen = PROVIDERS["openai"].without_calls(response, "find")
+    seen = PROVIDERS["openai"].drop_calls(response, "find")
     assert seen["choices"][0]["message"]["tool_calls"] == [{**one, key: search[key]}, two]
 
 
@@ -133,9 +133,11 @@ def test_the_query_of_a_search_call(arguments, query):
 def test_a_request_that_ends_with_results_asks_nothing_new(shape: Shape):
     provider = PROVIDERS[shape.name]
     first = shape.request("please help", [shape.tool("read_file", "Read")])
-    assert provider.ends_with_user(first)
+    assert provider.is_ending_with_user(first)
     said = Said(calls=(("call_r", "read_file", {"path": "x"}),))
-    assert provider.ends_with_user(shape.history(first, said, ["ok"], "go on"))
+    assert provider.is_ending_with_user(shape.history(first, said, ["ok"], "go on"))
     results = [SearchResult(call, "ok", []) for call in provider.calls(shape.response(said))]
-    assert not provider.ends_with_user(provider.continued(first, shape.response(said), results))
-    assert not provider.ends_with_user({})
+    assert not provider.is_ending_with_user(
+        provider.continue_request(first, shape.response(said), results)
+    )
+    assert not provider.is_ending_with_user({})

@@ -11,9 +11,9 @@ from tests.turns.shapes import ABOUT, BY_NAME, Json, tools_of
 from tests.turns.streaming import EVENTS, StreamingModel, read
 from toolscout.client.offer import Offer
 from toolscout.discovery import ToolDiscovery
-from toolscout.discovery.exchange import ProviderError
-from toolscout.discovery.left_out import REFUSED_FOR_S, LeftOut, Upstream
-from toolscout.discovery.refusals import MAX_REFUSALS, tools_named_by
+from toolscout.turns.drivers.exchange import ProviderError
+from toolscout.turns.left_out import REFUSED_FOR_S, LeftOut, Upstream
+from toolscout.turns.refusals import MAX_REFUSALS, find_named_tools
 
 
 def refusal(message: str, param: str | None = None) -> ProviderError:
@@ -250,4 +250,4 @@ class SdkError(Exception):
 def test_fields_and_beginnings_are_evidence_and_other_words_a_guess(error, named):
     tools = [BY_NAME["openai"].tool(name, about) for name, about in ABOUT.items()]
     expected = (set(), False) if named is None else ({"read_file"}, named)
-    assert tools_named_by(error, tools) == expected
+    assert find_named_tools(error, tools) == expected

@@ -13,8 +13,9 @@ from tests.client.upstream import Exchange, Peer, peer
 from tests.support import until
 from tests.turns.flows import DONE, PHANTOM, Flow, Model
 from tests.turns.shapes import ABOUT, SHAPES, Json, Said, Shape, tools_of
-from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery, reporter
-from toolscout.discovery.config import ApiConfig
+from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
+from toolscout.turns.config import ApiConfig
+from toolscout.turns.lessons import reporter
 
 OPENAI = SHAPES[0]
 TOOLS = tools_of(OPENAI)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.turns.flows import DONE, PHANTOM, Model, search
 from tests.turns.shapes import BY_NAME, SHAPES, Json, Shape, tools_of
-from toolscout.discovery.providers.chat import MAX_TOOLS
+from toolscout.turns.providers.chat import MAX_TOOLS
 
 ABOUT = {f"tool_{n:03}": f"Does the thing of number {n}" for n in range(300)} | {
     "read_file": "Read file contents"

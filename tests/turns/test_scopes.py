@@ -11,7 +11,7 @@ from tests.client.upstream import Exchange, Peer, peer
 from tests.turns.flows import DONE, PHANTOM, Model, search
 from tests.turns.shapes import ABOUT, BY_NAME, Json, tools_of
 from toolscout.discovery import Transport
-from toolscout.discovery.session import SessionStore
+from toolscout.turns.session import SessionStore
 
 OPENAI, GEMINI = BY_NAME["openai"], BY_NAME["gemini"]
 FILLER = {f"tool_{number}": f"Does the thing of number {number}" for number in range(20)}

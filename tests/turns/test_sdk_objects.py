@@ -13,7 +13,7 @@ from tests.client.upstream import Exchange, peer
 from tests.turns.flows import DONE, PHANTOM, Flow, Model, search
 from tests.turns.shapes import BY_NAME, Json, Said, tools_of
 from toolscout.client import InvalidArgument
-from toolscout.discovery.providers import ProviderName
+from toolscout.turns.providers import ProviderName
 
 WHOLE: dict[str, Json] = {
     "openai": {"object": "chat.completion", "created": 1, "model": "m"},

@@ -4,8 +4,8 @@ import pytest
 
 from tests.client.upstream import TOOLS
 from tests.support import Clock, Process
-from toolscout.discovery.session import SessionStore
-from toolscout.discovery.tracker import SessionTracker
+from toolscout.turns.session import SessionStore
+from toolscout.turns.tracker import SessionTracker
 
 
 @pytest.fixture

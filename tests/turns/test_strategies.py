@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.discovery.local import filter_tools, keyword_search, regex_search, search
-from toolscout.discovery.session import hashed
+from toolscout.turns.local import filter_tools, keyword_search, regex_search, search
+from toolscout.turns.session import hash_conversation
 
 TOOLS: list[dict[str, Any]] = [
     {"name": "update_address", "description": "Improve an address"},
@@ -103,4 +103,4 @@ def test_session_ids(tables):
     for row in tables["search"]["session_id"]:
         messages = json.loads(row["request_body"]).get("messages") or []
         users = [message for message in messages if message.get("role") == "user"]
-        assert (hashed(users[0]) if users else "") == row["session_id"], row
+        assert (hash_conversation(users[0]) if users else "") == row["session_id"], row

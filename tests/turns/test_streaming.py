@@ -13,8 +13,8 @@ from tests.turns.shapes import BY_NAME, SHAPES, Json, Said, Shape, tools_of
 from tests.turns.streaming import EVENTS, READING, StreamingModel, fed, openai_events, read
 from toolscout.client.events import TurnEvent
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
-from toolscout.discovery.providers import PROVIDERS
-from toolscout.discovery.providers.stream import Event, Splitter, write
+from toolscout.turns.providers import PROVIDERS
+from toolscout.turns.providers.stream import Splitter, StreamEvent, write
 
 STREAMED = [shape for shape in SHAPES if PROVIDERS[shape.name].stream]
 
@@ -235,7 +235,7 @@ def test_the_client_gets_the_same_bytes_however_they_come(name: Any, piece: int,
 def test_events_are_whole_however_their_bytes_come(piece: int, end: bytes):
     raw = [b'data: {"n": %d}' % n + end for n in range(20)]
     whole = b"".join(raw)
-    splitter, events = Splitter(), list[Event]()
+    splitter, events = Splitter(), list[StreamEvent]()
     for start in range(0, len(whole), piece):
         events += map(splitter.read, splitter.cut(whole[start : start + piece]))
     assert [event.raw for event in events] == raw

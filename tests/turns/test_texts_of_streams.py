@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.turns.turns import Json
-from toolscout.discovery.providers.anthropic import AnthropicStream
-from toolscout.discovery.providers.chat import OpenAIStream
+from toolscout.turns.providers.anthropic import AnthropicStream
+from toolscout.turns.providers.chat import OpenAIStream
 
 SEARCH = "find_tools"
 

@@ -16,7 +16,7 @@ from tests.turns.agents import MODELS, QUESTION, Agent, model, service, upstream
 from tests.turns.model import PHANTOM
 from tests.turns.shapes import BY_NAME, SHAPES, Json, Said, Shape, tools_of
 from toolscout.discovery import AsyncTransport, Transport
-from toolscout.discovery.turn import Turn
+from toolscout.turns.turn import Turn
 
 __all__ = ["model", "service", "upstream"]  # fixtures, found by their names
 

@@ -14,7 +14,7 @@ from toolscout.client.events import TurnEvent
 from toolscout.client.metrics import PrometheusMetrics
 from toolscout.client.offer import Offer
 from toolscout.discovery import ToolDiscovery
-from toolscout.discovery.reporter import Reporter
+from toolscout.turns.lessons.reporter import Reporter
 
 
 def many(shape, count: int = 30) -> list:

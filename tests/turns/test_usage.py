@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.turns.flows import DONE, search
 from tests.turns.shapes import BY_NAME, Json, tools_of
 from tests.turns.streaming import StreamingModel
-from toolscout.discovery.providers import ProviderName
-from toolscout.discovery.providers.fields import add
+from toolscout.turns.providers import ProviderName
+from toolscout.turns.providers.fields import add
 
 USAGES: dict[str, tuple[Json, Json, Json]] = {
     "openai": (

@@ -7,12 +7,13 @@
 `Transport` and `AsyncTransport` do it for the SDK of any provider, `ToolDiscovery` and
 `AsyncToolDiscovery` step by step for a proxy. Errors are those of `toolscout.client`.
 
-The rest is in the submodules: `meta`, `session`, `tracker`.
+The rest is in the submodules: `meta`, `session`, `tracker`. These are the public names of
+`toolscout.turns`, where the code is.
 """
 
-from toolscout.discovery.config import DiscoveryConfig, load
-from toolscout.discovery.tool_discovery import AsyncToolDiscovery, ToolDiscovery
-from toolscout.discovery.transport import AsyncTransport, Transport
+from toolscout.turns.config import DiscoveryConfig, load
+from toolscout.turns.drivers.tool_discovery import AsyncToolDiscovery, ToolDiscovery
+from toolscout.turns.drivers.transport import AsyncTransport, Transport
 
 __all__ = [
     "AsyncToolDiscovery",

@@ -23,8 +23,8 @@ from toolscout.settings import Settings
 from toolscout.settings_sources import load_serving
 
 if TYPE_CHECKING:
-    from toolscout.discovery.config import DiscoveryConfig
     from toolscout.serving.limited import LimitedServer
+    from toolscout.turns.config import DiscoveryConfig
 
 KEY = "TOOLSCOUT_PROXY_KEY"
 """The variable with the key that callers send in `X-Toolscout-Key`."""
@@ -191,10 +191,10 @@ def _make_server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServ
 
     from toolscout.client.events import log_event, log_turn
     from toolscout.client.metrics import PrometheusMetrics
-    from toolscout.discovery import AsyncTransport
     from toolscout.gateway.callers import CallerCheck
     from toolscout.gateway.proxy import Proxy
     from toolscout.serving.limited import make_server
+    from toolscout.turns.drivers.transport import AsyncTransport
 
     wait = parsed.connect_timeout
     timeout = httpx2.Timeout(None, connect=wait, pool=wait, read=parsed.read_timeout or None)
@@ -237,7 +237,7 @@ def _make_server(parsed: argparse.Namespace, settings: Settings) -> "LimitedServ
 
 def _load_config(parsed: argparse.Namespace) -> "DiscoveryConfig":
     """Return what the file says, and the flags instead of it."""
-    from toolscout.discovery.config import DiscoveryConfig, load
+    from toolscout.turns.config import DiscoveryConfig, load
 
     flags = {name: value for name, value in vars(parsed).items() if value is not None}
     changes = {key: flags[key] for key in DiscoveryConfig.__struct_fields__ if key in flags}

@@ -20,13 +20,13 @@ import httpx2
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, generate_latest
 
 from toolscout.client.endpoint import find_ready_address, hide_secrets, is_web_address
-from toolscout.discovery.exchange import MAX_SEARCHED_BYTES, provider_of
-from toolscout.discovery.flow import ASKING
-from toolscout.discovery.transport import AsyncTransport
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.bodies import ForwardedBody
 from toolscout.gateway.callers import CallerCheck, CallerRefused
 from toolscout.serving.limited import Receive, Scope, Send, write_error
+from toolscout.turns.drivers.exchange import MAX_SEARCHED_BYTES, find_provider
+from toolscout.turns.drivers.flow import ASKING
+from toolscout.turns.drivers.transport import AsyncTransport
 
 _HOP_BY_HOP = frozenset(
     b"connection expect host keep-alive proxy-authenticate proxy-authorization proxy-connection te "
@@ -215,7 +215,7 @@ class Proxy:
 
         send = self.transport.pass_on
         try:
-            if provider_of(request) is not None and not body.is_read.is_set():
+            if find_provider(request) is not None and not body.is_read.is_set():
                 content = await body.hold(lacking)
                 if isinstance(content, str):
                     logger.warning("%s: passed on unsearched: %s", _escape_path(scope), content)

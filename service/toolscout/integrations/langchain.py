@@ -17,11 +17,11 @@ from langchain_core.tools import BaseTool, StructuredTool
 from toolscout.client import Reason, Selection, Selector
 from toolscout.client.offer import Offer
 from toolscout.common.lru import Lru
-from toolscout.discovery.config import SEARCH_TOOL_NAME
-from toolscout.discovery.local import asks_for_something
-from toolscout.discovery.providers.native import MARK, MAX_REFERENCE_CHARS, REFERENCE, loads_tools
-from toolscout.discovery.providers.provider import QUERY_SCHEMA
-from toolscout.discovery.shown import DESCRIPTION, description, result_text
+from toolscout.turns.config import SEARCH_TOOL_NAME
+from toolscout.turns.local import is_asking
+from toolscout.turns.providers.native import MARK, MAX_REFERENCE_CHARS, REFERENCE, loads_tools
+from toolscout.turns.providers.provider import QUERY_SCHEMA
+from toolscout.turns.shown import DESCRIPTION, describe_search, write_result
 
 MAX_MESSAGES = 10_000
 """Messages whose tools are remembered."""
@@ -109,13 +109,13 @@ class ToolSearchMiddleware(AgentMiddleware):
         users = [message for message in request.messages if message.type == "human"]
         first = {*self._fitting_to(users[:1], offer), *self._always_keep, *ending}
         later = {name: tool for name, tool in offer.by_name.items() if name not in first}
-        about = offer.once("description", lambda: description(offer.names))
+        about = offer.once("description", lambda: describe_search(offer.names))
         search = self.tools[0].model_copy(update={"description": about})
         hidden = {*map(id, later.values())}
         is_claude = type(request.model).__name__ == "ChatAnthropic"
         if is_claude and loads_tools("anthropic", request.model.model):
-            messages = [_referring(message, later) for message in request.messages]
-            tools = [_marked(one) if id(one) in hidden else one for one in offer.everything]
+            messages = [_make_reference(message, later) for message in request.messages]
+            tools = [_mark(one) if id(one) in hidden else one for one in offer.everything]
             return request.override(tools=[search, *tools], messages=messages), offer
         shown = [tool for tool in offer.everything if id(tool) not in hidden]
         fitting = dict.fromkeys(self._fitting_to(request.messages, offer))
@@ -125,8 +125,8 @@ class ToolSearchMiddleware(AgentMiddleware):
     def _fitting_to(self, messages: Sequence[Any], offer: Offer) -> Iterator[str]:
         """Yield what fits the messages of the user, and what searches between them have found."""
         for message in messages:
-            yield from _names_found(message)
-            if message.type != "human" or not asks_for_something(message.text):
+            yield from _list_found(message)
+            if message.type != "human" or not is_asking(message.text):
                 continue
             key = message.text, offer.digest()
             if (names := self._fitting.get(key)) is None:
@@ -140,7 +140,7 @@ class ToolSearchMiddleware(AgentMiddleware):
         # A run that goes on in another process has only the tools of the agent.
         offer = self._searched.get(call["id"]) or self._offer(request.runtime.tools)
         selection, names = self._find(str(call["args"].get("query") or ""), offer)
-        text = result_text(selection, names, len(names), offer)
+        text = write_result(selection, names, len(names), offer)
         return ToolMessage(text, name=call["name"], tool_call_id=call["id"], artifact=[*names])
 
     def _find(self, query: str, offer: Any) -> tuple[Selection[Any], Sequence[str]]:
@@ -153,20 +153,20 @@ class ToolSearchMiddleware(AgentMiddleware):
         return selection, offer.names if selection.fell_open else selection.names
 
 
-def _names_found(message: Any) -> Sequence[str]:
+def _list_found(message: Any) -> Sequence[str]:
     """Return the names that a search has found, if a message is the result of one."""
     is_result = message.type == "tool" and message.name == SEARCH_TOOL_NAME
     return message.artifact or () if is_result else ()
 
 
-def _referring(message: Any, deferred: Collection[str]) -> Any:
+def _make_reference(message: Any, deferred: Collection[str]) -> Any:
     """Return the result of a search as one that loads the deferred tools it has found."""
-    names = [name for name in _names_found(message) if name in deferred]
+    names = [name for name in _list_found(message) if name in deferred]
     loaded = [{"type": REFERENCE, "tool_name": n} for n in names if len(n) <= MAX_REFERENCE_CHARS]
     return message.model_copy(update={"content": loaded}) if loaded else message
 
 
-def _marked(tool: Any) -> Any:
+def _mark(tool: Any) -> Any:
     """Return a tool as one that is loaded later, if a reference may have its name."""
     if not isinstance(tool, BaseTool) or len(tool.name) > MAX_REFERENCE_CHARS:
         return tool

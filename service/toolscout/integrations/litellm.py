@@ -19,12 +19,13 @@ from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.llms.openai import GenericEvent
 
 from toolscout.common.lru import Lru
-from toolscout.discovery import AsyncToolDiscovery
-from toolscout.discovery.exchange import ProviderError
-from toolscout.discovery.providers import ProviderName
-from toolscout.discovery.providers.stream import Splitter
-from toolscout.discovery.turn import Turn
-from toolscout.integrations.litellm_settings import discovery_from_environment
+from toolscout.integrations.litellm_settings import build_from_environment
+from toolscout.turns.drivers.exchange import ProviderError
+from toolscout.turns.drivers.tool_discovery import AsyncToolDiscovery
+from toolscout.turns.events import Failure, Sent
+from toolscout.turns.providers import ProviderName
+from toolscout.turns.providers.stream import Splitter
+from toolscout.turns.turn import Turn
 
 Json = dict[str, Any]
 
@@ -94,7 +95,7 @@ class ToolscoutHook(CustomLogger):
 
     def __init__(self, discovery: AsyncToolDiscovery | None = None) -> None:
         super().__init__()
-        self.discovery = discovery or discovery_from_environment()
+        self.discovery = discovery or build_from_environment()
         self._open: Lru[str, OpenTurn] = Lru(MAX_TURNS)
 
     async def async_pre_call_hook(
@@ -106,7 +107,7 @@ class ToolscoutHook(CustomLogger):
         if not shape or not call or not data.get("tools") or not OWN_CONNECTION.isdisjoint(data):
             return data
         # The turn keeps it as the original, and `data` is changed below.
-        model, address = _deployed(data, shape)
+        model, address = _find_deployment(data, shape)
         request = {**data, "model": model}
         # The scope keeps equal first messages of different keys apart.
         scope = str(user_api_key_dict.api_key or "")
@@ -127,10 +128,10 @@ class ToolscoutHook(CustomLogger):
         opened = self._take(data)
         if opened is None:
             return response
-        dumped = _as_json(response)
+        dumped = _convert(response)
 
         async def forward(body: Json) -> Json:
-            return _as_json(await _route(body, opened.call_type))
+            return _convert(await _route(body, opened.call_type))
 
         final = await self.discovery.resume(opened.turn, dumped, forward)
         if final == dumped:
@@ -179,12 +180,8 @@ class ToolscoutHook(CustomLogger):
     ) -> None:
         """Drop the turn of a call that failed, and what was refused of its form and its tools."""
         opened = self._open.pop(request_data.get("litellm_call_id", ""))
-        if opened is None:
-            return
-        if opened.turn.leaves_out(original_exception):
-            opened.turn.refused.remember()  # LiteLLM tries no other request
-        if (form := opened.turn.refused_form(original_exception)) is not None:
-            opened.turn.refuse(form)
+        if opened is not None:  # LiteLLM tries no other request
+            opened.turn.handle(Failure(original_exception, can_retry=False))
 
     def _take(self, data: Json) -> OpenTurn | None:
         """Remove a turn from memory, and give it the request as the first forward had it.
@@ -193,11 +190,12 @@ class ToolscoutHook(CustomLogger):
         """
         opened = self._open.pop(data.get("litellm_call_id", ""))
         if opened is not None:
-            opened.turn.was_sent_with({key: data[key] for key in data if key in opened.sent})
+            fields = {key: data[key] for key in data if key in opened.sent}
+            opened.turn.handle(Sent(fields))
         return opened
 
 
-def _as_json(response: Any) -> Json:
+def _convert(response: Any) -> Json:
     """Return a response as a body whose message the provider takes back.
 
     LiteLLM gives every message `provider_specific_fields`, mostly of nulls alone, which OpenAI
@@ -234,7 +232,7 @@ def _as_provider_error(error: Exception) -> Exception:
     return ProviderError(httpx2.Response(status, json={"error": described}))
 
 
-def _deployed(data: Json, shape: ProviderName) -> tuple[str, str]:
+def _find_deployment(data: Json, shape: ProviderName) -> tuple[str, str]:
     """Return the model behind a name of the proxy, and the host that it is at.
 
     The model is empty if others may answer, or it is unknown; so it is where LiteLLM writes the
@@ -266,10 +264,10 @@ async def _route(body: Json, call_type: str) -> Any:
     if llm_router is None:
         raise RuntimeError("the proxy has no model_list to route the next forward by")
     call = getattr(llm_router, METHODS.get(call_type, call_type))
-    return await call(**_private_copy(body))
+    return await call(**_copy_private(body))
 
 
-def _private_copy(arguments: Json) -> Json:
+def _copy_private(arguments: Json) -> Json:
     """Copy what LiteLLM changes in place while it serves a forward.
 
     Metadata is copied at its first level only: it holds live objects, such as a trace span.

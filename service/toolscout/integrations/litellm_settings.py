@@ -21,8 +21,8 @@ from typing import cast
 
 from toolscout.client import ConfigurationError
 from toolscout.client.rollout import Rollout
-from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, load
-from toolscout.discovery.config import ApiConfig, Dispatching
+from toolscout.turns.config import ApiConfig, DiscoveryConfig, Dispatching, load
+from toolscout.turns.drivers.tool_discovery import AsyncToolDiscovery
 
 PROXY_LOG = "LiteLLM Proxy"
 
@@ -37,7 +37,7 @@ class ProxyLogHandler(logging.Handler):
         logging.getLogger(PROXY_LOG).handle(record)
 
 
-def discovery_from_environment() -> AsyncToolDiscovery:
+def build_from_environment() -> AsyncToolDiscovery:
     """Build the flow that the environment describes, and join its log to the proxy's."""
     get = os.environ.get
     if path := get("TOOLSCOUT_CONFIG"):

@@ -15,7 +15,7 @@ from agents import FunctionTool, Model, ModelProvider, MultiProvider, ToolSearch
 from toolscout.client import AsyncSelector
 from toolscout.client.call import cut_to_latest, make_sendable
 from toolscout.client.offer import Offer
-from toolscout.discovery.providers.fields import text_of
+from toolscout.turns.providers.fields import text_of
 
 
 class SelectingModel(Model):
@@ -45,7 +45,7 @@ class SelectingModel(Model):
         forced = settings.tool_choice not in (None, "auto", "required", "none")
         if searched or forced or len(functions) <= self._options["top_k"]:
             return tools
-        messages = _messages(input_)
+        messages = _read_messages(input_)
         question = next((m["content"] for m in reversed(messages) if "content" in m), "")
         options = {**self._options, "fields": {"messages": messages}}
         selection = await self._selector.select(question, functions, **options)
@@ -70,7 +70,7 @@ class SelectingProvider(ModelProvider):
         return SelectingModel(self._inner.get_model(model_name), self._selector, **self._options)
 
 
-def _messages(input_: Any) -> list[dict[str, Any]]:
+def _read_messages(input_: Any) -> list[dict[str, Any]]:
     """Return what the user said and which functions were called, as a search reads both."""
     items = input_ if isinstance(input_, list) else [{"role": "user", "content": input_}]
     asked: list[dict[str, Any]] = []

@@ -49,7 +49,7 @@ MAX_WHOLE_CHARS = 8_192
 """A larger tool is shown in brief."""
 
 
-class Shown(ToolDetail, frozen=True, omit_defaults=True):
+class ShownTool(ToolDetail, frozen=True, omit_defaults=True):
     """A tool that was not compiled, and the token that a call of it has to repeat."""
 
     call: str | None = None
@@ -197,15 +197,15 @@ def list_schema_errors(answers: Sequence[Resolution]) -> list[SchemaError]:
     ]
 
 
-def show(tool: Any, detail: Detail, token: str | None = None, call: str | None = None) -> Shown:
+def show(tool: Any, detail: Detail, token: str | None = None, call: str | None = None) -> ShownTool:
     """Show a tool of any provider's shape; in brief by a sentence, its parameters and risk."""
     name, description = read_texts(tool)
     if detail == "names":
-        return Shown(name)
+        return ShownTool(name)
     level = risk_of(tool)
     is_full = detail == "full"
     parameters, required = list_parameters(tool)
-    return Shown(
+    return ShownTool(
         name,
         parameters=None if is_full else parameters or None,
         required=None if is_full else required or None,

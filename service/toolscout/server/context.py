@@ -4,7 +4,7 @@ from typing import NamedTuple, cast
 
 from litestar.types import Scope
 
-from toolscout.server.http.request import Request
+from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
@@ -17,7 +17,7 @@ class RequestContext(NamedTuple):
 
     service: Service
     """The parts of this process."""
-    request: Request
+    request: LimitedRequest
     """The request as it is read within its limits."""
     trace: Trace
     """What metrics and log will tell of it."""

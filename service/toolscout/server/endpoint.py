@@ -13,7 +13,7 @@ from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.server.context import RequestContext, keep_context
 from toolscout.server.http.answer import GATEWAY_PREFIX, add_identity
 from toolscout.server.http.problems import Refused
-from toolscout.server.http.request import Request, Route
+from toolscout.server.http.request import LimitedRequest, Route
 from toolscout.server.observe.record import RequestRecord, Trace
 from toolscout.server.routes.refusing import send_refusal
 from toolscout.server.service import Service
@@ -32,7 +32,7 @@ async def serve(
     service: Service, application: ASGIApp, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Have one request answered by an application."""
-    request = Request(scope, receive)
+    request = LimitedRequest(scope, receive)
     request.newer_contract = request.path.startswith(GATEWAY_PREFIX)
     request.close = service.draining
     trace = Trace()
@@ -77,7 +77,7 @@ def _record(context: RequestContext, route: Route) -> None:
         _audit(context, route)
 
 
-def _find_code(request: Request) -> str:
+def _find_code(request: LimitedRequest) -> str:
     """Return `ok`, or the code of the error in which a request ended."""
     if request.refused:
         return request.refused

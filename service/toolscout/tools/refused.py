@@ -65,7 +65,7 @@ RULES: Mapping[str, Rules] = {
         needs_properties=True,
     ),
 }
-"""Of the vendor of each interface, by the names of `toolscout.discovery.providers`."""
+"""Of the vendor of each interface, by the names of `toolscout.turns.providers`."""
 
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")

@@ -21,9 +21,9 @@ from toolscout.server.calls import answers, envelope, search
 from toolscout.server.calls.envelope import Read
 from toolscout.server.calls.lookup import resolve_shared
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
-from toolscout.server.compiling.worker import CompiledList, Sent, Worker, read_list
-from toolscout.server.http.answer import Answer, answer_json
-from toolscout.server.http.request import Request
+from toolscout.server.compiling.worker import CompiledList, SentList, Worker, read_list
+from toolscout.server.http.answer import RawAnswer, answer_json
+from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.text.relevance import Candidate, keep_relevant
@@ -33,7 +33,7 @@ SPLIT_AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
 
 
-async def search_batch(service: Service, request: Request, trace: Trace) -> Answer:
+async def search_batch(service: Service, request: LimitedRequest, trace: Trace) -> RawAnswer:
     """Select tools for several queries.
 
     One result per pattern, in order; the latency budget is for all of them.
@@ -63,7 +63,7 @@ async def search_batch(service: Service, request: Request, trace: Trace) -> Answ
     return answer_json(BatchAnswer(results), answers.write_common_headers(trace))
 
 
-async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
+async def resolve(service: Service, request: LimitedRequest, trace: Trace) -> RawAnswer:
     """Find tools by written names.
 
     Each name to the letter or in another spelling, else what it may have meant.
@@ -82,7 +82,7 @@ async def resolve(service: Service, request: Request, trace: Trace) -> Answer:
     return answer_json(ResolveAnswer(results), answers.write_common_headers(trace))
 
 
-async def filter_tools(service: Service, request: Request, trace: Trace) -> Answer:
+async def filter_tools(service: Service, request: LimitedRequest, trace: Trace) -> RawAnswer:
     """Split tools by relevance.
 
     Names to keep in front of a model and names to defer, by shared words alone. Equals keep the
@@ -106,7 +106,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
         trace.phases["rank"] = perf_counter() - began
     else:
         array = bytes(raw)
-        posted = Sent(trace.space, sha256(array).digest(), array)
+        posted = SentList(trace.space, sha256(array).digest(), array)
         answer, listing, trace.phases["rank"] = await service.compiles.run(
             trace.tenant, _split_sent, posted, split
         )
@@ -121,7 +121,7 @@ async def filter_tools(service: Service, request: Request, trace: Trace) -> Answ
 
 
 def _split_sent(
-    worker: Worker, sent: Sent, split: Callable[[Iterable[Tool]], FilterAnswer]
+    worker: Worker, sent: SentList, split: Callable[[Iterable[Tool]], FilterAnswer]
 ) -> tuple[FilterAnswer, CompiledList, float]:
     """Split a list in its order, each name once; also return the seconds it took."""
     began = perf_counter()

@@ -21,7 +21,7 @@ from toolscout.server.calls.typed import (
     IfNoneMatch,
     TypedRequest,
     answer_not_modified,
-    tagged,
+    tag_content,
 )
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
 from toolscout.server.http.problems import Refused, refuse_field
@@ -90,7 +90,7 @@ async def get_tool(
         raise Refused("not_found", what, suggestions=near)
     (shown,) = describe_tools(catalog, [catalog.rows[match.name]], detail)
     with_stats = add_use(request.service, request.trace.tenant, catalog, shown)
-    answer = tagged(with_stats, catalog.digest)
+    answer = tag_content(with_stats, catalog.digest)
     if with_stats is not shown:  # statistics of its calls change with use
         del answer.headers["etag"]
     return answer
@@ -107,7 +107,7 @@ async def tool_schemas(
     catalog = await lookup.find(request.service, request.trace, id, names=data.names)
     size = len(data.names) * len(catalog)
     schemas = await run_inline_or_in_thread(size, READ_AT_ONCE, find_schemas, catalog, data.names)
-    return tagged(schemas, catalog.digest)
+    return tag_content(schemas, catalog.digest)
 
 
 @get("/tools:complete", call="completions")
@@ -192,7 +192,7 @@ async def _read(
         return same
     cost = len(catalog) if cost is None else min(cost, len(catalog))
     shown = await run_inline_or_in_thread(cost, READ_AT_ONCE, show, catalog)
-    return tagged(shown, catalog.digest)
+    return tag_content(shown, catalog.digest)
 
 
 HANDLERS = (list_tools, tool_schemas, complete_names, get_tool, tool_index, overview)

@@ -29,7 +29,7 @@ from toolscout.server.calls.typed import (
     IfNoneMatch,
     TypedRequest,
     answer_not_modified,
-    tagged,
+    tag_content,
 )
 from toolscout.server.compiling.worker import Worker
 from toolscout.server.http.answer import has_tag
@@ -95,7 +95,7 @@ async def put_catalog(
         return 201 if current is None else 200, record
 
     status, record = await _try_alone(change)
-    return tagged(_describe(id, record), record.digest, status)
+    return tag_content(_describe(id, record), record.digest, status)
 
 
 @patch(call="catalog", scope="write")
@@ -132,7 +132,7 @@ async def patch_catalog(
         return await _write(service, place, current, catalog, expires)
 
     record = await _try_alone(change)
-    return tagged(_describe(id, record), record.digest)
+    return tag_content(_describe(id, record), record.digest)
 
 
 @get(call="catalog")
@@ -153,7 +153,7 @@ async def get_catalog(
         info = CatalogInfo(id, catalog.digest, len(catalog))
     else:
         info = _describe(id, record)
-    return answer_not_modified(if_none_match, info.digest) or tagged(info, info.digest)
+    return answer_not_modified(if_none_match, info.digest) or tag_content(info, info.digest)
 
 
 @delete(call="catalog", scope="write")

@@ -234,8 +234,8 @@ def _make_question(
         raise refuse_blank(path)
     require_tools(request)
     fields = {name: getattr(request, name) for name in Options.__struct_fields__}
-    fields["top_k"] = whole(request.top_k or request.max_tools)
-    fields["budget_tokens"] = whole(request.budget_tokens)
+    fields["top_k"] = read_whole(request.top_k or request.max_tools)
+    fields["budget_tokens"] = read_whole(request.budget_tokens)
     return ask_with(settings, **fields, pattern=question.pattern, earlier=question.earlier)
 
 
@@ -271,7 +271,7 @@ def _refuse_both(older: str, one: object, newer: str, other: object) -> None:
         )
 
 
-def whole(value: float | None) -> int | None:
+def read_whole(value: float | None) -> int | None:
     """Convert a whole number that may have been written as 5.0, as some languages do."""
     return None if value is None else int(value)
 

@@ -66,7 +66,7 @@ async def require_all_tools(
         raise Refused("forbidden", detail)
 
 
-class Report(BodyDecoder):
+class ReportDecoder(BodyDecoder):
     """Decodes one event, or several as `events`."""
 
     def decode_bytes(self, value: bytes) -> Any:
@@ -80,7 +80,7 @@ class Report(BodyDecoder):
         return decode_checked(value, shape)
 
 
-@post("/feedback", call="feedback", scope="feedback", status_code=202, dto=Report)
+@post("/feedback", call="feedback", scope="feedback", status_code=202, dto=ReportDecoder)
 async def feedback(
     request: TypedRequest, data: JSONBody[contract.FeedbackEvent | contract.FeedbackBatch]
 ) -> contract.FeedbackAnswer:

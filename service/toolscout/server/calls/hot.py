@@ -17,8 +17,8 @@ from toolscout.index.details import count_cost, describe_tools
 from toolscout.ranking.ask import Ask
 from toolscout.server.calls import answers, envelope, search
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
-from toolscout.server.http.answer import Answer, answer_json
-from toolscout.server.http.request import Request
+from toolscout.server.http.answer import RawAnswer, answer_json
+from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.settings import Settings
@@ -89,7 +89,7 @@ DEPTH = 5 * TIER1_TOOLS
 """Number of tools considered for tier 1: some do not fit, some are in tier 0."""
 
 
-async def show_hot(service: Service, request: Request, trace: Trace) -> Answer:
+async def show_hot(service: Service, request: LimitedRequest, trace: Trace) -> RawAnswer:
     """Return the tools for an agent's next turn.
 
     A few tools whole, some in brief, within a budget of tokens.

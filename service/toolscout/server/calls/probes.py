@@ -6,10 +6,10 @@ from litestar import get
 
 from toolscout.contract.answers import LearningSize, StatsAnswer
 from toolscout.server.calls.typed import TypedRequest
-from toolscout.server.http.answer import Answer, answer_json
+from toolscout.server.http.answer import RawAnswer, answer_json
 from toolscout.server.http.expiring import find_expiring
 from toolscout.server.http.problems import Refused
-from toolscout.server.http.request import Request
+from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.state.health import examine
@@ -18,7 +18,7 @@ VERBOSE = b"verbose"
 """The parameter that asks for more, as of the probes of Kubernetes."""
 
 
-async def healthz(service: Service, request: Request, trace: Trace) -> Answer:
+async def healthz(service: Service, request: LimitedRequest, trace: Trace) -> RawAnswer:
     """Report that the process is alive.
 
     It answers, whatever it is doing.
@@ -26,7 +26,7 @@ async def healthz(service: Service, request: Request, trace: Trace) -> Answer:
     return answer_json({"status": "ok"})
 
 
-async def readyz(service: Service, request: Request, trace: Trace) -> Answer:
+async def readyz(service: Service, request: LimitedRequest, trace: Trace) -> RawAnswer:
     """Report readiness.
 
     Model loaded, self-test ranked, not draining. The store does not count; with `?verbose` and a
@@ -45,7 +45,7 @@ async def readyz(service: Service, request: Request, trace: Trace) -> Answer:
     return answer_json(body, status=200 if ready else 503)
 
 
-async def metrics(service: Service, request: Request, trace: Trace) -> Answer:
+async def metrics(service: Service, request: LimitedRequest, trace: Trace) -> RawAnswer:
     """Return the metrics, as Prometheus text or OpenMetrics.
 
     Needs a key only with `metrics_auth = on`.
@@ -56,7 +56,7 @@ async def metrics(service: Service, request: Request, trace: Trace) -> Answer:
             raise Refused("unauthorized", "metrics_auth is on: send Authorization: Bearer KEY")
     service.records.write()
     text, media = service.metrics.render(request.header(b"accept").decode("latin-1"))
-    return Answer(text, media=media.encode())
+    return RawAnswer(text, media=media.encode())
 
 
 @get("/v1/stats", call="stats", scope="admin", tags=["learning"])

@@ -37,8 +37,8 @@ from toolscout.server.compiling.queue import CompileJob, find_stage, get_finishe
 from toolscout.server.compiling.scanning import add_source
 from toolscout.server.compiling.scanning import scan as scan_words
 from toolscout.server.compiling.work_threads import DEADLINE_S, run_in_thread
-from toolscout.server.http.answer import Answer
-from toolscout.server.http.request import Request
+from toolscout.server.http.answer import RawAnswer
+from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 from toolscout.settings import MIB
@@ -72,7 +72,7 @@ OKAPI_TOOLS = 3_000
 """Maximum number of tools for `okapi`, which visits each of them for each word: some 2 ms."""
 
 
-async def search(service: Service, request: Request, trace: Trace) -> Answer:
+async def search(service: Service, request: LimitedRequest, trace: Trace) -> RawAnswer:
     """Select tools for a query.
 
     Names of at most `top_k` of the tools, most relevant first.
@@ -88,10 +88,10 @@ async def search(service: Service, request: Request, trace: Trace) -> Answer:
     decision = await decide(service, trace, source, deadline, chained=bool(sent.complete_chain))
     await remember(service, trace, sent.turn, decision)
     answer = await Showing().answer(trace, decision, explained=bool(sent.explain))
-    return Answer(encode(answer, newer_contract=request.newer_contract), write_headers(trace))
+    return RawAnswer(encode(answer, newer_contract=request.newer_contract), write_headers(trace))
 
 
-async def compress(service: Service, request: Request, trace: Trace) -> Answer:
+async def compress(service: Service, request: LimitedRequest, trace: Trace) -> RawAnswer:
     """Select tools for a query, newer contract.
 
     The same selection for callers of the newer contract.
@@ -99,7 +99,9 @@ async def compress(service: Service, request: Request, trace: Trace) -> Answer:
     return await search(service, request, trace)
 
 
-async def read_call(service: Service, request: Request, trace: Trace, shape: type[R]) -> Read[R]:
+async def read_call(
+    service: Service, request: LimitedRequest, trace: Trace, shape: type[R]
+) -> Read[R]:
     """Read and decode a body, and look up the catalog that it names.
 
     Raises:

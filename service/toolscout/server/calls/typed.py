@@ -21,7 +21,7 @@ from toolscout.server.calls.envelope import decode, decode_checked
 from toolscout.server.context import context_of
 from toolscout.server.http.answer import has_tag
 from toolscout.server.http.problems import refuse_field, refuse_long
-from toolscout.server.http.request import Request
+from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
 
@@ -56,7 +56,7 @@ class TypedRequest(LitestarRequest[Any, Any, Any]):
         return context_of(self.scope).service
 
     @property
-    def head(self) -> Request:
+    def head(self) -> LimitedRequest:
         """The request as it is read within its limits."""
         return context_of(self.scope).request
 
@@ -116,7 +116,7 @@ class BodyDecoder(AbstractDTO[Any]):
         return decode_checked(value, field.annotation)
 
 
-def tagged(content: T, digest: str, status: int = 200) -> BoundedResponse[T]:
+def tag_content(content: T, digest: str, status: int = 200) -> BoundedResponse[T]:
     """Return an answer with the entity tag of a catalog's content."""
     headers = {"etag": f'"{digest}"', "x-catalog-digest": digest}
     return BoundedResponse(content, headers=headers, status_code=status)
@@ -126,7 +126,7 @@ def answer_not_modified(if_none_match: str | None, digest: str) -> Response[Any]
     """Return a 304 if the caller already has this content, else None."""
     if not if_none_match or not has_tag(if_none_match, digest):
         return None
-    return tagged(None, digest, 304)
+    return tag_content(None, digest, 304)
 
 
 def explain_argument(handler: HTTPRouteHandler, error: ValidationException) -> InvalidRequest:

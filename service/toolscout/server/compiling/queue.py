@@ -58,7 +58,7 @@ class CompileJob:
     `Overloaded`.
     """
 
-    def __init__(self, sent: worker.Sent) -> None:
+    def __init__(self, sent: worker.SentList) -> None:
         loop = asyncio.get_running_loop()
         self.sent = sent
         self.task: asyncio.Task[None] | None = None
@@ -150,7 +150,7 @@ class CompileQueue:
         key = (tenant, raw_hash)
         job = self._jobs.get(key)
         if job is None:
-            job = self._jobs[key] = CompileJob(worker.Sent(tenant, raw_hash, raw))
+            job = self._jobs[key] = CompileJob(worker.SentList(tenant, raw_hash, raw))
             job.task = asyncio.create_task(self._compile(job))
             job.task.add_done_callback(lambda _: self._jobs.pop(key, None))
         elif job.listing.done() and not job.is_hurried:
@@ -233,7 +233,7 @@ class CompileQueue:
             job.fail(error)
 
     async def _compile_changed(
-        self, sent: worker.Sent
+        self, sent: worker.SentList
     ) -> tuple[worker.CompiledList, Catalog] | None:
         """Return a list compiled here, if it differs from a known one in a few tools."""
         # Which tools a key with filters sees, the worker finds out.
@@ -251,7 +251,7 @@ class CompileQueue:
             self._keep(sent, changed[1])
         return changed
 
-    def _make_changed(self, sent: worker.Sent) -> tuple[worker.CompiledList, Catalog] | None:
+    def _make_changed(self, sent: worker.SentList) -> tuple[worker.CompiledList, Catalog] | None:
         by_digest = partial(self.cache.find_by_digest, sent.space)
         change = self._latest.compare(sent.space, sent.raw, by_digest, self.settings.max_tools)
         if change is None:
@@ -263,7 +263,7 @@ class CompileQueue:
             change.digest, change.offered, NONE_SKIPPED, change.offered
         ), catalog
 
-    def _keep(self, sent: worker.Sent, catalog: Catalog) -> None:
+    def _keep(self, sent: worker.SentList, catalog: Catalog) -> None:
         if self.shared is not None:
             tools = b"[" + b",".join(catalog.wires) + b"]"
             self.shared.keep(tenant_of(sent.space), catalog.digest, tools)

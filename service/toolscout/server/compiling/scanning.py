@@ -15,7 +15,7 @@ from toolscout.contract.tools import Tool
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask, Decision
-from toolscout.server.compiling.worker import Sent, Worker
+from toolscout.server.compiling.worker import SentList, Worker
 from toolscout.text.domains import Taxonomy
 from toolscout.tools.documents import decode_tool
 
@@ -39,7 +39,7 @@ class Scanned(msgspec.Struct, frozen=True):
         return ColdCatalog(ToolList(tools, (), self.digest, (), 0), taxonomy, self.tokens)
 
 
-def scan(worker: Worker, sent: Sent, asks: Sequence[Ask]) -> Scanned:
+def scan(worker: Worker, sent: SentList, asks: Sequence[Ask]) -> Scanned:
     """Answer questions by the words in names and descriptions."""
     tools = worker.read(sent)
     catalog = ColdCatalog(tools, worker.engine.compiler.taxonomy)

@@ -66,7 +66,7 @@ NAME_BYTES = 120
 """Of the tokens of a name, about, with what Python keeps of them."""
 
 
-class Sent(msgspec.Struct, frozen=True):
+class SentList(msgspec.Struct, frozen=True):
     """A list as it was sent, and its SHA-256; of it a key sees the tools of its space."""
 
     space: str
@@ -118,7 +118,7 @@ class Worker:
                     self._compiles[key] = call
                     call.add_done_callback(partial(self._compiles.pop, key))
 
-    def read(self, sent: Sent) -> ToolList:
+    def read(self, sent: SentList) -> ToolList:
         """Return the tools of a list.
 
         Raises:
@@ -141,7 +141,7 @@ class Worker:
         if call is not None:
             self._pools["compile"].prioritize(call)
 
-    def forget(self, sent: Sent) -> None:
+    def forget(self, sent: SentList) -> None:
         """Drop the decoded tools of a list."""
         self._lists.pop((sent.space, sent.raw_hash))
 
@@ -219,13 +219,13 @@ class YieldingStore:
         return self._store.get(digest)
 
 
-def read_list(worker: Worker, sent: Sent) -> CompiledList:
+def read_list(worker: Worker, sent: SentList) -> CompiledList:
     """Read a list, which stays decoded for its compile."""
     tools = worker.read(sent)
     return CompiledList(tools.digest, tools.offered, tools.skipped, len(tools.tools))
 
 
-def compile_list(worker: Worker, sent: Sent) -> Iterator[Packed | Complete]:
+def compile_list(worker: Worker, sent: SentList) -> Iterator[Packed | Complete]:
     """Compile a list: first a catalog that answers by words, then what completes it.
 
     Args:

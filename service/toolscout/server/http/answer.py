@@ -25,7 +25,7 @@ _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _CHALLENGE = (b"www-authenticate", b'Bearer realm="toolscout"')
 
 
-class Answer(msgspec.Struct, frozen=True):
+class RawAnswer(msgspec.Struct, frozen=True):
     """One answer; the identity of the request is added when it is sent."""
 
     body: bytes = b""
@@ -42,12 +42,12 @@ class Answer(msgspec.Struct, frozen=True):
         return lines
 
 
-def answer_json(content: Any, headers: Headers = (), status: int = 200) -> Answer:
+def answer_json(content: Any, headers: Headers = (), status: int = 200) -> RawAnswer:
     """Encode an answer as JSON."""
-    return Answer(_encode(content), headers, status)
+    return RawAnswer(_encode(content), headers, status)
 
 
-def answer_refused(refused: Refused, request_id: str, *, newer_contract: bool = False) -> Answer:
+def answer_refused(refused: Refused, request_id: str, *, newer_contract: bool = False) -> RawAnswer:
     """Explain a refusal in a problem document, in the shape of either contract."""
     kind = CODES[refused.code]
     headers = list(refused.headers)
@@ -56,10 +56,10 @@ def answer_refused(refused: Refused, request_id: str, *, newer_contract: bool = 
     if refused.code == "unauthorized":
         headers.append(_CHALLENGE)
     text = write_problem(refused, request_id, newer_contract=newer_contract)
-    return Answer(_encode(text), headers, kind.status, PROBLEM)
+    return RawAnswer(_encode(text), headers, kind.status, PROBLEM)
 
 
-async def send_answer(send: Send, answer: Answer) -> None:
+async def send_answer(send: Send, answer: RawAnswer) -> None:
     """Send an answer."""
     await send({"type": "http.response.start", "status": answer.status, "headers": answer.head()})
     await send({"type": "http.response.body", "body": answer.body, "more_body": False})

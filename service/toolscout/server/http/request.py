@@ -33,7 +33,7 @@ class Route(NamedTuple):
     """Whether it needs neither key nor admission, and is not logged."""
 
 
-class Request:
+class LimitedRequest:
     """A request, read within its limits."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:

@@ -22,7 +22,7 @@ from toolscout.contract.fields import DEFAULT_TOP_K
 from toolscout.contract.learning import FeedbackEvent
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Ask, Decision
-from toolscout.server.http.request import Request
+from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.log import LineWriter
 from toolscout.server.observe.metrics import Metrics
 from toolscout.tools.conversion import NONE_SKIPPED, Skipped
@@ -133,7 +133,7 @@ class RequestRecord(NamedTuple):
 
     time: float
     """Time of its end, in seconds since 1970."""
-    request: Request
+    request: LimitedRequest
     call: str
     code: str
     """`ok`, or the code of the error."""

@@ -24,7 +24,7 @@ from toolscout import __version__
 from toolscout.errors import ConfigurationError
 from toolscout.ranking.ask import Decision
 from toolscout.ranking.judge import score
-from toolscout.server.http.request import Request
+from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.record import RequestRecord, Trace
 
 PROTOCOL = "http/protobuf"
@@ -165,7 +165,7 @@ def _describe_documents(decision: Decision) -> str:
     return msgspec.json.encode(tools).decode()
 
 
-def _list_phases(request: Request, trace: Trace) -> Iterator[tuple[str, float, float]]:
+def _list_phases(request: LimitedRequest, trace: Trace) -> Iterator[tuple[str, float, float]]:
     """Yield each phase: its name, its seconds, and its end in seconds after the headers.
 
     Phases follow one another from the arrival of the body, in the order of recording.

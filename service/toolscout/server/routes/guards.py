@@ -9,7 +9,7 @@ from toolscout.server.compiling import work_threads
 from toolscout.server.context import context_of
 from toolscout.server.http.auth import explain_refusal
 from toolscout.server.http.problems import Refused
-from toolscout.server.http.request import Request, Route
+from toolscout.server.http.request import LimitedRequest, Route
 from toolscout.server.observe.record import Trace
 from toolscout.server.routes.table import Connection
 from toolscout.server.routes.written import find_route
@@ -36,7 +36,7 @@ async def admit(connection: Connection, handler: BaseRouteHandler) -> None:
         lookup.check_name(name)
 
 
-def check_origin(service: Service, request: Request) -> None:
+def check_origin(service: Service, request: LimitedRequest) -> None:
     """Check that the service still takes requests, and that no foreign web page sends this one.
 
     Raises:
@@ -56,7 +56,7 @@ def check_origin(service: Service, request: Request) -> None:
         raise Refused("unsupported_media_type", "send Content-Type: application/json")
 
 
-def check_key(service: Service, request: Request, trace: Trace, route: Route) -> None:
+def check_key(service: Service, request: LimitedRequest, trace: Trace, route: Route) -> None:
     """Find the key of a request, and with it the tenant.
 
     Raises:
@@ -91,7 +91,7 @@ def take_rate(service: Service, trace: Trace) -> None:
         raise Refused("rate_limited", "try again later", headers=retry)
 
 
-def take_room(service: Service, request: Request, trace: Trace) -> None:
+def take_room(service: Service, request: LimitedRequest, trace: Trace) -> None:
     """Give a request a slot, which `endpoint` frees.
 
     Raises:

@@ -24,11 +24,11 @@ from toolscout.server.calls.hot import show_hot
 from toolscout.server.calls.search import compress, search
 from toolscout.server.calls.typed import BodyDecoder, TypedRequest
 from toolscout.server.context import context_of
-from toolscout.server.http.answer import COMPRESS, Answer, send_answer
+from toolscout.server.http.answer import COMPRESS, RawAnswer, send_answer
 from toolscout.server.http.problems import Refused, refuse_long
 from toolscout.server.http.request import Route
 
-Handler = Callable[..., Awaitable[Answer]]
+Handler = Callable[..., Awaitable[RawAnswer]]
 """Takes the service, the request and its trace, where it is a raw one."""
 
 Connection = ASGIConnection[Any, Any, Any, Any]

@@ -1,0 +1,1 @@
+"""What performs the effects of a turn: flows, transports, streams of bytes."""

@@ -1,0 +1,142 @@
+"""Put the searches of earlier turns back into a conversation, where they were made.
+
+The caller never sees a search, so its next request lacks the messages that the model saw. Sent
+like that, the conversation would no longer begin with the bytes of the request before: the
+provider's cache would be lost, and with it the tools that the results of searches have loaded. So
+what a turn added is stored under a hash of the messages before it and of the answer after it. Two
+conversations that begin alike share nothing from their first different answer on.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from toolscout.turns.providers.calls import is_of_model, mark_of, read_messages, read_words
+from toolscout.turns.providers.fields import Json, as_dict
+from toolscout.turns.session import Added, SessionStore, normalise
+
+PROMPT_KEYS = (
+    "model",
+    "system",
+    "instructions",
+    "prompt",
+    "systemInstruction",
+    "system_instruction",
+)
+"""Keys of a request beside its messages that the model reads."""
+
+
+class History:
+    """The messages of one request, and what was added after some of them.
+
+    Args:
+        messages: as the caller sent them.
+        store: holds what was added to all conversations.
+        seed: the conversation, the form of its requests and what they say beside messages, none of
+            which ever mix; empty when it is unknown, and nothing is put back.
+    """
+
+    def __init__(self, messages: Sequence[Any], store: SessionStore, seed: bytes) -> None:
+        self._store = store
+        self._key = b""
+        self.searches: list[Any] = []
+        """All messages that were put back."""
+        self.whole: list[Any] = []
+        """The messages with those put back."""
+        self.names: list[str] = []
+        """The tools that the turns have brought, oldest first."""
+        self.is_known = bool(seed)
+        """Whether `names` are all: nothing was answered yet, or the last answer was given here."""
+        key = sha256(seed).digest() if seed else b""
+        read = [as_dict(message) for message in messages]
+        are_of_model = [is_of_model(message) for message in read]
+        are_of_model.append(False)
+        for number, message in enumerate(messages):
+            self.whole.append(message)
+            key = _hash_next(key, read[number])
+            self._key = key
+            after = number + 1
+            if are_of_model[after] and not are_of_model[number]:
+                end = are_of_model.index(False, after)
+                marks = map(mark_of, read[after:end])
+                mark = next(filter(None, marks), "")
+                self._put_back(key, mark)
+        self._own = len(self.whole)
+
+    def _put_back(self, key: bytes, mark: str) -> None:
+        """Add what a turn has added after the messages so far, before an answer with this mark."""
+        added = None
+        if key and mark:
+            place = _place_of(key, mark)
+            added = self._store.added(place)
+        self.is_known = added is not None
+        if added is not None:
+            self.whole += added.messages
+            self.searches += added.messages
+            self.names += added.names
+
+    def forget(self) -> None:
+        """Store nothing of this turn."""
+        self._key = b""
+
+    def keep(
+        self, messages: Sequence[Any], names: Iterable[str], responses: Sequence[Json]
+    ) -> None:
+        """Store what a turn has added.
+
+        Args:
+            messages: all those of its last request.
+            names: the tools that the model saw at its end.
+            responses: all those of the model, as the client sees them, oldest first.
+        """
+        if not self._key:
+            return
+        answers = [message for response in responses for message in read_messages(response)]
+        marks = {mark_of(answer) for answer in answers}
+        # The client of a stream gets the texts of all responses as one.
+        whole = "".join(map(read_words, answers))
+        marks.add(whole)
+        marks.discard("")
+        own = list(messages[self._own :])
+        new = [name for name in names if name not in self.names]
+        added = Added(own, new)
+        for mark in marks:
+            place = _place_of(self._key, mark)
+            self._store.keep_added(place, added)
+
+
+def seed_of(form: str, session: str, catalog: bytes, request: Mapping[str, Any]) -> bytes:
+    """Return what tells a conversation from all others that begin with the same messages.
+
+    Empty where the conversation or the form is unknown, so that nothing is put back. With another
+    catalog the prompt begins with other bytes, and results of searches would name tools that are
+    not there.
+    """
+    if not form or not session:
+        return b""
+    fields = {key: request[key] for key in PROMPT_KEYS if key in request}
+    return _write_json([form, session, catalog, fields])
+
+
+def _place_of(key: bytes, mark: str) -> bytes:
+    """Return where to store what was added between some messages and an answer."""
+    written = mark.encode("utf-8", "replace")
+    return sha256(key + written).digest()
+
+
+def _hash_next(before: bytes, message: Json | None) -> bytes:
+    """Return the hash of the messages up to this one; empty from one on that is no JSON."""
+    if not before or message is None:
+        return b""
+    written = _write_json(normalise(message))
+    return sha256(before + written).digest() if written else b""
+
+
+def _write_json(value: Any) -> bytes:
+    """Return a value as JSON; empty if it is none."""
+    try:
+        return msgspec.json.encode(value, order="sorted")
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return b""
