@@ -26,9 +26,7 @@ _NEARLY = 0.01
 """How far the square of a vector's length may be from 1, unless it means nothing and is 0."""
 
 _MADE_BY = ("common", "contract", "data", "external", "index", "text", "tools")
-"""Rooms that decide what becomes of a tool, but for what stores are asked there."""
-
-_OF_STORES = ("postgres.toml", "redis.toml", "sqlite.toml")
+"""Rooms that decide what becomes of a tool."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_one = msgspec.msgpack.Decoder(CompiledTool).decode
@@ -93,7 +91,6 @@ def build(model: str, domains: str | None) -> str:
     hashed = sha256(f"{model} {version_info[:2]} {version('PyStemmer')}".encode())
     home = Path(toolscout.__file__).parent
     files = {path for room in _MADE_BY for path in (home / room).rglob("*.*")}
-    files -= {home / "data" / name for name in _OF_STORES}
     for path in sorted(path for path in files if path.suffix in (".py", ".toml")):
         hashed.update(f"{path.relative_to(home)}\0".encode() + path.read_bytes())
     if domains is not None:

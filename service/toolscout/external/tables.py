@@ -8,10 +8,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from math import log
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from toolscout import data
+from toolscout.common.toml_files import load_toml
 from toolscout.contract.requests import Filters
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.state.postgres import CONNECTIONS, PostgresStore, swap
@@ -50,7 +51,7 @@ NAME_WORTH = 1.5
 """What a word counts in a name, beside its hit anywhere."""
 
 _LIMITS = {"depth": DEPTH, "hits": MOST_HITS, "of_form": MAX_NAMED_PER_FORM}
-_QUERY: dict[str, str] = data.load("candidates")
+_QUERY: dict[str, str] = load_toml(Path(__file__).with_suffix(".toml"))
 _OF_CATALOG = "tenant = %(tenant)s AND catalog = %(catalog)s"
 _OF_CATALOG_BY_WORD = "tenant || '' = %(tenant)s AND catalog || '' = %(catalog)s"
 

@@ -11,11 +11,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from toolscout import data
 from toolscout.common.optional import import_needed
+from toolscout.common.toml_files import load_toml
 from toolscout.errors import ConfigurationError
 from toolscout.state.store import (
     LAST_CHARACTER,
@@ -55,7 +56,7 @@ https://www.postgresql.org/docs/current/errcodes-appendix.html"""
 KEEPALIVES = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
 """After 25 s without a sign the other end is taken for gone."""
 
-_TABLE = data.load("postgres")
+_TABLE = load_toml(Path(__file__).with_suffix(".toml"))
 _QUERY: dict[str, str] = _TABLE["queries"]
 MIGRATIONS = tuple((each["up"], each["down"]) for each in _TABLE["migrations"])
 """What each version of the schema adds, and what takes it back."""

@@ -9,11 +9,12 @@ import re
 from asyncio import Semaphore
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from toolscout import data
 from toolscout.common.optional import import_needed
+from toolscout.common.toml_files import load_toml
 from toolscout.errors import ConfigurationError
 from toolscout.state.store import (
     SCHEMA,
@@ -46,7 +47,7 @@ READ_S = 2.0
 WRONG_KIND = "WRONGTYPE"
 """In errors that say something of one key, and nothing of the server."""
 
-_SCRIPT: dict[str, str] = data.load("redis")
+_SCRIPT: dict[str, str] = load_toml(Path(__file__).with_suffix(".toml"))
 
 
 class RedisStore:

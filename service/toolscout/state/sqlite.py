@@ -15,12 +15,12 @@ from pathlib import Path
 from time import time
 from typing import Any, TypeVar
 
-from toolscout import data
+from toolscout.common.toml_files import load_toml
 from toolscout.state import sqlite_file, store
 
 T = TypeVar("T")
 
-_QUERY: dict[str, str] = data.load("sqlite")
+_QUERY: dict[str, str] = load_toml(Path(__file__).with_suffix(".toml"))
 
 MAX_BYTES = 1 << 30
 """Size of the file from which unregistered lists are evicted."""
