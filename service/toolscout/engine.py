@@ -288,7 +288,7 @@ class Engine:
 
 
 def explain_unread(decision: Decision) -> Unread | None:
-    """Return why the transformer had no say in a decision; None if it had, or there is none."""
+    """Return why the transformer did not take part in a decision; None if it did, or is off."""
     vectors = decision.ranking.vectors
     return None if vectors is None else vectors.unread
 

@@ -193,7 +193,7 @@ def check_count(argument: str, value: Any, least: int) -> None:
     """Refuse what is no whole number from `least` up.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: it is another value.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         got = value if isinstance(value, int) else type(value).__name__

@@ -23,8 +23,8 @@ def load(
     """Read all settings.
 
     Raises:
-        ConfigurationError: a name is unknown, a value is malformed, a file cannot be read, or the
-            key of a caller stands in place of the service's.
+        ConfigurationError: a name is unknown, a value is malformed, a file cannot be read, or a
+        caller's key stands where the service's belongs.
     """
     environ = os.environ if environ is None else environ
     if config is None and environ.get(PREFIX + "CONFIG"):

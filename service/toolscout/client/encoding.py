@@ -107,7 +107,7 @@ class Digests:
     def __init__(self, limit: int = 1_024) -> None:
         self._known: Lru[bytes, str] = Lru(limit)
         self._paused: Lru[bytes, float] = Lru(limit)
-        """When the digest of some tools, that the service has forgotten, may be sent again."""
+        """When a digest that the service has forgotten may be sent again."""
         self._paused_until = 0.0
 
     def get(self, tools: bytes, now: float) -> str | None:

@@ -47,7 +47,7 @@ class SearchEvent(msgspec.Struct, frozen=True):
     rollout: str | None = None
     overlap: float | None = None
     endpoint: str = ""
-    """URL of the service without user, password and query; empty if there is none."""
+    """URL of the service without user, password and query; empty without a service."""
     is_repeated: bool = False
     """Whether an earlier event has told of the same opening of the circuit."""
 

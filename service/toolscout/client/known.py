@@ -52,7 +52,7 @@ class KnownLists(Lru[bytes, KnownTools]):
     def find_equal(self, tools: list[Any]) -> KnownTools | None:
         """Return known tools that equal those of a caller; None for what JSON would change.
 
-        They are nobody's: a caller who got them could change them for all others.
+        They are shared, so no caller gets them: one could change them for all others.
         """
         if isinstance(tools, KnownTools) or {*map(type, tools)} != {dict}:
             return None

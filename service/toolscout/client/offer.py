@@ -209,7 +209,7 @@ def _find_searched_name(tool: Any) -> str:
 
 
 def write_definition(name: str, tool: Any) -> bytes:
-    """Return a definition as JSON; its name alone if it is none."""
+    """Return a definition as JSON, or its name alone if it cannot be encoded."""
     try:
         content = {key: value for key, value in shapes.as_mapping(tool).items() if key != MARKER}
         return msgspec.json.encode(content, order="sorted")
@@ -220,7 +220,7 @@ def write_definition(name: str, tool: Any) -> bytes:
 def _read_alike(tools: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any], Sequence[Any]]:
     """Return names, tools and built-ins of a list whose tools have one everyday shape.
 
-    Fast, because an open circuit is to cost next to nothing, however many tools there are.
+    Fast, because an open circuit has to cost almost nothing, however many tools there are.
 
     Raises:
         Exception: it is not as simple as that.

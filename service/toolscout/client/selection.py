@@ -61,5 +61,5 @@ class Selection(msgspec.Struct, Generic[T], frozen=True):
     the names in either, 0 to 1; None when nothing was compared."""
 
     def __iter__(self) -> NoReturn:
-        """Refuse to be taken for a list, of which a selection has two."""
+        """Refuse to act as a list: a selection has two."""
         raise TypeError("a Selection is not iterable; use its .names or its .tools")

@@ -58,7 +58,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "definition": (get_args(Definition), "one of full, minimal, none"),
     "log_query": (get_args(QueryLog), "one of off, hashed, full"),
 }
-"""What arguments may be, a type or one of some words, and how messages say it."""
+"""The types or words that arguments may have, and how error messages name them."""
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

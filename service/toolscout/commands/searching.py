@@ -142,7 +142,7 @@ def ask_service(address: str, asked: dict[str, Any]) -> dict[str, Any]:
     """Ask a running service for an explained answer; its key is in TOOLSCOUT_API_KEY.
 
     Raises:
-        ConfigurationError: it is not there, is none, or refuses.
+        ConfigurationError: it cannot be reached, is no such service, or refuses.
     """
     catalog = asked.get("catalog")
     with open_service(address, catalog and f"there is no catalog {catalog!r}") as service:

@@ -39,7 +39,7 @@ def read_number(argument: str, value: Any) -> int:
     """Return a whole number of any kind, also numpy's.
 
     Raises:
-        InvalidRequest: it is none.
+        InvalidRequest: it is not a whole number.
     """
     try:
         return index(value)

@@ -68,7 +68,7 @@ class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     unique: int
     """Distinct tools."""
     ranked: int
-    """Tools with evidence: a function word alone is none."""
+    """Tools with evidence; a function word alone is no evidence."""
     selected: int
     """Names returned."""
     skipped: int = 0

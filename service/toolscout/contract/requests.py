@@ -79,7 +79,7 @@ class Message(msgspec.Struct, frozen=True):
     type: str | None = None
     """Of an item of the Responses API, such as `function_call`."""
     content: str | Parts | None = None
-    """A text, or parts of which texts and calls are read."""
+    """A text, or content parts; texts and calls are read."""
     tool_calls: Calls | None = None
     """Calls of an assistant, as OpenAI's chat completions send them."""
     name: str | None = None

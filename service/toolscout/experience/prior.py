@@ -218,7 +218,7 @@ class LearnedIndex:
             self._points.write(place, slot.point, results)
 
     def _count(self, key: Key, now: tuple[int, int]) -> None:
-        """Count the reports of a tool, and its failures, in place of what was counted before."""
+        """Replace the counts of a tool's reports and failures."""
         reports, failures = self._uses.get(key, (0, 0))
         self._reports += now[0] - reports
         self._failures += now[1] - failures

@@ -61,7 +61,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     report: str = ""
     """Digest of turn, tool or chain, and success; equal reports count once."""
     source: str = ""
-    """Digest of key, pattern, tool or chain, and success, of which a few count."""
+    """Digest of key, pattern, tool or chain, and success; only a few reports with the same
+    digest count."""
     subjects: tuple[str, ...] = ()
     """Digests of the session and the source that a report names, by which it may be deleted."""
 

@@ -277,7 +277,7 @@ class Tables:
 
 
 def drop_nul(texts: Iterable[str]) -> list[str]:
-    """Return the texts that PostgreSQL can have; it has none with a NUL character."""
+    """Drop the texts with a NUL character, which PostgreSQL cannot store."""
     return [text for text in texts if "\0" not in text]
 
 

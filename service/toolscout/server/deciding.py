@@ -21,7 +21,7 @@ MAX_INLINE_TOOLS = 20_000
 """Maximum number of tools that are ranked on the event loop (some 2 ms); more are in a thread."""
 
 TimedDecision = tuple[Decision, float]
-"""A decision, and the seconds that it took: of several, its share by what each usually takes."""
+"""A decision and its seconds; of several made together, the share that each usually takes."""
 
 ReadQuestion = Callable[[], Question]
 """Returns a question when its turn has come, for what it may cost depends on the time left."""

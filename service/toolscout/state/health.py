@@ -28,7 +28,7 @@ class Health(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """Return what there is to tell."""
+        """Return the warnings as texts."""
         return [text for text in (self.fault, self.risk) if text]
 
 

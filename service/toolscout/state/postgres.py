@@ -101,7 +101,7 @@ class PostgresStore:
         self._where = f"postgres at {host}" if host else "postgres"
         self._places = asyncio.Semaphore(CONNECTIONS)
         self._places_of_others = asyncio.Semaphore(CONNECTIONS - 1)
-        """Of what deletes nothing: a connection is kept for what does."""
+        """For actions that delete nothing; one connection is reserved for deletions."""
         self._appending = WeakValueDictionary[str, asyncio.Lock]()
         """An append to a log at a time: those that wait for the server's lock hold a connection."""
         self._is_ready = self._is_strict = False

@@ -109,7 +109,7 @@ class Reserve:
         self._take_back(db)
 
     def _take_back(self, db: sqlite3.Connection) -> None:
-        """Hold again what a deletion has left, before somebody else takes it."""
+        """Reserve the freed space again, before another program takes it."""
         with suppress(OSError):
             self.hold(0, count_free_bytes(db))
 
@@ -139,7 +139,7 @@ def read_only(path: Path) -> sqlite3.Connection:
 
 
 def identify(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from any other at its path; None where there is none."""
+    """Return the identity of the file at a path; None where there is no file."""
     try:
         found = path.stat()
     except OSError:

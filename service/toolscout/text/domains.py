@@ -53,7 +53,7 @@ class Taxonomy:
         return find_leading(self.count(telling))[0] if len(telling) >= MIN_SIGNALS else ""
 
     def telling(self, terms: Iterable[str]) -> frozenset[str]:
-        """Return those of some terms that indicate a domain."""
+        """Return the terms that indicate a domain."""
         return self._terms.intersection(terms)
 
     def domain_of_namespace(self, namespace: str) -> str:

@@ -56,7 +56,7 @@ each
 _STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 Pause = Callable[[], None]
-"""What long work calls after each of its small pieces: it may end it by what it raises."""
+"""Called between the steps of long work; raising ends the work."""
 
 
 def go_on() -> None:

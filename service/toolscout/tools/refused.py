@@ -84,7 +84,7 @@ _SINGLE = (
 )
 
 _READ_BY_ALL = ("properties", "anyOf", "items")
-"""Keywords whose schemas are read everywhere, so that what is none is a fault."""
+"""Keywords whose values every provider reads as schemas; anything else is a fault."""
 
 _Path: TypeAlias = "tuple[_Path, tuple[str, object]] | None"
 
@@ -92,8 +92,8 @@ _Path: TypeAlias = "tuple[_Path, tuple[str, object]] | None"
 def list_refusals(provider: str, name: str, schema: Mapping[str, Any]) -> tuple[str, ...]:
     """Return why a provider refuses a tool of this name and input schema; nothing if it takes it.
 
-    An empty schema is none. The cost is bounded whatever the schema; what lies beyond the bound is
-    taken to be right.
+    An empty schema counts as no schema. The cost is bounded whatever the schema; what lies beyond
+    the bound is taken to be right.
 
     Raises:
         KeyError: there is no such provider.

@@ -135,7 +135,7 @@ def _hash_next(before: bytes, message: Json | None) -> bytes:
 
 
 def _write_json(value: Any) -> bytes:
-    """Return a value as JSON; empty if it is none."""
+    """Return a value as JSON; empty if it cannot be encoded."""
     try:
         return msgspec.json.encode(value, order="sorted")
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):

@@ -71,7 +71,7 @@ awesome done go ahead continue proceed again later bye lot much
 
 @cache
 def _load_idle_words() -> frozenset[str]:
-    """Return words that answer, or say how something is asked; none says for what."""
+    """Return words that answer or phrase a request, and never say what it is for."""
     texts = (_ANSWERS, *data.load("stopwords").values())
     return frozenset(word for text in texts for word in text.split())
 

@@ -51,7 +51,7 @@ class TurnSettings(msgspec.Struct, frozen=True):
     """Forms, and the models that have refused them, for all callers."""
 
     def takes(self, form: Form, upstream: Upstream) -> bool:
-        """Whether nobody's request in this form was refused for its model."""
+        """Whether no request in this form has been refused for its model."""
         refuser = find_refuser(upstream)
         return not self.refusing.get((form, refuser))
 

@@ -53,7 +53,7 @@ class SearchMade(NamedTuple):
 
 
 class TurnState(msgspec.Struct):
-    """Everything that a turn knows; its handlers change it, and nobody else."""
+    """Everything that a turn knows; only its handlers change it."""
 
     incoming: Incoming
     """The request as it came."""
@@ -73,7 +73,7 @@ class TurnState(msgspec.Struct):
     search_count: int = 0
     """Searches of the model that were answered."""
     searched: list[SearchMade] = []
-    """All searches that said for what, those before the first forward included."""
+    """All searches with a query, those before the first forward included."""
     calls: list[Call] = []
     """Those of the last response, without searches."""
     response: Json | None = None

@@ -34,7 +34,7 @@ PROGRESS_S = 1.0
 
 
 def _add_asking(parser: argparse.ArgumentParser, *, counted: bool = True) -> None:
-    """Add the flags of whom is asked; `counted` ones say of which tools, and how much is shown."""
+    """Add the flags of who answers; with `counted` those of the tools and how many are shown."""
     add = parser.add_argument
     if counted:
         add("--tools", type=Path, required=True, metavar="FILE",

@@ -29,7 +29,7 @@ OF_SERVERS = {"mcpServers", "servers", "context_servers", "amp.mcpServers"}
 """Keys of files that name MCP servers."""
 
 _ADDRESS = re.compile(r"(https?):/+(.+)")
-"""An address on the web, of whose slashes a path keeps one."""
+"""A web address whose `//` a path has merged into one slash."""
 
 
 def read_file(path: Path) -> list[Tool]:

@@ -54,7 +54,7 @@ def list_left_out(listing: Listing) -> list[str]:
 
 
 def _is_of(pinned: str, servers: Sequence[str]) -> bool:
-    """Return whether what is pinned belongs to one of some servers."""
+    """Return whether a pin belongs to one of these servers."""
     return any(
         pinned.startswith(f"{name}{SEPARATOR}") or pinned == f"server:{name}" for name in servers
     )
@@ -79,7 +79,7 @@ def _make_table(tried: Sequence[Tried], listing: Listing) -> Iterator[str]:
 
 
 def _write_notes(config: Config, listing: Listing) -> list[str]:
-    """Return what is to be known of the tools that are offered, a line for each kind."""
+    """Return notes on the offered tools, a line for each kind."""
     tools = listing.tools
     pinned = config.options.pinned
     loaded = [name for name in find_always_loaded(tools) if name not in match_names(pinned, tools)]

@@ -110,7 +110,7 @@ class _ConfigFile:
         return Config(servers, self._options(), tuple(self._warnings), tuple(disabled))
 
     def _options(self) -> ServerOptions:
-        """Return the options, of which every key has to be known."""
+        """Return the options; an unknown key is refused."""
         written = self._content.get(dialects.OPTIONS, {})
         keys = ServerOptions.__struct_fields__
         for key, hint in json_file.find_unknown_keys(written, keys):
@@ -222,7 +222,7 @@ def _find_defaults(inputs: Any) -> dict[str, str]:
 
 
 def _find_transport(fields: Mapping[str, Any], place: str, *, is_process: bool) -> str | None:
-    """Return how to talk to a server, if that is there; `type` and `transport` mean the same."""
+    """Return the transport of a server, if it is given; `type` and `transport` mean the same."""
     possible = ("stdio",) if is_process else ("http", "sse")
     for key in ("type", "transport"):
         if key in fields:

@@ -47,7 +47,7 @@ AT_TOP = (*BESIDE, *ALLOWED[1:], *EXCLUDED[1:])
 """Keys that are read at the top of other files, beside the sections."""
 
 _STARTING = ("command", "url", "serverUrl", "httpUrl")
-"""Keys of which every server has one."""
+"""Keys of which every server has exactly one."""
 
 FOR_HOSTS_ALONE = (
     "alwaysAllow",
@@ -301,7 +301,7 @@ def _name_servers(place: str, servers: Any) -> Iterator[tuple[str, str, dict[str
 
 
 def translate(section: str, value: dict[str, Any], place: str) -> dict[str, Any]:
-    """Return the fields of a server by what is said of it.
+    """Translate the keys of a server's entry into our fields.
 
     Raises:
         ConfigurationError: a value is of the wrong type, or two keys contradict each other.

@@ -21,13 +21,13 @@ LOST = (
 """The words of SDKs for a lost connection or session. Their codes are those of servers, too."""
 
 UNREADABLE = "the answer cannot be read"
-"""The words of an error in place of an answer that is no JSON, too long or nested too deeply."""
+"""The error for an answer that is not JSON, too long or nested too deeply."""
 
 _NO_VERSION = "Unsupported protocol version"
 """How the SDK's words begin for a server that speaks none that it knows."""
 
 _NO_MCP = ("Server returned an error response", "Not Found", "Unexpected content type")
-"""How the SDK's words begin in place of an answer that is none of the protocol."""
+"""How the SDK's error begins for an answer that breaks the protocol."""
 
 PROCESS_ENDED = "its process has ended"
 
@@ -54,14 +54,14 @@ _GONE = (
     anyio.ClosedResourceError,
     anyio.EndOfStream,
 )
-"""What is raised where nobody is at the other end."""
+"""Exceptions that mean that the other end is gone."""
 
 _WRAPPERS = (RuntimeError, BaseExceptionGroup)
 """What libraries wrap errors in; they say nothing themselves."""
 
 
 class LoginNeeded(Exception):  # noqa: N818 - named for what is missing
-    """A server asks for a token, and there is none that can be used or renewed."""
+    """A server asks for a token, and none is left that can be used or renewed."""
 
     def __str__(self) -> str:
         return f"needs login: toolscout mcp --config FILE --login {self.args[0]}"

@@ -79,7 +79,7 @@ class Finder:
         return decision.names, decision.outcome
 
     def domains(self, names: Collection[str]) -> dict[str, int]:
-        """Return how many of some tools each domain has, most first."""
+        """Count tools by domain, most first."""
         catalog = self.catalog
         rows = [catalog.rows[name] for name in names if name in catalog.rows]
         return pages.count_filtered_domains(catalog, rows)

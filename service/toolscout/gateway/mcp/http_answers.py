@@ -34,7 +34,7 @@ class UnreadableAnswer(httpx2.StreamError):
 
 
 def describe_answer(response: httpx2.Response) -> str:
-    """Return what is told of an answer that is none of the protocol."""
+    """Return the error for an answer that breaks the protocol."""
     if response.is_error:
         return f"it answers with status {response.status_code}"
     kind = response.headers.get("content-type", "no type").partition(";")[0]

@@ -127,7 +127,7 @@ def _blank_out(match: re.Match[str]) -> str:
 
 
 def _find_repeated(value: Any, place: str) -> Iterator[str]:
-    """Yield the path of each key that is there twice."""
+    """Yield the path of each duplicate key."""
     if isinstance(value, _Object):
         yield from (f"{place}{key}" for key in value.repeated)
         for key, one in value.items():

@@ -46,7 +46,7 @@ class UnlistedTools(NamedTuple):
     name: str
     """Its own name, or what stands for it."""
     reason: str
-    """Which tools it is one of, after "1 tool"."""
+    """The words after "1 tool" that say which tools are counted."""
     flaw: str = ""
     """What is wrong with it, where that can be said."""
     is_by_default: bool = False
@@ -190,7 +190,7 @@ def find_always_loaded(tools: Mapping[str, Offered]) -> list[str]:
 
 
 def name_some(what: str, names: Collection[object]) -> list[str]:
-    """Return how many tools something is said of, with some of their names; nothing of none."""
+    """Count the tools of a finding, with some of their names;  nothing of none."""
     different = list(dict.fromkeys(map(str, names)))
     shown = [name[:MAX_HINT_CHARS] for name in different[:MAX_NAMED]]
     some = ", ".join([*shown, *(["…"] if len(different) > MAX_NAMED else [])])

@@ -10,7 +10,7 @@ logger = logging.getLogger("toolscout.mcp")
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Log nothing meanwhile, libraries neither, for what a command prints says it."""
+    """Silence all logging meanwhile; the command prints what matters."""
     logging.disable()
     try:
         yield

@@ -17,7 +17,7 @@ SEPARATOR = "__"
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 _ESCAPED = re.compile(r"\[([*?[])\]")
-"""A character that is none of a pattern, as `glob.escape` writes it."""
+"""A character that has no meaning in a pattern, as `glob.escape` writes it."""
 
 
 class _Server(msgspec.Struct, frozen=True, kw_only=True):

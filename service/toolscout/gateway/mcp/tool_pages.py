@@ -50,7 +50,7 @@ def _find_flaw(entry: Any) -> str | None:
 
 
 def _label(entry: Any, number: int) -> str:
-    """Return the name of an entry, or its number in the list if it has none to show."""
+    """Return the name of an entry, or its number in the list if it has no name to show."""
     name = entry.get("name") if isinstance(entry, dict) else None
     is_shown = isinstance(name, str) and name.strip() and name.isprintable()
     return str(name)[:MAX_NAME_CHARS] if is_shown else f"#{number}"

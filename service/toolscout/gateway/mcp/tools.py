@@ -248,7 +248,7 @@ class ServerTools:
         return Resolution(written, ambiguous=ambiguous, suggestions=suggestions)
 
     def _seen(self, names: Sequence[str] | None) -> list[str] | None:
-        """Return those of some names that this host may see, for the index may be a moment old."""
+        """Keep the names that this host may see; the index may be a moment old."""
         return [name for name in names or () if name in self._view.tools] or None
 
     def _none_found(self, space: str) -> ToolsFound:

@@ -102,7 +102,7 @@ def _make_client(
 
 
 class _Key(httpx2.Auth):
-    """Ends a connection whose key is refused, of which the SDK says only that something failed."""
+    """Ends a connection whose key is refused; the SDK reports only that something failed."""
 
     def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
         response = yield request

@@ -78,7 +78,7 @@ class Callers:
 
 
 def _find_key(headers: list[tuple[bytes, bytes]]) -> bytes:
-    """Return the key that a request shows; nobody's if it shows none or several."""
+    """Return the key of a request; an unknown one if it has none or several."""
     shown = {value.strip() for name, value in headers if name == b"x-api-key"}
     for name, value in headers:
         if name == b"authorization" and value[:7].lower() == b"bearer ":

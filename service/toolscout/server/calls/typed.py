@@ -67,7 +67,7 @@ class TypedRequest(LitestarRequest[Any, Any, Any]):
 
     @property
     def learner(self) -> Learner:
-        """What is learned; there is none while learning is off."""
+        """What was learned from reports; only used while learning is on."""
         assert self.service.learner is not None, "guarded by `learning_is_on`"
         return self.service.learner
 

@@ -1,4 +1,4 @@
-"""Fields of a request that are none of ours: named to the caller, refused where one is misspelt.
+"""Unknown fields of a request: reported to the caller, refused where one is a misspelling.
 
 A misspelt `filters` would let every tool through, and nobody would notice.
 """
@@ -29,7 +29,7 @@ _PLAIN = re.compile(r"[\w.-]{1,40}", re.ASCII)
 
 
 def find_unknown_fields(body: bytes, ours: Collection[str]) -> tuple[str, ...]:
-    """Return the fields of a JSON object that are none of ours."""
+    """Return the unknown fields of a JSON object."""
     return tuple([name for name in _keys(body) if name not in ours])
 
 

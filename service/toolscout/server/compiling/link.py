@@ -221,7 +221,7 @@ class Link:
             self._asked.pop(number, None)
 
     def tell(self, pool: str, tenant: str, work: Callable[..., None], *args: Any) -> None:
-        """Have the worker do something that nobody waits for."""
+        """Give the worker a task without waiting for its result."""
         message = UNASKED, pool, tenant, work, args
         self._sender.submit("", _send, self.process.connection, message)
 

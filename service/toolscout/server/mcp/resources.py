@@ -38,7 +38,7 @@ RESOURCE_NOT_FOUND = -32002
 
 
 def _describe_prompt(name: str, title: str, description: str, **arguments: str) -> types.Prompt:
-    """Return the description of a prompt, of whose arguments `task` is required."""
+    """Describe a prompt; its argument `task` is required."""
     described = [
         types.PromptArgument(name=argument, description=text, required=argument == "task")
         for argument, text in arguments.items()

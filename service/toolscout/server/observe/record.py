@@ -48,7 +48,7 @@ class Trace:
     skipped: Skipped = NONE_SKIPPED
     unique: int = 0
     ignored: str = ""
-    """The fields of the request that are none of ours."""
+    """Unknown fields of the request."""
     decision: Decision | None = None
     source: Catalog | None = None
     """The catalog of the decision, if it was compiled."""

@@ -74,7 +74,7 @@ async def send_refusal(
 
 
 def _explain_error(call: TypedRequest, context: RequestContext, error: Exception) -> Refused:
-    """Return an error as a refusal: ours, Litestar's or one that nobody expected."""
+    """Return an error as a refusal: ours, Litestar's or an unexpected one."""
     if isinstance(error, REFUSALS):
         return refuse(error)
     if isinstance(error, NotFoundException):

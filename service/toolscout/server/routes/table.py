@@ -198,7 +198,7 @@ def list_paths() -> tuple[str, ...]:
 
 
 def refuse_path(path: str) -> Refused:
-    """Refuse a path that is none of the service; tell the one that it is most like, if any is."""
+    """Refuse an unknown path; suggest the most similar known one."""
     nearest = extractOne(
         path[:MAX_COMPARED_CHARS],
         list_paths(),

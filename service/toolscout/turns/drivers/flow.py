@@ -53,7 +53,7 @@ SEARCHED_AT_ONCE = 8
 runs: of 200 at once, most timed out before they had a connection."""
 
 NO_QUERY: Selection[Any] = Selection([], [], reason=Reason.EMPTY_QUERY)
-"""The result of a search that says not for what."""
+"""The result of a search with an empty query."""
 
 
 class Flow:

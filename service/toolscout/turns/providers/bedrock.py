@@ -72,7 +72,7 @@ class FrameSplitter(Splitter):
         return events
 
     def read(self, raw: bytes) -> StreamEvent:
-        """Decode an event; what is none has no data."""
+        """Decode an event; one that cannot be decoded has no data."""
         headers = b""
         with suppress(struct.error, KeyError, *UNREADABLE):
             total, size = _PRELUDE.unpack_from(raw)

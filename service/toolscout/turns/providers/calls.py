@@ -74,7 +74,7 @@ class Call(NamedTuple):
 
     @property
     def query(self) -> str:
-        """The query of a search call: a text or a list of some, perhaps under another key."""
+        """The query of a search call: a text or a list of texts, perhaps under another key."""
         arguments = self.arguments
         texts = [text for value in arguments.values() if (text := _join(value)).strip()]
         return _join(arguments.get("query")) or (texts[0] if len(texts) == 1 else "")

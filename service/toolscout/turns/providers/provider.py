@@ -215,7 +215,7 @@ class Provider:
         return names_once(call.name for part in parts if (call := call_in(part)) and call.name)
 
     def has_to_pass(self, request: Json) -> bool:
-        """Return whether no search may be in it, because nobody could take it out again."""
+        """Return whether a request goes on unsearched: nobody could remove a search later."""
         return False
 
     def choices(self, request: Json) -> int:

@@ -19,7 +19,7 @@ _ERRORS = ("error", "isError", "is_error")
 """Keys with which the result of a tool says that it is an error, as MCP's and most SDKs' do."""
 
 _WORKED = ("success", "ok")
-"""Keys with which it says that it is none."""
+"""Keys with which a result says that the call has not failed."""
 
 _NO_ERROR = ("", "false", "none", "null")
 
