@@ -1,6 +1,7 @@
 """docs/capabilities.md: what the package can do, who needs it, where it is, how large it is."""
 
 import ast
+import inspect
 import io
 import tokenize
 import tomllib
@@ -9,13 +10,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from docs.generate.calls import count_calls
 from docs.generate.commands import commands, flags
 from docs.generate.house import PACKAGE
 from docs.generate.notes import WRITTEN, joined
+from toolscout.client import Selector
 from toolscout.contract.requests import SearchRequest
+from toolscout.engine import Engine
 from toolscout.gateway.mcp.servers import HttpServer, ServerOptions, StdioServer
 from toolscout.settings import SETTINGS
 from toolscout.turns.config import ApiConfig, DiscoveryConfig
+from toolscout.turns.drivers.flow import Flow
+
+TESTS = PACKAGE.parents[1] / "tests"
 
 TABLE = Path(__file__).with_name("capabilities.toml")
 
@@ -34,7 +41,8 @@ _NO_CODE = {
 _INTRODUCTION = """Every file of the package belongs to one capability. The table is by hand
 (`docs/generate/capabilities.toml`), the figures are of the day on which `make docs` was run last.
 What is added names what it replaces; tokens and knobs may grow by 5 % before somebody decides on
-more. Tokens are Python's, without comments and docstrings."""
+more. Tokens are Python's, without comments and docstrings; knobs are the flags, settings, keys,
+fields and public arguments that its files declare."""
 
 
 class Capability(NamedTuple):
@@ -48,6 +56,11 @@ class Capability(NamedTuple):
     def tokens(self) -> int:
         """Tokens of its files."""
         return sum(len(code_tokens(path)) for path in self.files)
+
+    @property
+    def knobs(self) -> int:
+        """What may be set in its files: settings, flags, keys, fields and arguments."""
+        return sum(_count_knobs_in(path) for path in self.files)
 
 
 class Table(NamedTuple):
@@ -99,31 +112,79 @@ def count_knobs() -> Counter[str]:
         {
             "settings": len(SETTINGS),
             "flags of commands": sum(len(flags(command)) for command in commands().values()),
-            "keys of the proxy's file": len(_fields_of(DiscoveryConfig, ApiConfig)),
-            "keys of the gateway's file": len(_fields_of(ServerOptions, StdioServer, HttpServer)),
-            "fields of a search": len(_fields_of(SearchRequest)),
+            "keys of the proxy's file": _count_fields(DiscoveryConfig, ApiConfig),
+            "keys of the gateway's file": _count_fields(ServerOptions, StdioServer, HttpServer),
+            "fields of a search": _count_fields(SearchRequest),
         }
     )
 
 
-def _fields_of(*structs: Any) -> set[str]:
-    return {field for struct in structs for field in struct.__struct_fields__}
+def count_arguments() -> Counter[str]:
+    """Return how many arguments the public classes take."""
+    return Counter({kind.__name__: len(_arguments_of(kind)) for kind in (Engine, Selector, Flow)})
+
+
+def _count_fields(*structs: Any) -> int:
+    return len({field for struct in structs for field in struct.__struct_fields__})
+
+
+def _arguments_of(kind: type) -> list[str]:
+    parameters = inspect.signature(kind).parameters.values()
+    return [one.name for one in parameters if one.name != "self" and one.kind != one.VAR_KEYWORD]
+
+
+def _count_knobs_in(path: Path) -> int:
+    """Return how many flags and settings a file declares, and keys and arguments its classes."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if _declares(node)]
+    keys = [one for one in _KEYED if inspect.getsourcefile(one) == str(path)]
+    public = [one for one in (Engine, Selector, Flow) if inspect.getsourcefile(one) == str(path)]
+    return len(calls) + _count_fields(*keys) + sum(len(_arguments_of(one)) for one in public)
+
+
+_KEYED = (DiscoveryConfig, ApiConfig, ServerOptions, StdioServer, HttpServer, SearchRequest)
+
+
+def _declares(node: ast.AST) -> bool:
+    """Whether a node is a call that adds a flag of a command, or describes a setting."""
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Name) and node.func.id == "setting":
+        return True
+    first = node.args[0] if node.args else None
+    return (
+        isinstance(first, ast.Constant)
+        and isinstance(first.value, str)
+        and first.value.startswith("--")
+    )
 
 
 def page() -> str:
     """Return the whole page."""
     rows = read_table().rows
-    lines = ["| capability | who needs it | files | tokens |", "|---|---|---|--:|"]
+    lines = ["| capability | who needs it | files | tokens | knobs |", "|---|---|---|--:|--:|"]
     for row in rows:
         places = ", ".join(f"`{place}`" for place in _places(row))
-        lines.append(f"| {row.name} | {row.needs} | {places} | {row.tokens:,} |")
+        lines.append(
+            f"| {row.name} | {row.needs} | {places} | {row.tokens:,} | {row.knobs or ''} |"
+        )
     tokens = sum(row.tokens for row in rows)
     code_lines = sum(count_code_lines(path) for row in rows for path in row.files)
-    lines.append(f"| **all** | | {sum(len(row.files) for row in rows)} files | **{tokens:,}** |")
+    lines.append(f"| **all** | | {sum(len(row.files) for row in rows)} files | **{tokens:,}** | |")
     knobs = [f"- {kind}: {count}" for kind, count in count_knobs().items()]
+    knobs += [f"- arguments of `{kind}`: {count}" for kind, count in count_arguments().items()]
+    inline, by_digest = count_calls()
+    others = [
+        f"- tokens a line of code: {tokens / code_lines:.1f}",
+        f"- calls of functions of the package for a search of 300 known tools: {inline} inline, "
+        f"{by_digest} by digest",
+        f"- lines of tests: {sum(map(_count_lines, TESTS.rglob('*.py'))):,}",
+    ]
     parts = [WRITTEN, "# Capabilities", _INTRODUCTION, "\n".join(lines)]
-    parts += [f"{tokens / code_lines:.1f} tokens a line of code.", "## Knobs", "\n".join(knobs)]
-    return joined(parts)
+    return joined([*parts, "## Knobs", "\n".join(knobs), "## Sizes", "\n".join(others)])
+
+
+def _count_lines(path: Path) -> int:
+    return len(path.read_text("utf-8").splitlines())
 
 
 def _places(row: Capability) -> list[str]:
