@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
+from tests.support import PATIENCE_S
 from tests.turns.shapes import SHAPES, Json, Said, Shape, tools_of
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
 from toolscout.turns.config import ApiConfig
@@ -129,7 +130,7 @@ def flow(request: pytest.FixtureRequest, service: Peer) -> Iterator[Callable[...
         url = service.url if endpoint is None else endpoint
         fields = {key: options.pop(key) for key in ("always_keep", "max_tools") if key in options}
         config = DiscoveryConfig(
-            enabled=True, strategy=strategy, api=ApiConfig(url, timeout=5), **fields
+            enabled=True, strategy=strategy, api=ApiConfig(url, timeout=PATIENCE_S), **fields
         )
         made.append(Flow(request.param, options.pop("config", config), **options))
         return made[-1]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
+from tests.support import PATIENCE_S
 from tests.turns.flows import DONE, Model, search
 from tests.turns.shapes import ABOUT, BY_NAME, SHAPES, Json, Said, Shape, tools_of
 from tests.turns.streaming import EVENTS, StreamingModel
@@ -36,7 +37,7 @@ def service() -> Iterator[Peer]:
 
 @pytest.fixture
 def discovery(service: Peer) -> Iterator[ToolDiscovery]:
-    api = ApiConfig(service.url, timeout=5)
+    api = ApiConfig(service.url, timeout=PATIENCE_S)
     made = ToolDiscovery(DiscoveryConfig(enabled=True, strategy="api", api=api))
     yield made
     made.close()
@@ -202,7 +203,7 @@ def test_a_stream_teaches_the_same(discovery, service, interface):
 def test_what_waits_for_a_result_is_bounded(service, monkeypatch):
     shape = BY_NAME["openai"]
     monkeypatch.setattr(lessons, "MAX_HELD_BYTES", 5 * lessons.OBSERVATION_BYTES)
-    api = ApiConfig(service.url, timeout=5)
+    api = ApiConfig(service.url, timeout=PATIENCE_S)
     discovery = ToolDiscovery(DiscoveryConfig(enabled=True, strategy="api", api=api))
     texts = [f"please help {number}" for number in range(8)]
     for text in texts:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.client.upstream import NAMES, TOOLS, peer
-from tests.support import Process
+from tests.support import PATIENCE_S, Process
 from tests.turns.flows import DONE, PHANTOM, Model, search
 from tests.turns.shapes import ABOUT, BY_NAME, tools_of
 from toolscout.client import Selector
@@ -96,7 +96,7 @@ def test_an_open_circuit_is_a_warning_once_per_opening(caplog):
         for _ in range(5):
             selector.select("x", TOOLS)
 
-    with peer(script) as fake, Selector(fake.url, breaker=policy, timeout=5) as selector:
+    with peer(script) as fake, Selector(fake.url, breaker=policy, timeout=PATIENCE_S) as selector:
         outage()
         failing[0] = False
         while selector.select("x", TOOLS).fell_open:

@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.support import PATIENCE_S
 from tests.turns.flows import DONE, PHANTOM, Model, search
 from tests.turns.shapes import ABOUT, BY_NAME, Json, tools_of
 from tests.turns.streaming import EVENTS, StreamingModel, read
@@ -72,7 +73,7 @@ def test_a_stream_is_begun_again_without_it(service, interface):
     shape = BY_NAME[interface]
     refused = refusal_in_words_of(interface, 3)
     model = StreamingModel(shape, search("email read"), refused, DONE)
-    discovery = ToolDiscovery(service.url, dispatch="off", timeout=5)
+    discovery = ToolDiscovery(service.url, dispatch="off", timeout=PATIENCE_S)
     request = shape.request("run tests", tools_of(shape))
     out = b"".join(discovery.stream(request, model, interface, "s"))
     discovery.close()

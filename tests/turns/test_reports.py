@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
-from tests.support import until
+from tests.support import PATIENCE_S, until
 from tests.turns.flows import DONE, PHANTOM, Flow, Model
 from tests.turns.shapes import ABOUT, SHAPES, Json, Said, Shape, tools_of
 from toolscout.discovery import AsyncToolDiscovery, DiscoveryConfig, ToolDiscovery
@@ -96,7 +96,9 @@ def discovery(upstream: Peer) -> Iterator[ToolDiscovery]:
 
 
 def configured(url: str, strategy: str = "api", **api: Any) -> DiscoveryConfig:
-    return DiscoveryConfig(enabled=True, strategy=strategy, api=ApiConfig(url, timeout=5, **api))
+    return DiscoveryConfig(
+        enabled=True, strategy=strategy, api=ApiConfig(url, timeout=PATIENCE_S, **api)
+    )
 
 
 def request(text: str = "please help", *more: Json) -> Json:

@@ -265,7 +265,7 @@ def test_without_a_service_the_model_gets_every_tool(upstream, model):
 def test_a_stream_that_is_left_early_frees_its_connection(upstream, service):
     one = httpx2.HTTPTransport(limits=httpx2.Limits(max_connections=1))
     transport = Transport(service.url, inner=one)
-    with openai_client(transport, upstream.url).with_options(timeout=5) as client:
+    with openai_client(transport, upstream.url).with_options(timeout=PATIENCE_S) as client:
         for _ in range(3):
             with client.chat.completions.create(**asked(OPENAI), stream=True) as stream:
                 next(iter(stream))

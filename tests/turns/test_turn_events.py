@@ -7,6 +7,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from tests.client.upstream import Exchange, peer
+from tests.support import PATIENCE_S
 from tests.turns.flows import DONE, Model, search
 from tests.turns.shapes import BY_NAME, SHAPES, Said
 from tests.turns.streaming import StreamingModel
@@ -64,7 +65,7 @@ def test_a_turn_that_streams_makes_the_same_events(provider):
     shape = BY_NAME[provider]
     events: list[TurnEvent] = []
     with peer(lambda exchange: exchange.select("tool_1")) as fake:
-        discovery = ToolDiscovery(fake.url, timeout=5, turn_observers=[events.append])
+        discovery = ToolDiscovery(fake.url, timeout=PATIENCE_S, turn_observers=[events.append])
         request = shape.request("please help", many(shape))
         for turns in ((search("thing"), DONE), (DONE,)):
             b"".join(discovery.stream(request, StreamingModel(shape, *turns), provider, "s"))
@@ -85,7 +86,7 @@ def test_a_turn_counts_what_was_answered_by_a_cheaper_ranker():
         exchange.select("tool_1", headers=[("X-Tool-Selection", "30->1; degraded=keyword")])
 
     with peer(cold) as fake:
-        discovery = ToolDiscovery(fake.url, timeout=5, turn_observers=[events.append])
+        discovery = ToolDiscovery(fake.url, timeout=PATIENCE_S, turn_observers=[events.append])
         model = Model(shape, search("thing"), DONE)
         discovery.complete(shape.request("x", many(shape)), model, shape.name, "s")
         discovery.close()
@@ -157,7 +158,7 @@ def test_a_finished_turn_counts_how_the_model_came_to_know_what_it_called(native
 
     with peer(script) as fake:
         options = {"always_keep": ["tool_2"], "native": native, "observers": None}
-        discovery = ToolDiscovery(fake.url, timeout=5, turn_observers=[metrics], **options)
+        discovery = ToolDiscovery(fake.url, timeout=PATIENCE_S, turn_observers=[metrics], **options)
         request = {**shape.request("please help", many(shape)), "model": "claude-opus-5"}
         discovery.complete(request, Model(shape, search("thing"), calling), shape.name, "s")
         discovery.close()
