@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.tools import misfits
-from toolscout.tools.misfits import find_misfit
+from toolscout.tools.misfits import fill_nulls, find_misfit
 
 ROW = {"type": "object", "required": ["id"], "properties": {"id": {"type": "number"}}}
 SCHEMA = {
@@ -123,3 +123,65 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from([*SCHEMA, "anyOf", "enum", "items", "$ref"]), JSON), JSON)
 def test_no_schema_and_no_arguments_raise(schema: Any, arguments: Any):
     assert isinstance(find_misfit(schema, arguments), str)
+
+
+STRICT = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["query", "limit", "order", "page", "label", "inner"],
+    "properties": {
+        "query": {"type": "string"},
+        "limit": {"type": ["integer", "null"]},
+        "order": {"enum": ["up", "down", None]},
+        "page": {"$ref": "#/$defs/page"},
+        "label": {"oneOf": [{"type": "null"}, {"type": "string"}]},
+        "inner": {"type": ["array", "null"], "items": {"$ref": "#/$defs/row"}},
+    },
+    "$defs": {
+        "page": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "row": ROW | {"required": ["id", "note"], "properties": {"note": {"type": ["null"]}}},
+    },
+}
+NULLS = {"limit": None, "order": None, "page": None, "label": None}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "filled"),
+    [
+        ({"query": "a"}, {"query": "a", **NULLS, "inner": None}),
+        ({"query": "a", "limit": 2, "inner": [{"id": 1}]},
+         {"query": "a", **NULLS, "limit": 2, "inner": [{"id": 1, "note": None}]}),
+        ({}, {**NULLS, "inner": None}),
+        ([], []),
+        ("text", "text"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_and_may_be_null_becomes_null(arguments: Any, filled: Any):
+    assert fill_nulls(STRICT, arguments) == filled
+
+
+def test_arguments_that_lack_nothing_are_the_same_object():
+    arguments = {"query": "a", **NULLS, "inner": [{"id": 1, "note": None}]}
+    assert fill_nulls(STRICT, arguments) is arguments
+    assert fill_nulls(SCHEMA, arguments) is arguments
+
+
+@pytest.mark.parametrize("field", [{}, True, {"type": "string"}, {"enum": ["a"]}, None])
+def test_what_may_not_be_null_stays_missing(field: Any):
+    schema = {"type": "object", "required": ["a"], "properties": {"a": field}}
+    assert fill_nulls(schema, {}) == {}
+
+
+LEAVES = st.none() | st.booleans() | st.text(max_size=3)
+
+
+@given(st.recursive(LEAVES, lambda some: st.lists(some) | st.dictionaries(st.text(), some)))
+def test_no_schema_breaks_the_filling(schema: Any):
+    rooted = {"required": ["a"], "properties": {"a": schema}, "items": schema}
+    assert fill_nulls(rooted, {"a": 1}) == {"a": 1}
+
+
+def test_a_schema_that_refers_to_itself_ends_the_filling():
+    loop = {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}}
+    deep = {"a": {"a": {"a": {}}}}
+    assert fill_nulls(loop, deep) == deep

@@ -117,6 +117,24 @@ def told(shape: Shape, request: Json) -> str:
     return "\n".join(shape.results(request).values())
 
 
+STRICT = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["bill", "note"],
+    "properties": {"bill": {"type": "string"}, "note": {"type": ["string", "null"]}},
+}
+PAYING = (("call_2", "pay_bill", {"bill": "b1", "note": None}),)
+
+
+def test_what_a_strict_schema_requires_and_may_be_null_becomes_null(flow: Make, shape, tools):
+    pay = PROVIDERS[shape.name].function("pay_bill", "Pay an open bill", STRICT)
+    model = Model(shape, through("pay_bill", {"bill": "b1"}))
+    request = shape.request("please", [*tools, pay])
+    answer = flow(dispatch="on").complete(request, model, shape.name)
+    assert shape.read(answer).calls == PAYING
+    assert len(model.requests) == 1
+
+
 def test_a_wrong_argument_is_answered_with_the_definition(flow: Make, shape: Shape, tools):
     model = Model(shape, search("email"), WRONG, RIGHT)
     discovery = flow(dispatch="on")

@@ -1,11 +1,12 @@
 """What is wrong with the arguments of a call, by the schema of its tool, said in one sentence.
 
-    misfit(schema, {"path": 7})   → "`path` has to be a string, got 7"
+    find_misfit(schema, {"path": 7})   → "`path` has to be a string, got 7"
 
 Judged are missing and unknown fields, types and enums, at any depth. Whatever else a schema says,
 and what cannot be read of it, is left to the tool: a call is never held up by what is not certain.
 """
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
@@ -54,6 +55,18 @@ def find_misfit(schema: Mapping[str, Any], arguments: Any) -> str:
         return ""
 
 
+def fill_nulls(schema: Mapping[str, Any], arguments: Any) -> Any:
+    """Return arguments with null for each field that is missing, required, and may be null.
+
+    Strict schemas require every field and let those be null that are optional. A provider that
+    decodes by the schema fills them in; a model that only reads it leaves them out.
+    """
+    try:
+        return _Reading(schema).fill_nulls(schema, arguments)
+    except Exception:  # a schema that nobody can read fills nothing in
+        return arguments
+
+
 class _Reading:
     """Reads a schema beside a value, so far as its steps last: schemas may refer to themselves."""
 
@@ -63,9 +76,7 @@ class _Reading:
 
     def find_faults(self, schema: Any, value: Any, path: str = "") -> Iterator[str]:
         """Yield what is wrong with a value at a path."""
-        self._steps -= 1
-        if self._steps < 0:
-            raise ValueError("the schema takes too long to read")
+        self._count_step()
         schema = self._resolve(schema)
         if not isinstance(schema, Mapping):
             return
@@ -115,6 +126,48 @@ class _Reading:
         for name, inner_value in value.items():
             if name in declared:
                 yield from self.find_faults(declared[name], inner_value, f"{inner}{name}")
+
+    def fill_nulls(self, schema: Any, value: Any) -> Any:
+        """Return a value with the nulls that it lacks; the value itself if it lacks none."""
+        self._count_step()
+        schema = self._resolve(schema)
+        if not isinstance(schema, Mapping):
+            return value
+        if isinstance(value, list):
+            items = [self.fill_nulls(schema.get("items"), item) for item in value[:MAX_ITEMS]]
+            is_same = all(map(operator.is_, items, value))
+            return value if is_same else [*items, *value[MAX_ITEMS:]]
+        properties = schema.get("properties")
+        if not isinstance(value, Mapping) or not isinstance(properties, Mapping):
+            return value
+        filled = {
+            name: self.fill_nulls(properties.get(name), inner) for name, inner in value.items()
+        }
+        required = schema.get("required")
+        for name in required if isinstance(required, list) else ():
+            if name not in filled and self._has_null(properties.get(name)):
+                filled[name] = None
+        is_same = len(filled) == len(value) and all(filled[name] is value[name] for name in value)
+        return value if is_same else filled
+
+    def _has_null(self, schema: Any) -> bool:
+        """Whether a schema names null among what is allowed."""
+        self._count_step()
+        schema = self._resolve(schema)
+        if not isinstance(schema, Mapping):
+            return False
+        options = schema.get("enum")
+        if isinstance(options, list):
+            return None in options
+        if "null" in _list_kinds(schema):
+            return True
+        forms = [form for key in ("anyOf", "oneOf") for form in schema.get(key) or ()]
+        return any(map(self._has_null, forms))
+
+    def _count_step(self) -> None:
+        self._steps -= 1
+        if self._steps < 0:
+            raise ValueError("the schema takes too long to read")
 
     def _resolve(self, schema: Any) -> Any:
         """Follow references within the schema; None for one to elsewhere."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from toolscout.client.offer import Offer
 from toolscout.metatools.finds import drop_titles
-from toolscout.tools.misfits import find_misfit
+from toolscout.tools.misfits import fill_nulls, find_misfit
 from toolscout.tools.shapes import read_texts, schema_of
 from toolscout.turns.config import Dispatching
 from toolscout.turns.providers import Call, Json, Provider
@@ -187,6 +187,9 @@ class Dispatch:
         """Return a call that can be made, and of any other a search that has the reason."""
         if name == self.searched_as or not self.searched_as:
             return name, arguments
+        tool = self._offer.by_name.get(name)
+        if tool is not None:
+            arguments = fill_nulls(schema_of(tool), arguments)
         call = (name, encode(arguments))  # each is read several times of one response
         if call not in self._faults:
             self._faults[call] = self._find_fault(name, arguments)

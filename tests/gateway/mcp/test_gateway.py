@@ -162,6 +162,14 @@ def test_a_tool_that_writes_is_called_with_the_token_of_its_schema(office: Host)
     assert "token" not in office.ask("tool_info", name="my_notes__list_notes", detail="full")
 
 
+def test_a_tool_that_only_reads_may_be_called_through_either(office: Host):
+    reads = office.call("my_notes__list_notes")
+    assert not reads.is_error
+    assert text_of(office.change("my_notes__list_notes")) == text_of(reads)
+    early = office.call("my_notes__send_note", text="tea")
+    assert "through call_tool_write" in text_of(early)
+
+
 @pytest.mark.parametrize("token", [{}, {"token": "guessed"}, {"token": 7}])
 def test_a_refused_call_brings_schema_and_token_for_the_next_one(folder: Path, token: Json):
     call = {"name": "notes__send_note", "arguments": {"text": "tea"}, **token}

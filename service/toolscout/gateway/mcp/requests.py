@@ -166,7 +166,7 @@ class Requests:
             if name not in self._view.tools:  # as its server lists them now
                 name = await tools.called(name)
             tools.check(name, token, caller)
-            tools.check_arguments(name, arguments)
+            arguments = tools.check_arguments(name, arguments)
             progress = context.session.report_progress
             return await self._view.call(session, name, arguments, progress)
         except CallError as error:

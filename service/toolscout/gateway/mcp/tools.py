@@ -25,7 +25,7 @@ from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, describe_none, re
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
 from toolscout.metatools.finds import drop_titles
 from toolscout.metatools.table import FIND, TOOLS
-from toolscout.tools.misfits import find_misfit
+from toolscout.tools.misfits import fill_nulls, find_misfit
 from toolscout.tools.risk import requires_schema
 from toolscout.tools.shapes import schema_of
 
@@ -201,21 +201,25 @@ class ServerTools:
             message = f"{why}, then repeat the call through {right} with this token"
             answer = {"error": message, "token": expected, "tool": self._read(offered)}
             raise CallError(msgspec.json.encode(answer).decode())
-        if caller not in (None, right):
-            effect = "only reads" if right == CALL else f"is {offered.shown['risk']}"
-            raise CallError(f"{name} {effect}: repeat the call through {right}")
+        if caller == CALL and right == CALL_WRITE:  # what only reads may go through either
+            risk = offered.shown["risk"]
+            raise CallError(f"{name} is {risk}: repeat the call through {right}")
 
-    def check_arguments(self, name: str, arguments: Mapping[str, Any]) -> None:
-        """Refuse a call that the tool's server would refuse, before it goes out.
+    def check_arguments(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call, or refuse one that the tool's server would refuse.
+
+        What is missing and may be null becomes null.
 
         Raises:
             CallError: a field is missing, unknown or of another kind; the schema comes along.
         """
         schema = schema_of(self._view.tools[name].shown)
-        if fault := find_misfit(schema, arguments):
+        filled: dict[str, Any] = fill_nulls(schema, arguments)
+        if fault := find_misfit(schema, filled):
             answer = {"error": f"{name} was not called: {fault}"}
             answer |= {"input_schema": drop_titles(schema)}
             raise CallError(msgspec.json.encode(answer, enc_hook=str).decode())
+        return filled
 
     def _read(self, offered: Offered) -> ToolDetail:
         """Show a tool whole, and remember that this session has seen it."""
