@@ -128,6 +128,24 @@ def test_odd_heads_are_answered(running: Process, request_: bytes, status: bytes
     assert raw(running, request_).split(b" ")[1] == status
 
 
+HANDSHAKE = (
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+)
+
+
+def test_a_websocket_is_refused_and_never_a_plain_request(running: Process, upstream: Peer):
+    count = len(upstream.requests)
+    with running.connect() as connection:
+        connection.sendall(get("/realtime?model=m", *HANDSHAKE))
+        answer = connection.recv(65_536)
+    assert answer.split(b" ")[1] == b"501"
+    assert b"websockets are not passed on" in answer
+    assert len(upstream.requests) == count
+
+
 def test_a_status_that_no_answer_can_have_is_a_bad_gateway():
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     with (

@@ -42,6 +42,11 @@ NEVER_DROPPED = frozenset((b"content-length", b"content-type", b"host"))
 
 REFUSED_METHODS = ("CONNECT", "TRACE")
 
+WEBSOCKET_KEY = b"sec-websocket-key"
+"""The header of every handshake of a websocket; `Upgrade` never gets here."""
+
+NO_WEBSOCKETS = "websockets are not passed on; send requests, and read streams of events"
+
 STATUSES = range(200, 600)
 """Statuses that an answer can have."""
 
@@ -185,6 +190,8 @@ class Proxy:
         if scope["method"] in REFUSED_METHODS:
             raise CallerRefused(405, "method_not_allowed", f"{scope['method']} is not passed on")
         headers = scope["headers"]
+        if WEBSOCKET_KEY in dict(headers):  # the provider would take it for a plain GET
+            raise CallerRefused(501, "not_implemented", NO_WEBSOCKETS)
         self.callers.check(headers, dict(headers).get(KEY_HEADER, b""))
         if NEVER_DROPPED & _list_named_by_connection(headers):
             raise CallerRefused(
