@@ -96,6 +96,21 @@ def test_a_function_is_called_by_what_it_does():
     assert found == []
 
 
+PREDICATES = ("is", "has", "can")
+
+
+def is_a_predicate_without_bool(node: ast.AST) -> bool:
+    """Whether a function is called as a question, and answers with something else."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.returns is None:
+        return False
+    first = node.name.strip("_").split("_")[0]
+    return first in PREDICATES and not ast.unparse(node.returns).startswith(("bool", "TypeGuard"))
+
+
+def test_a_question_is_answered_by_yes_or_no():
+    assert places(is_a_predicate_without_bool) == []
+
+
 SHARED_NAMES = {"Reason", "Session", "Use"}
 """On the wire and in the client: both are the field's words, and users know either."""
 

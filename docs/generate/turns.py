@@ -27,7 +27,7 @@ def table() -> str:
     lines += [_written(row, row.phase.value) for row in ROWS if row.event is not End]
     # A turn can end in every phase, in the same way, so that is said once.
     ends = {row.handle: row for row in ROWS if row.event is End}
-    lines += [_written(row, "any, once") for row in [*ends.values()][:1]]
+    lines += [_written(row, "any, once, by the driver") for row in [*ends.values()][:1]]
     return "\n".join([*lines, ""])
 
 

@@ -127,3 +127,11 @@ def test_a_file_that_cannot_be_written_is_said_once_and_harms_no_search(tmp_path
     assert [record.message for record in caplog.records] == [
         "events cannot be written (FileNotFoundError)"
     ]
+
+
+def test_a_full_disk_costs_lines_and_no_call_fails(caplog):
+    with JsonLines("/dev/full") as written:
+        for number in range(3):
+            written(event(number))
+    written.close()
+    assert [record.message for record in caplog.records] == ["events cannot be written (OSError)"]

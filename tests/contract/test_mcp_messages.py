@@ -31,6 +31,14 @@ def test_a_key_is_needed(facade: Server):
     problem_of(facade.post({}, "/mcp"), 401, "unauthorized")
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_is_accepted_may_stand_in_several_headers(facade: Server, order: int):
+    accepted = [("accept", kind) for kind in ("application/json", "text/event-stream")][::order]
+    key = ("authorization", f"Bearer {ACME_OLD}")
+    response = facade.client.post("/mcp", json=HELLO, headers=[key, *accepted])
+    assert response.status_code == 200
+
+
 def test_errors_are_problem_documents(tmp_path_factory: pytest.TempPathFactory):
     with serving(tmp_path_factory.mktemp("tight"), mcp=True, max_body_bytes=4_096) as server:
         problem_of(server.post(b"x" * 5_000, "/mcp"), 413, "payload_too_large")

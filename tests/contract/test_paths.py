@@ -41,6 +41,12 @@ def test_a_fixed_path_may_end_in_a_slash(server: Server, path: str):
     assert server.client.get(f"{path}/").status_code == server.client.get(path).status_code == 200
 
 
+@pytest.mark.parametrize("length", [5_000, 60_000])
+def test_a_path_that_names_nothing_by_its_length_is_not_looked_up(server: Server, length: int):
+    response = server.client.get(f"/v1/catalogs/tools/tools/{'x' * length}")
+    assert response.status_code in (404, 431)
+
+
 def test_a_tool_of_a_catalog_called_tools_is_found_by_its_own_name(server: Server):
     assert server.client.get("/v1/catalogs/tools/tools/y").json()["name"] == "y"
 

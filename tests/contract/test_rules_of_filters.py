@@ -15,7 +15,7 @@ from toolscout.ranking.ask import Ask
 from toolscout.ranking.judge import score
 from toolscout.ranking.pipeline import decide
 from toolscout.text.domains import load_bundled
-from toolscout.tools.filters import does_pass, labels_of, write_labels
+from toolscout.tools.filters import is_passing, labels_of, write_labels
 from toolscout.tools.traits import read_traits
 
 top_ks = st.sampled_from([1, 2, 5, 50])
@@ -73,7 +73,7 @@ def test_tools_pass_alike_before_and_after_they_are_compiled_and_in_a_database(s
     for row, name in enumerate(catalog.names):
         tool, traits = tools[name], catalog.traits(row)
         there = all(set(write_labels(tool, traits)) & set(some) for some in labels_of(asked))
-        assert does_pass(tool, asked, load_bundled()) == there == after[row]
+        assert is_passing(tool, asked, load_bundled()) == there == after[row]
 
 
 @given(labelled_catalogs(), patterns, filters, rankers, st.randoms(use_true_random=False))

@@ -13,7 +13,7 @@ def test_an_index_follows_what_is_learned_later():
     index = LearnedIndex(KEYS, experience, 0.0)
     for tool in NAMES:
         learn(experience, f"use {tool} now", tool, times=2)
-        assert index.is_current(experience, 0.0)
+        assert index.bring_up_to_date(experience, 0.0)
         found = index.prior(asked(f"use {tool} now"))
         assert found is not None
         assert NAMES[max(found.past, key=found.past.__getitem__)] == tool
@@ -26,8 +26,8 @@ def test_an_index_is_made_anew_when_it_is_old_or_of_other_experience():
     experience = Experience()
     learn(experience, "ship the parcel", "send_email")
     index = LearnedIndex(KEYS, experience, 0.0)
-    assert not index.is_current(experience, 2 * STALE_S)
-    assert not index.is_current(Experience(), 0.0)
+    assert not index.bring_up_to_date(experience, 2 * STALE_S)
+    assert not index.bring_up_to_date(Experience(), 0.0)
 
 
 def test_an_index_says_the_same_whether_it_grew_or_is_made_anew():
@@ -52,7 +52,7 @@ def test_reports_about_other_tools_change_nothing_for_these():
     before, version = index.prior(asked("ship a parcel")), index.version
     for number in range(40):
         learn(experience, f"number {number}", f"other_{number}", success=False)
-    assert index.is_current(experience, 0.0)
+    assert index.bring_up_to_date(experience, 0.0)
     for made in (index, LearnedIndex(KEYS, experience, 0.0)):
         after = made.prior(asked("ship a parcel"))
         assert before is not None

@@ -89,10 +89,10 @@ def test_a_decision_is_remembered_until_the_experience_with_its_tools_changes() 
     assert found is not None
     assert (found.names, explain(found)) == (made.names, explain(made))
     learn("of_another_list")
-    assert index.is_current(experience, 0.0)
+    assert index.bring_up_to_date(experience, 0.0)
     assert ENGINE.recall(catalog, ask, prior=prior_of(index)) is not None
     learn("read_file")
-    assert index.is_current(experience, 0.0)
+    assert index.bring_up_to_date(experience, 0.0)
     assert ENGINE.recall(catalog, ask, prior=prior_of(index)) is None
 
 

@@ -78,7 +78,7 @@ class Post(msgspec.Struct):
     reused: bool = True
     """Whether its connection was open before."""
 
-    def has_connection(self) -> None:
+    def note_connection(self) -> None:
         """Note the moment, unless it is noted already."""
         if len(self.times) == 1:
             self.times.append(monotonic())
@@ -133,7 +133,7 @@ class Connections:
             if not task.done():
                 task.cancel()
         if not task.done():
-            return is_too_late(post.times)
+            return explain_timeout(post.times)
         return CLOSED if task.cancelled() else task.result()
 
     async def aclose(self) -> None:
@@ -241,7 +241,7 @@ class _Network(httpcore2.AnyIOBackend):
 
     async def connect_tcp(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
         post = _POST.get()
-        post.has_connection()
+        post.note_connection()
         post.reused = False
         return _Stream(await super().connect_tcp(*args, **options))
 
@@ -267,7 +267,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write a head together with what follows it, in one packet."""
-        _POST.get().has_connection()
+        _POST.get().note_connection()
         self._head += buffer
         if not buffer.endswith(b"\r\n\r\n"):  # without a body, nothing follows: an empty write
             written = self._head
@@ -278,7 +278,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
         return _Stream(await self._stream.start_tls(*args, **options))
 
 
-def is_too_late(times: list[float]) -> HttpReply:
+def explain_timeout(times: list[float]) -> HttpReply:
     """Tell whether the service caused a timeout, or the wait for a connection."""
     now = monotonic()
     had = now - times[-1] if len(times) > 1 else 0.0

@@ -3,8 +3,9 @@
     lines = JsonLines("events.jsonl")
     discovery = ToolDiscovery(url, observers=[log_event, lines], turn_observers=[log_turn, lines])
 
-A call only puts its event into a queue. Events that do not fit into the queue or cannot be written
-are dropped and counted; no failure reaches the caller.
+A call only puts its event into a queue. Events that do not fit into the queue or a line are
+dropped and counted; events that cannot be written are lost after one warning; no failure reaches
+the caller.
 """
 
 import logging
@@ -118,9 +119,13 @@ class _WarnOnce(logging.Handler):
     failed = False
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
+        self.warn(sys.exception())
+
+    def warn(self, error: BaseException | None) -> None:
+        """Log a failure, if it is the first."""
         if not self.failed:
             self.failed = True
-            logger.warning("events cannot be written (%s)", type(sys.exception()).__name__)
+            logger.warning("events cannot be written (%s)", type(error).__name__)
 
 
 class _RotatingFile(_WarnOnce, RotatingFileHandler):
@@ -136,7 +141,7 @@ class _Listener(QueueListener):
         return logging.makeLogRecord({"msg": record})
 
 
-def _stop(queue: Queue[str | None], handler: logging.Handler, pid: int) -> None:
+def _stop(queue: Queue[str | None], handler: _WarnOnce, pid: int) -> None:
     """Let the thread write what is queued, and end; `QueueListener.stop` would wait for ever."""
     if pid != os.getpid():
         return
@@ -145,7 +150,10 @@ def _stop(queue: Queue[str | None], handler: logging.Handler, pid: int) -> None:
     with queue.all_tasks_done:
         is_written = queue.all_tasks_done.wait_for(lambda: not queue.unfinished_tasks, CLOSE_S)
     if is_written:  # else the thread has the handler's lock
-        handler.close()
+        try:
+            handler.close()
+        except (OSError, ValueError) as error:  # what was not written yet
+            handler.warn(error)
 
 
 def _write_line(event: msgspec.Struct) -> str:

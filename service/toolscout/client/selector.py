@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any, Never, Self, TypeVar
 
 from toolscout.client.call import SearchCall
-from toolscout.client.connections import CLOSED, HttpReply, is_too_late
+from toolscout.client.connections import CLOSED, HttpReply, explain_timeout
 from toolscout.client.selection import Selection, T
 from toolscout.client.settings import SelectorBase, check_options
 from toolscout.contract.fields import DEFAULT_TOP_K
@@ -140,7 +140,7 @@ class Selector(SelectorBase):
                 try:
                     reply = self._background.run(self.channel.send(sent), latest)
                 except TimeoutError:
-                    reply = is_too_late(sent.times)
+                    reply = explain_timeout(sent.times)
                 except CancelledError:
                     reply = CLOSED
                 finally:

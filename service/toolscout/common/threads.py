@@ -1,7 +1,7 @@
 """Threads that take their work from the tenants in turn, and never keep the process from ending.
 
 The executors of the standard library are joined when the interpreter exits, so one long call delays
-SIGTERM for as long as it runs. These threads are daemons; `any_running` tells whether calls are
+SIGTERM for as long as it runs. These threads are daemons; `is_any_running` tells whether calls are
 still running at the end of the process.
 """
 

@@ -89,7 +89,7 @@ class Chains:
         keys = [key for key, _ in self._experience]
         index = self._index
         has_all = index is not None and set(keys) == set(self._keys)
-        if index is None or not (has_all and index.is_current(self._experience, now)):
+        if index is None or not (has_all and index.bring_up_to_date(self._experience, now)):
             self._keys = keys
             self._index = index = LearnedIndex(keys, self._experience, now)
         return index

@@ -117,7 +117,7 @@ class LearnedIndex:
         for key in used:
             self._take(key, now)
 
-    def is_current(self, experience: Experience, now: float) -> bool:
+    def bring_up_to_date(self, experience: Experience, now: float) -> bool:
         """Update the index; return False if it has to be rebuilt, or much has changed."""
         if experience is not self._experience or now - self._made > STALE_S:
             return False

@@ -48,13 +48,13 @@ def unpack_tools(
     """
     tools = list(map(_decode_one, packed))
     size = 4 * embedder.dimension
-    fits = all(map(_does_fit, tools)) and all(len(tool.vector or b"") == size for tool in tools)
+    fits = all(map(_is_fitting, tools)) and all(len(tool.vector or b"") == size for tool in tools)
     if not fits or not _are_usable(tools, embedder):
         raise ValueError("a compiled tool has a part of another length or range")
     return [_complete(tool, wire) for tool, wire in zip(tools, wires, strict=True)]
 
 
-def _does_fit(tool: CompiledTool) -> bool:
+def _is_fitting(tool: CompiledTool) -> bool:
     counts = tool.counts
     return (
         all(text.find(b"\n") == len(text) - 1 for text in tool.lines)

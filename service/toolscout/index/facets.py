@@ -14,7 +14,7 @@ from toolscout.contract.tools import Tool
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import fold
 from toolscout.tools.documents import decode_tool
-from toolscout.tools.filters import VALUES, does_pass, list_facets
+from toolscout.tools.filters import VALUES, is_passing, list_facets
 from toolscout.tools.risk import LEVELS
 from toolscout.tools.traits import Traits, infer, unpack_clues
 
@@ -155,4 +155,4 @@ def find_declared_elsewhere(tools: Sequence[Tool], domain: str) -> list[int]:
 def _is_allowed(tool: Tool, filters: Filters | None, taxonomy: Taxonomy) -> bool:
     if tool.status == "unavailable":
         return False
-    return filters is None or does_pass(tool, filters, taxonomy)
+    return filters is None or is_passing(tool, filters, taxonomy)

@@ -47,7 +47,7 @@ class Indexes:
         """Return the index of a catalog; while a thread makes a large one, the last or None."""
         digest = catalog.digest
         index = self._made.get(digest)
-        if index is not None and index.is_current(self._experience, now):
+        if index is not None and index.bring_up_to_date(self._experience, now):
             return index
         used = len(self._experience) + len(catalog.examples) // 8
         if len(catalog) <= MAX_INLINE_TOOLS and used <= MAX_INLINE_USED_TOOLS:

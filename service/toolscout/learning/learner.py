@@ -269,7 +269,7 @@ class Learner:
                 break
             fitting = [one for one in seen if not log.is_foreign(one[0])]
             skipped += len(seen) - len(fitting)
-            await learned.learn([one for one in fitting if not learned.has_learned(one[0])])
+            await learned.learn([one for one in fitting if not learned.take_if_learned(one[0])])
         if skipped and not learned.foreign:
             report(f"learning: {skipped} observations of another model were skipped")
         learned.foreign += skipped

@@ -67,7 +67,7 @@ class Tenant:
         for each in observations:
             self._refused.put(each, True)
 
-    def has_learned(self, observation: Observation) -> bool:
+    def take_if_learned(self, observation: Observation) -> bool:
         """Whether an observation of the log was learned when it was recorded."""
         return observation.origin == self.origin and not self._refused.pop(observation)
 

@@ -29,8 +29,8 @@ def find_best(scores: NDArray[np.float32], count: int) -> list[int]:
     )
 
 
-def is_among_best(scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
-    """Return the `count` best rows with a score above zero, unsorted: half the cost of `best`."""
+def take_best_rows(scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+    """Return the `count` best rows with a score above zero, unsorted: half of `find_best`."""
     rows = scores.argpartition(-count)[-count:] if count < len(scores) else np.arange(len(scores))
     positive: NDArray[np.intp] = rows[scores[rows] > 0]
     return positive

@@ -17,7 +17,7 @@ from toolscout.index.embedder import Embedder
 from toolscout.index.vector_index import VectorIndex
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Floats, Ranking
-from toolscout.ranking.choose import is_among_best
+from toolscout.ranking.choose import take_best_rows
 from toolscout.ranking.fuse import find_highest, scale, sink_others
 from toolscout.text.tokens import split_words
 from toolscout.tools.risk import find_verb_kind
@@ -56,9 +56,9 @@ def cover(ranking: Ranking) -> list[int] | None:
     if len({int(one.argmax()) for one in served}) < 2:
         return None
     is_candidate = np.zeros(len(ranking.scores), bool)
-    is_candidate[is_among_best(ranking.scores, DEPTH_OF_WHOLE)] = True
+    is_candidate[take_best_rows(ranking.scores, DEPTH_OF_WHOLE)] = True
     for one in served:
-        is_candidate[is_among_best(one, DEPTH)] = True
+        is_candidate[take_best_rows(one, DEPTH)] = True
     rows = np.flatnonzero(is_candidate)
     leading = _choose_greedily(np.array([one[rows] for one in served]), ranking.scores[rows])
     led: list[int] = rows[list(islice(leading, len(ranking.ranked)))].tolist()

@@ -77,7 +77,7 @@ def _name_some(names: Sequence[str]) -> str:
     return first + (f" and {more} more" if more > 0 else "")
 
 
-def _is_of_use(ranking: Ranking, row: int) -> list[Reason]:
+def _list_reasons_of_use(ranking: Ranking, row: int) -> list[Reason]:
     """Return whether a tool was raised for past requests, or lowered."""
     if ranking.learned is None:
         return []
@@ -114,7 +114,7 @@ def _write_reasons(decision: Decision, name: str, row: int) -> list[Reason]:
     if ranking.cosine is not None and ranking.cosine[row] > 0:
         cosine = round(float(ranking.cosine[row]), 4)
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
-    reasons += _is_of_use(ranking, row)
+    reasons += _list_reasons_of_use(ranking, row)
     if row in ranking.prerequisites:
         other = ranking.prerequisites[row]
         name_of = ranking.source.names[other]

@@ -12,7 +12,7 @@ from toolscout.index.bm25 import LexicalScores
 from toolscout.index.source import Source
 from toolscout.ranking import fuse
 from toolscout.ranking.ask import Floats, Ranking
-from toolscout.ranking.choose import is_among_best
+from toolscout.ranking.choose import take_best_rows
 from toolscout.text.query import Query, find_literal_terms
 from toolscout.text.tokens import analyse_words, split_words
 
@@ -141,7 +141,7 @@ def fuse_evidence(ranking: Ranking) -> Floats:
         scores = scores * (1 + fuse.scale_to_top(of_last, LAST_TURN))
     if ranking.ranker == "hybrid":
         asked = frozenset(find_literal_terms(ranking.query))
-        rows = is_among_best(scores, NAMED_DEPTH).tolist()
+        rows = take_best_rows(scores, NAMED_DEPTH).tolist()
         names = {row: _analyse_name(ranking.source.names[row]) for row in rows}
         complete = {row: name for row, name in names.items() if len(name) > 1 and asked >= name}
         for row, name in complete.items():

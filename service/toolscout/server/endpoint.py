@@ -16,6 +16,7 @@ from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import LimitedRequest, Route
 from toolscout.server.observe.record import RequestRecord, Trace
 from toolscout.server.routes.refusing import send_refusal
+from toolscout.server.routes.table import refuse_path
 from toolscout.server.service import Service
 
 CHANGING = {"PUT", "PATCH", "DELETE"}
@@ -26,6 +27,9 @@ RELAYED = "invalid_request"
 """The code of a request that was refused with an answer of another kind than ours."""
 
 MIN_ERROR_STATUS = 400
+
+MAX_PATH_CHARS = 4_096
+"""Longest path that is looked up: several times the names of a catalog and a tool."""
 
 
 async def serve(
@@ -38,18 +42,20 @@ async def serve(
     trace = Trace()
     context = RequestContext(service, request, trace)
     keep_context(scope, context)
-    if len(request.by_name) < len(request.headers):
-        scope["headers"] = list(request.by_name.items())  # of a repeated one the last counts
 
     async def send_with_identity(message: Message) -> None:
         if message["type"] == "http.response.start":
             request.status = message["status"]
-            headers = add_identity(message["headers"], request.request_id, close=request.close)
+            given = message.get("headers", ())
+            headers = add_identity(given, request.request_id, close=request.close)
             message["headers"] = headers
         await send(message)
 
     try:
-        await application(scope, receive, send_with_identity)
+        if len(request.path) > MAX_PATH_CHARS:  # Litestar remembers paths, before any key is seen
+            await send_refusal(context, refuse_path(request.path), send_with_identity)
+        else:
+            await application(scope, receive, send_with_identity)
     except asyncio.CancelledError:
         if request.status:
             raise
@@ -58,6 +64,9 @@ async def serve(
         await send_refusal(
             context, Refused("draining", "the server was stopped"), send_with_identity
         )
+    except Exception:
+        request.refused = "internal_error"  # the answer had begun
+        raise
     finally:
         if request.slot is not None:
             service.admission.leave(request.slot)

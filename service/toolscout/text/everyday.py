@@ -190,11 +190,11 @@ def _load_lists() -> dict[str, dict[str, str]]:
 @cache
 def english() -> frozenset[str]:
     """Return English words of grammar, and those that words of other languages are spelt like."""
-    return frozenset(" ".join(data.load("stopwords").values()).split()) | _is_spelt_like_english()
+    return frozenset(" ".join(data.load("stopwords").values()).split()) | _load_spelt_like_english()
 
 
 @cache
-def _is_spelt_like_english() -> frozenset[str]:
+def _load_spelt_like_english() -> frozenset[str]:
     return frozenset(data.load("foreign")["english"].split())
 
 
@@ -205,5 +205,5 @@ def _load_grammar() -> frozenset[str]:
     Everyday words are not read for it, since nearly all English requests end here.
     """
     small = " ".join(data.load("foreign")["words"].values())
-    shared = _is_spelt_like_english() | set(map(fold, small.split()))
+    shared = _load_spelt_like_english() | set(map(fold, small.split()))
     return frozenset(word for word in english() - shared if len(word) >= MIN_LETTERS)

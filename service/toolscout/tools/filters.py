@@ -13,7 +13,7 @@ from toolscout.tools.risk import LEVELS
 from toolscout.tools.traits import Traits, read_declared, read_traits
 
 
-def does_pass(tool: Tool, filters: Filters, taxonomy: Taxonomy) -> bool:
+def is_passing(tool: Tool, filters: Filters, taxonomy: Taxonomy) -> bool:
     """Whether a tool passes; its text is only read for what has to be inferred from it."""
     if tool.name in (filters.exclude or ()) or (filters.only and tool.name not in filters.only):
         return False

@@ -113,12 +113,12 @@ def explain_refusals(name: str, schema: Mapping[str, Any]) -> dict[str, list[str
 
 
 def is_refused_by_all(reasons: Mapping[str, list[str]]) -> bool:
-    """Return whether no provider takes a tool with these reasons of `refused_by`."""
+    """Return whether no provider takes a tool with these reasons of `explain_refusals`."""
     return {provider for named in reasons.values() for provider in named} == RULES.keys()
 
 
 def write_reasons(reasons: Mapping[str, list[str]]) -> str:
-    """Return reasons of `refused_by` in words, each with who refuses the tool for it."""
+    """Return reasons of `explain_refusals` in words, each with who refuses the tool for it."""
     return "; ".join(
         f"{reason} ({'all' if len(named) == len(RULES) else ', '.join(named)})"
         for reason, named in reasons.items()

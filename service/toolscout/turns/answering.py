@@ -35,7 +35,7 @@ from toolscout.turns.writing import declare_tools, write_current
 
 def read_answer(turn: TurnState, event: Answer) -> Step:
     """Answer the searches of a response, or give it to the caller without a trace of them."""
-    if calls := _find_searches(turn, event.response):
+    if calls := _take_response(turn, event.response):
         return _search(turn, event.response, calls)
     return Step(Phase.DONE, Pass(_finish(turn, event.response)))
 
@@ -62,7 +62,7 @@ def read_end(turn: TurnState, event: AnswerEnd) -> Step:
     """Answer the searches of a stream, or end it."""
     if event.is_searched:
         response = open_stream(turn).response()
-        if calls := _find_searches(turn, response):
+        if calls := _take_response(turn, response):
             return _search(turn, response, calls)
     return end_unsearched(turn, event)
 
@@ -75,7 +75,7 @@ def end_unsearched(turn: TurnState, _: AnswerEnd) -> Step:
 def stop_reading(turn: TurnState, _: Overflow) -> Step:
     """Pass the rest of a stream on unread, unless it goes with searches."""
     stream = open_stream(turn)
-    if turn.rounds or _find_searches(turn, stream.response()):
+    if turn.rounds or _take_response(turn, stream.response()):
         return Step(Phase.DONE, Fail())
     return Step(Phase.PASSING, PassPiece(stream.rest()))
 
@@ -112,7 +112,7 @@ def _search(turn: TurnState, response: Json, calls: Sequence[Call]) -> Step:
     return Step(Phase.SEARCHING, Search(calls, turn.rounds + 1))
 
 
-def _find_searches(turn: TurnState, response: Json) -> list[Call]:
+def _take_response(turn: TurnState, response: Json) -> list[Call]:
     """Return the searches that a response asks for; empty if it is for the client.
 
     A model that loads tools by itself, and was told that it was its last search, gets one more.

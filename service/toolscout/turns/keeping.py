@@ -33,9 +33,9 @@ def refuse_form(turn: TurnState, form: Form) -> None:
 
 def end(turn: TurnState, _: End) -> Step:
     """Store what the turn has added to its conversation, and report the turn."""
-    if turn.is_accepted and turn.first is not None:
-        turn.store.mark_visible(turn.session, turn.incoming.catalog, turn.first)
     try:
+        if turn.is_accepted and turn.first is not None:
+            turn.store.mark_visible(turn.session, turn.incoming.catalog, turn.first)
         _keep_history(turn)
     except Exception:  # the response is for the client all the same
         logger.exception("a turn could not be stored; its searches will not be put back")

@@ -34,7 +34,7 @@ from toolscout.metatools.gate import RiskGate
 from toolscout.metatools.table import TOOLS
 from toolscout.text.domains import load_bundled
 from toolscout.tools.conversion import read_tools
-from toolscout.tools.filters import count_domains, does_pass
+from toolscout.tools.filters import count_domains, is_passing
 from toolscout.tools.shapes import as_mapping
 from toolscout.tools.traits import read_traits
 from toolscout.turns import local
@@ -130,7 +130,7 @@ class _Tools:
     async def names(self, filters: Filters | None) -> list[str]:
         if filters is None:
             return sorted(self.offer.names)
-        passing = self._read(lambda tool: does_pass(tool, filters, load_bundled()))
+        passing = self._read(lambda tool: is_passing(tool, filters, load_bundled()))
         return sorted(name for name, has_passed in passing.items() if has_passed)
 
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:

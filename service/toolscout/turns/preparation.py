@@ -77,7 +77,7 @@ class Preparation:
             return request
         if session is None:
             session = self._find_session(request, upstream)
-        if not tools and self._leaves_tools_out(request):
+        if not tools and self._is_leaving_tools_out(request):
             tools = self._store.deferred_tools(session, provider.name)
         written = write_out(provider, request, tools)
         offer = self._known.make_offer(written.tools)
@@ -106,7 +106,7 @@ class Preparation:
         of_response = self._store.session_of(previous, upstream.scope)
         return of_response or find_session(request, provider, upstream.scope)
 
-    def _leaves_tools_out(self, request: Json) -> bool:
+    def _is_leaving_tools_out(self, request: Json) -> bool:
         """Whether a request has no place for tools, so that those of its session are searched."""
         return self._config.strategy != "relevance" and request.keys().isdisjoint(TOOL_KEYS)
 

@@ -189,7 +189,7 @@ def test_what_goes_wrong_at_a_start_for_unknown_reasons_is_called_what_it_is(
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("sesame")
 
-    monkeypatch.setattr("toolscout.gateway.mcp.clients.streams_to", fail)
+    monkeypatch.setattr("toolscout.gateway.mcp.clients.open_streams", fail)
     address = "http://127.0.0.1:9/mcp"
     with inside(tmp_path, {"git": raw_server([LOG]), "far": {"url": address}}) as office:
         office.ask("search_tools", query="show the history")

@@ -120,7 +120,7 @@ class Key(NamedTuple):
     """Returns the value of the field; None for none."""
 
 
-def _is_pinning(key: str) -> Callable[[Any], bool | None]:
+def _make_pin_reader(key: str) -> Callable[[Any], bool | None]:
     return lambda value: True if value == PINNING[key] else None
 
 
@@ -200,7 +200,7 @@ KEYS = (
         "configs": Key("deny", dict[str, _Config], _find_disabled),  # Anthropic's mcp_toolset
         "default_config": Key("allow", _Toolset, _Toolset.allowed),
     }
-    | {key: Key("pinned", Any, _is_pinning(key)) for key in PINNING}
+    | {key: Key("pinned", Any, _make_pin_reader(key)) for key in PINNING}
 )
 """Of headers and variables, the earlier row counts: ours, before those of hosts."""
 

@@ -39,7 +39,7 @@ def move_entry(entry: dict[str, Any], folder: Path, project: Path | None) -> dic
     Raises:
         ConfigurationError: it needs the folder of a project, and its file is of none.
     """
-    moved: dict[str, Any] = _is_in_project(entry, project)
+    moved: dict[str, Any] = _resolve_in_project(entry, project)
     file = moved.get("envFile")
     if file and _is_relative(file):
         moved["envFile"] = str(folder / file)
@@ -57,11 +57,11 @@ def _is_relative(path: object) -> TypeGuard[str]:
     return isinstance(path, str) and not (is_named or Path(path).is_absolute())
 
 
-def _is_in_project(value: Any, project: Path | None) -> Any:
+def _resolve_in_project(value: Any, project: Path | None) -> Any:
     if isinstance(value, dict):
-        return {key: _is_in_project(one, project) for key, one in value.items()}
+        return {key: _resolve_in_project(one, project) for key, one in value.items()}
     if isinstance(value, list):
-        return [_is_in_project(one, project) for one in value]
+        return [_resolve_in_project(one, project) for one in value]
     if not isinstance(value, str) or "${workspaceFolder" not in value:
         return value
     if project is None:

@@ -84,7 +84,7 @@ async def load_candidates(
     return catalog
 
 
-async def find_known(
+async def take_known(
     service: Service,
     read: Read[R],
     trace: Trace,
@@ -255,7 +255,7 @@ async def get_or_compile(
 
 
 async def get_completed(service: Service, trace: Trace, raw: bytes) -> Catalog:
-    """Return the same as `compiled`, with its vectors unless both together take too long.
+    """Return the same as `get_or_compile`, with its vectors unless both together take too long.
 
     So a list that was registered is searched by all it has, and the one before it until then.
     """

@@ -28,9 +28,9 @@ from toolscout.server.calls.envelope import R, Read
 from toolscout.server.calls.expressions import scan
 from toolscout.server.calls.lookup import (
     EXTERNAL,
-    find_known,
     get_or_compile,
     resolve_shared,
+    take_known,
 )
 from toolscout.server.calls.unknown_fields import UNUSED, check_spelling, show_fields
 from toolscout.server.compiling.queue import CompileJob, find_stage, get_finished, wait_for_best
@@ -147,7 +147,7 @@ async def find(
     """
     asks = [part.ask for part in parts]
     left_s = deadline - perf_counter()
-    catalog = await find_known(service, read, trace, asks, within_s=left_s)
+    catalog = await take_known(service, read, trace, asks, within_s=left_s)
     if catalog is not None:
         return catalog
     trace.cache = "miss"
@@ -174,7 +174,7 @@ async def find_compiled(
     Raises:
         InvalidRequest, CatalogUnknown: the tools are at fault, or their digest.
     """
-    catalog = await find_known(service, read, trace, asks, names)
+    catalog = await take_known(service, read, trace, asks, names)
     began = perf_counter()
     if catalog is None:
         catalog = await get_or_compile(service, trace, bytes(read.request.tools), read.raw_hash)

@@ -68,7 +68,7 @@ class TypedRequest(LitestarRequest[Any, Any, Any]):
     @property
     def learner(self) -> Learner:
         """What was learned from reports; only used while learning is on."""
-        assert self.service.learner is not None, "guarded by `learning_is_on`"
+        assert self.service.learner is not None, "guarded by `require_learning`"
         return self.service.learner
 
     async def body(self) -> bytes:

@@ -37,7 +37,7 @@ from toolscout.index.transfer import SEED, Packed, pack
 from toolscout.index.vector_index import measure_tool
 from toolscout.settings import Settings
 from toolscout.tools.conversion import Skipped
-from toolscout.tools.filters import does_pass, filters_of
+from toolscout.tools.filters import filters_of, is_passing
 
 THREADS = {"read": 2, "call": 2, "compile": 2}
 """Threads by kind of work. Of two compiles one may be huge without holding up small ones. They all
@@ -130,7 +130,7 @@ class Worker:
             tools = ToolList.decode(sent.raw, self._max_tools)
             if (filters := filters_of(sent.space)) is not None:
                 tools = tools.only(
-                    lambda tool: does_pass(tool, filters, self.engine.compiler.taxonomy)
+                    lambda tool: is_passing(tool, filters, self.engine.compiler.taxonomy)
                 )
             self._lists.put(key, tools, len(sent.raw))
         return tools

@@ -94,7 +94,7 @@ class Keyring:
     def find_wider(self, before: "Keyring") -> list[tuple[str, str]]:
         """Return the keys, by name, that may do more than they might, each with what."""
         former = {key.hashed: key for key in before.keys}
-        gains = ((key.name, _is_wider(former.get(key.hashed, key), key)) for key in self.keys)
+        gains = ((key.name, _list_gains(former.get(key.hashed, key), key)) for key in self.keys)
         return [(name, ", ".join(rights)) for name, rights in gains if rights]
 
     @property
@@ -129,7 +129,7 @@ def explain_refusal(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return "this service has no such key"
 
 
-def _is_wider(old: ApiKey, new: ApiKey) -> list[str]:
+def _list_gains(old: ApiKey, new: ApiKey) -> list[str]:
     gains = [f"scope {scope}" for scope in sorted(new.scopes - old.scopes)]
     if new.tenant != old.tenant:
         gains.append(f"tenant {new.tenant}")

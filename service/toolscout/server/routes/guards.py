@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from litestar.handlers import BaseRouteHandler
+from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
 from toolscout.server.calls import lookup
 from toolscout.server.compiling import work_threads
@@ -24,6 +24,8 @@ async def admit(connection: Connection, handler: BaseRouteHandler) -> None:
     """
     context = context_of(connection.scope)
     service, request, trace = context
+    if isinstance(handler, HTTPRouteHandler) and len(request.by_name) < len(request.headers):
+        connection.scope["headers"] = list(request.by_name.items())  # the last one counts
     request.route = route = find_route(connection, handler)
     if not route.is_open:
         check_origin(service, request)

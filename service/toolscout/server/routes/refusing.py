@@ -24,6 +24,9 @@ from toolscout.server.routes.written import explain_method
 SHED = ("overloaded", "draining")
 """Refusals after which the caller should reconnect, perhaps to another process."""
 
+INVALID_HOST = "Invalid host header"
+"""What Litestar says of a `Host` with characters that no name has."""
+
 MAX_DRAIN_S = 1.0
 """Longest wait for the rest of a body that is not used."""
 
@@ -84,6 +87,8 @@ def _explain_error(call: TypedRequest, context: RequestContext, error: Exception
     if isinstance(error, ValidationException):
         return refuse(explain_argument(call.route_handler, error))
     if isinstance(error, ClientException):
-        return Refused("bad_request", "Host is not a name")
+        is_about_host = error.detail == INVALID_HOST
+        detail = "Host is not a name" if is_about_host else "the request cannot be read"
+        return Refused("bad_request", detail)
     context.service.log.exception("request_failed", request_id=context.request.request_id)
     return Refused("internal_error", "see the service's log")

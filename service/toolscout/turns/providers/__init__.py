@@ -11,7 +11,7 @@ from toolscout.turns.providers.native import NativeAnthropic, NativeResponses
 from toolscout.turns.providers.provider import Provider, ProviderName
 from toolscout.turns.providers.responses import OpenAIResponses
 
-__all__ = ["PROVIDERS", "Call", "Json", "Provider", "ProviderName", "native_of", "provider_named"]
+__all__ = ["PROVIDERS", "Call", "Json", "Provider", "ProviderName", "find_native", "get_provider"]
 
 
 def _load_providers(*providers: Provider) -> dict[ProviderName, Provider]:

@@ -76,12 +76,12 @@ class BlockStream(PartStream):
             self._add(block, mapping(data.get("delta")), index)
             return self._pass(index, event, is_end=event.kind == "content_block_stop")
         if event.kind == "message_start":
-            self._count_usage(mapping(data.get("message")))
+            self._record_usage(mapping(data.get("message")))
             started = self._started
             self._started = True
             return b"" if started else event.raw
         if event.kind in ("message_delta", "message_stop"):
-            self._count_usage(data)
+            self._record_usage(data)
             self._held.append(event)
             return b""
         if event.kind == "error":
@@ -111,7 +111,7 @@ class BlockStream(PartStream):
         *opened, stop = events
         return [*self._write_events(call, opened), stop]
 
-    def _count_usage(self, holder: Json) -> None:
+    def _record_usage(self, holder: Json) -> None:
         """Record a usage; later events of a turn replace earlier ones."""
         usage = mapping(holder.get("usage"))
         self._usage |= {key: value for key, value in usage.items() if value is not None}

@@ -1,6 +1,6 @@
 """Calls of tools in messages and responses of every provider: read, recognised, rewritten.
 
-with_calls(message, lambda name, arguments: ("call_tool", {"name": name, …}))
+change_calls(message, lambda name, arguments: ("call_tool", {"name": name, …}))
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,6 +1,6 @@
 """Results of calls in the messages of every provider: of which call, and whether it failed.
 
-results_of(messages)   → {"call_1": False, "toolu_2": True}
+read_results(messages)   → {"call_1": False, "toolu_2": True}
 """
 
 import re
