@@ -6,7 +6,7 @@ those known by digest, and never runs a tool.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar, cast
 
 import mcp_types as types
@@ -97,7 +97,8 @@ class McpFacade:
             raise Refused("invalid_json", detail)
         decode(body, msgspec.json.decode)
         given: Any = replay(body, receive)  # type: ignore[arg-type]
-        await self._manager.handle_request(cast("Any", scope), given, cast("Any", send))
+        joined: Any = {**scope, "headers": _join_headers(scope["headers"])}
+        await self._manager.handle_request(joined, given, cast("Any", send))
 
     async def _call_tool(
         self, _: Context, params: types.CallToolRequestParams
@@ -126,6 +127,14 @@ class McpFacade:
             text, media = await resources.read_resource(self._service, params.uri, protocol)
         content = types.TextResourceContents(uri=params.uri, mime_type=media, text=text)
         return types.ReadResourceResult(contents=[content])
+
+
+def _join_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Join the values of repeated headers, as lists may be written; the SDK reads the first."""
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        values.setdefault(name, []).append(value)
+    return [(name, b", ".join(written)) for name, written in values.items()]
 
 
 def _answer_with_page(page: T) -> Callable[[Context, Page], Awaitable[T]]:
