@@ -24,17 +24,18 @@ class RedisServer:
     flags: Sequence[str] = ()
     process: "subprocess.Popen[bytes]" = field(init=False)
 
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
+    def start(self) -> bool:
+        """Start it; return whether it answers, or has ended, as where its port is taken."""
         command = [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
         command = [*command, "--dir", str(self.folder), *self.flags]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        for _ in range(100):
+        while self.process.poll() is None:
             try:
                 if self.command("PING").startswith(b"+PONG"):
-                    break
+                    return True
             except OSError:
                 time.sleep(0.05)
+        return False
 
     def kill(self) -> None:
         """End it at once."""
@@ -103,12 +104,28 @@ def nodes(folder: Path, count: int, *flags: str) -> Iterator[list[RedisServer]]:
         for number in range(count):
             place = folder / str(number)
             place.mkdir()
-            # In a Cluster a node also listens 10,000 ports higher.
-            port = next(port for port in iter(free_port, None) if port < 55_000)
-            server = RedisServer(binary, port, place, flags)
-            server.start()
+            server = RedisServer(binary, _free_pair(), place, flags)
+            while not server.start():  # another program was faster
+                server.port = _free_pair()
             servers.append(server)
         yield servers
     finally:
         for server in servers:
             server.kill()
+
+
+def _free_pair() -> int:
+    """Return a free port; in a Cluster a node also listens 10,000 ports higher."""
+    while True:
+        port = free_port()
+        if port < 55_000 and _is_free(port + 10_000):
+            return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
