@@ -36,7 +36,7 @@ def test_an_index_says_the_same_whether_it_grew_or_is_made_anew():
     grown = LearnedIndex(keys, experience, 0.0)
     for seconds, (tool, _) in enumerate(keys[::-1]):
         learn(experience, "ship the parcel", tool, time=seconds)
-        assert grown.is_current(experience, seconds)
+        assert grown.bring_up_to_date(experience, seconds)
     made = LearnedIndex(keys, experience, 100.0)
     first, second = (index.prior(asked("ship a parcel")) for index in (grown, made))
     assert first is not None

@@ -104,20 +104,13 @@ def test_arguments_are_checked_before_a_call_goes_out(office: Host, arguments, s
     assert answer["input_schema"]["required"] == ["seconds"]
 
 
-@pytest.mark.parametrize(
-    ("used", "name", "arguments", "right"),
-    [
-        ("call_tool", "notes__send_note", {"text": "tea"}, "call_tool_write"),
-        ("call_tool_write", "notes__list_notes", {}, "call_tool"),
-    ],
-)
-def test_the_wrong_call_answers_with_the_right_one(office: Host, used, name, arguments, right):
-    office.ask("search_tools", names=[name])
-    call = {"name": name, "arguments": arguments}
-    wrong = office.send(used, call)
+def test_the_wrong_call_answers_with_the_right_one(office: Host):
+    office.ask("search_tools", names=["notes__send_note"])
+    call = {"name": "notes__send_note", "arguments": {"text": "tea"}}
+    wrong = office.send("call_tool", call)
     assert wrong.is_error
-    assert text_of(wrong).endswith(f"repeat the call through {right}")
-    assert not office.send(right, call).is_error
+    assert text_of(wrong).endswith("repeat the call through call_tool_write")
+    assert not office.send("call_tool_write", call).is_error
 
 
 def test_a_host_can_allow_reads_alone(office: Host):
