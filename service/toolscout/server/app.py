@@ -13,7 +13,7 @@ from toolscout.server.calls.typed import BoundedResponse, TypedRequest
 from toolscout.server.endpoint import serve
 from toolscout.server.http.request import Route
 from toolscout.server.openapi import pages
-from toolscout.server.routes import table
+from toolscout.server.routes import raw, table
 from toolscout.server.routes.guards import admit
 from toolscout.server.routes.refusing import answer_error
 from toolscout.server.service import Service
@@ -35,7 +35,7 @@ class Application:
         """
         self.service = Service(settings)
         handlers: list[Any] = [
-            *table.make_raw_handlers(),
+            *raw.make_raw_handlers(),
             *table.make_typed_routers(),
             *pages.HANDLERS,
         ]
@@ -45,7 +45,7 @@ class Application:
         if settings.mcp:
             facade = load_mcp_facade()(self.service)
             # A GET would open a stream on which nothing is ever sent; 405 tells clients so.
-            handlers.append(table.RawHandler("POST", Route("/mcp", "mcp"))(facade.handle))
+            handlers.append(raw.RawHandler("POST", Route("/mcp", "mcp"))(facade.handle))
             lifespan.append(facade.running())
         self._litestar = Litestar(
             handlers,

@@ -1,8 +1,11 @@
 """What a request must have before its body is read: a path, a key, a scope, a rate and room."""
 
 from math import ceil
+from typing import Any
 
-from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+from litestar.types import Scope
 
 from toolscout.server.calls import lookup
 from toolscout.server.compiling import work_threads
@@ -11,29 +14,35 @@ from toolscout.server.http.auth import explain_refusal
 from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import LimitedRequest, Route
 from toolscout.server.observe.record import Trace
-from toolscout.server.routes.table import Connection
 from toolscout.server.routes.written import find_route
 from toolscout.server.service import Service
 
+Connection = ASGIConnection[Any, Any, Any, Any]
+
 
 async def admit(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Guard typed handlers; see `check_head`."""
+    request = context_of(connection.scope).request
+    if len(request.by_name) < len(request.headers):
+        connection.scope["headers"] = list(request.by_name.items())  # the last one counts
+    check_head(connection.scope, handler)
+
+
+def check_head(scope: Scope, handler: BaseRouteHandler) -> None:
     """Check the head of a request that has a handler, and give it a slot.
 
     Raises:
         Refused: it must not be answered, or not now. Its body is not awaited.
     """
-    context = context_of(connection.scope)
-    service, request, trace = context
-    if isinstance(handler, HTTPRouteHandler) and len(request.by_name) < len(request.headers):
-        connection.scope["headers"] = list(request.by_name.items())  # the last one counts
-    request.route = route = find_route(connection, handler)
+    service, request, trace = context_of(scope)
+    request.route = route = find_route(scope, handler)
     if not route.is_open:
         check_origin(service, request)
         check_key(service, request, trace, route)
         take_rate(service, trace)
         take_room(service, request, trace)
     request.is_admitted = True
-    name = connection.scope["path_params"].get("id")
+    name = scope["path_params"].get("id")
     if name is not None:
         lookup.check_name(name)
 

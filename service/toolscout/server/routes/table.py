@@ -6,32 +6,26 @@ response would cost a search by digest 8 %. Everything else is a typed handler.
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 
 from litestar import Litestar, Router
-from litestar.connection import ASGIConnection
-from litestar.handlers import ASGIRouteHandler, BaseRouteHandler, HTTPRouteHandler
+from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 from litestar.routes import ASGIRoute, HTTPRoute
-from litestar.types import Receive, Scope, Send
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extractOne
 
 from toolscout.contract import answers, requests
-from toolscout.contract.bounds import MAX_ANSWER_BYTES
 from toolscout.server.calls import catalog_reads, catalogs, feedback, probes
 from toolscout.server.calls.batch import filter_tools, resolve, search_batch
 from toolscout.server.calls.hot import show_hot
 from toolscout.server.calls.search import compress, search
 from toolscout.server.calls.typed import BodyDecoder, TypedRequest
-from toolscout.server.context import context_of
-from toolscout.server.http.answer import COMPRESS, RawAnswer, send_answer
-from toolscout.server.http.problems import Refused, refuse_long
+from toolscout.server.http.answer import COMPRESS, RawAnswer
+from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Route
 
 Handler = Callable[..., Awaitable[RawAnswer]]
 """Takes the service, the request and its trace, where it is a raw one."""
-
-Connection = ASGIConnection[Any, Any, Any, Any]
 
 
 class Operation(NamedTuple):
@@ -84,35 +78,6 @@ RAW: tuple[Operation, ...] = (
     _probe("readyz", probes.readyz),
     _probe("metrics", probes.metrics),
 )
-
-
-def make_raw_handlers() -> list[ASGIRouteHandler]:
-    """Return the handlers that answer over bytes."""
-    return list(map(_make_raw_handler, RAW))
-
-
-def _make_raw_handler(operation: Operation) -> ASGIRouteHandler:
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        context = context_of(scope)
-        given = await operation.handler(*context)
-        size = len(given.body)
-        if size > MAX_ANSWER_BYTES and context.request.slot is not None:
-            raise refuse_long(size, MAX_ANSWER_BYTES)
-        await send_answer(send, given)
-
-    return RawHandler(operation.method, operation.route)(answer)
-
-
-class RawHandler(ASGIRouteHandler):
-    """Decorates an ASGI application that answers one method of a path."""
-
-    def __init__(self, method: str, route: Route) -> None:
-        """Answer these requests."""
-        super().__init__(route.path, copy_scope=False, method=method, route=route)
-
-    def __copy__(self) -> Self:
-        """Return the handler itself: Litestar copies it for each guard, which takes 10 µs."""
-        return self
 
 
 def make_typed_routers() -> list[Router | HTTPRouteHandler]:

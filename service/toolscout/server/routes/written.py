@@ -4,6 +4,7 @@ Litestar merges slashes before it looks for a handler, and with them catalogs an
 names. So a path's parameters are read from what was written, and other paths must equal it.
 """
 
+from litestar import Litestar
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Scope
 from litestar.utils import normalize_path
@@ -13,7 +14,6 @@ from toolscout.server.context import context_of
 from toolscout.server.http.problems import Refused
 from toolscout.server.http.request import Route
 from toolscout.server.routes.table import (
-    Connection,
     find_routes,
     refuse_others,
     refuse_path,
@@ -24,19 +24,18 @@ SLASHES_BEFORE_TOOL = 5
 """Slashes of `/v1/catalogs/{id}/tools/{tool}` before the name of a tool."""
 
 
-def find_route(connection: Connection, handler: BaseRouteHandler) -> Route:
+def find_route(scope: Scope, handler: BaseRouteHandler) -> Route:
     """Return what a handler says of its path.
 
     Raises:
         Refused: the path is another one as it was written, or the handler is for another method.
     """
-    scope = connection.scope
     restore_path(scope)
     path_format = scope["path_template"]
     route = route_of(path_format, handler)
     method = context_of(scope).request.method
     if route is None or method != handler.opt.get("method", method):
-        raise refuse_method(connection, path_format)
+        raise refuse_method(scope, path_format)
     return route
 
 
@@ -61,10 +60,10 @@ def restore_path(scope: Scope) -> None:
         raise refuse_path(written)
 
 
-def refuse_method(connection: Connection, path_format: str) -> Refused:
+def refuse_method(scope: Scope, path_format: str) -> Refused:
     """Refuse the method of a request, which counts as a call of the first one that there is."""
-    by_method = find_routes(connection.app, path_format)
-    context_of(connection.scope).request.route = next(iter(by_method.values()))
+    by_method = find_routes(Litestar.from_scope(scope), path_format)
+    context_of(scope).request.route = next(iter(by_method.values()))
     return refuse_others(by_method)
 
 
@@ -78,4 +77,4 @@ def explain_method(call: TypedRequest) -> Refused:
         restore_path(scope)
     except Refused as refused:
         return refused
-    return refuse_method(call, path_format)
+    return refuse_method(scope, path_format)
