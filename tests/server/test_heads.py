@@ -1,14 +1,11 @@
 """What is read of a request before its key: limits on heads and trailers, and on waiting."""
 
 import json
-import logging
 import resource
 import socket
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -26,8 +23,6 @@ from tests.support import (
     running,
     until,
 )
-from toolscout.serving.connections import CLOSED_AT_ONCE, LoggedEvents, ServedConnections
-from toolscout.settings import Settings
 
 BODY = json.dumps({"pattern": "read a file", "top_k": 1, "tools": TOOLS[:3]}).encode()
 CHUNKED = ["Transfer-Encoding: chunked"]
@@ -242,29 +237,6 @@ def test_a_target_without_a_path_stops_no_deadline(tmp_path: Path):
         assert "step_failed" not in server.stdout
 
 
-class Frail:
-    """A connection whose waits cannot be ended."""
-
-    def __init__(self) -> None:
-        self.tried = 0
-
-    def end_wait(self, wait: str) -> None:
-        self.tried += 1
-        raise AttributeError(wait)
-
-
-def test_what_fails_at_its_deadline_stops_no_other(caplog: pytest.LogCaptureFixture):
-    log = LoggedEvents(logging.getLogger("waits"))
-    connections = ServedConnections(Settings(), lambda *_: b"", log)
-    frail = [Frail() for _ in range(3)]
-    for each in frail:
-        connections.watch(each, "body", -1)
-    connections.expire()
-    assert [each.tried for each in frail] == [1, 1, 1]
-    (line,) = caplog.messages
-    assert "AttributeError: body" in line
-
-
 def test_an_answer_that_nobody_reads_is_dropped(edge: Process):
     digest = edge.search(tools=WORDY).headers["x-catalog-digest"]
     readers = [deaf(edge, digest) for _ in range(5)]
@@ -304,34 +276,6 @@ def test_idle_callers_make_room_where_no_descriptors_are_left(tmp_path: Path):
         assert oldest.recv(1) == b""
         until(lambda: "descriptors_exhausted" in server.stdout)
         assert server.metric(f'{REFUSED}{{reason="descriptors"}}') > 0
-
-
-class Idle:
-    """A connection, closed in its own name."""
-
-    def __init__(self, since: float | None, closed: list[Any]) -> None:
-        self.idle_since = since
-        self.transport = self
-        self._closed = closed
-
-    def close(self) -> None:
-        self._closed.append(self.idle_since)
-
-
-def test_the_oldest_idle_connections_are_closed_first(caplog: pytest.LogCaptureFixture):
-    counted: Counter[str] = Counter()
-    log = LoggedEvents(logging.getLogger("descriptors"))
-    connections = ServedConnections(
-        Settings(), lambda *_: b"", log, lambda why: counted.update([why])
-    )
-    closed: list[Any] = []
-    times = [*range(CLOSED_AT_ONCE + 1, 0, -1), None]
-    assert connections.make_room([Idle(since, closed) for since in times]) == CLOSED_AT_ONCE
-    assert closed == [*range(1, CLOSED_AT_ONCE + 1)]
-    assert connections.make_room([Idle(None, closed)]) == 0
-    connections.expire()
-    assert caplog.messages == [f"descriptors_exhausted times=2 closed={CLOSED_AT_ONCE}"]
-    assert counted == {"descriptors": CLOSED_AT_ONCE}
 
 
 def test_who_still_sends_a_body_can_read_why_it_is_not_wanted(keyed: Process):

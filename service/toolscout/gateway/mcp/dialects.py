@@ -16,7 +16,6 @@ from toolscout.gateway.mcp import json_file
 from toolscout.gateway.mcp.servers import Count
 
 AMP = "amp.mcpServers"
-
 MCP = "mcp"
 """A section in which VS Code and Gemini CLI have settings, too."""
 
@@ -69,8 +68,7 @@ FOR_HOSTS_ALONE = (
 """Keys that say which calls a host asks a person about, and how it shows a server."""
 
 PINNING: Mapping[str, object] = {"deferTools": "never", "alwaysLoad": True}
-"""Keys by which a host lists the tools of a server as themselves, each with the value that does:
-GitHub Copilot, Claude Code."""
+"""Keys by which GitHub Copilot and Claude Code list a server's tools as themselves, with values."""
 
 Text = str | int | float | bool
 """A text for a server; numbers in a file are theirs, too."""
@@ -337,9 +335,8 @@ def _flatten(value: dict[str, Any]) -> dict[str, Any]:
         value = {"transport": "http"} | value
     default = value.get("default_config")
     if isinstance(default, dict):  # which means the tools that `configs` does not name
-        value = value | {
-            "default_config": {"default": default, "configs": value.get("configs", {})}
-        }
+        named = value.get("configs", {})
+        value = value | {"default_config": {"default": default, "configs": named}}
         if default.get("defer_loading") is False:
             value = {"alwaysLoad": True} | value
     command = value.get("command")

@@ -201,7 +201,8 @@ class ServerTools:
             message = f"{why}, then repeat the call through {right} with this token"
             answer = {"error": message, "token": expected, "tool": self._read(offered)}
             raise CallError(msgspec.json.encode(answer).decode())
-        if caller == CALL and right == CALL_WRITE:  # what only reads may go through either
+        # A tool that only reads may be called through both.
+        if caller == CALL and right == CALL_WRITE:
             risk = offered.shown["risk"]
             raise CallError(f"{name} is {risk}: repeat the call through {right}")
 

@@ -18,6 +18,7 @@ from toolscout.contract.tools import Tool
 from toolscout.external.catalogs import NeedsAllTools
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers, envelope, search
+from toolscout.server.calls.decoding import decode_checked
 from toolscout.server.calls.envelope import Read
 from toolscout.server.calls.lookup import resolve_shared
 from toolscout.server.compiling.work_threads import Deadline, run_inline_or_in_thread
@@ -89,7 +90,7 @@ async def filter_tools(service: Service, request: LimitedRequest, trace: Trace) 
     order of `tools`; by digest, that of their names.
     """
     # Without the fast path for known tools, because a catalog does not keep their order.
-    sent = envelope.decode_checked(await request.json_body(service.settings), FilterRequest)
+    sent = decode_checked(await request.json_body(service.settings), FilterRequest)
     envelope.require_tools(sent)
     read = await resolve_shared(service, trace.space, Read(sent, None, b""))
     if read.external is not None:

@@ -8,17 +8,14 @@ valid array was replaced by another one, and it was the tools only if the token 
 """
 
 import re
-from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from hashlib import sha256
 from secrets import token_hex
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from toolscout.contract.bounds import MAX_VALUES
-from toolscout.contract.fields import ABSENT, is_absent
+from toolscout.contract.fields import is_absent
 from toolscout.contract.requests import (
     BatchRequest,
     FilterRequest,
@@ -29,15 +26,14 @@ from toolscout.contract.requests import (
     SearchFields,
     SearchRequest,
 )
-from toolscout.errors import NOT_JSON
 from toolscout.external.catalogs import ExternalCatalog
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.values import count_values, count_values_outside_texts
 from toolscout.ranking.ask import Ask
-from toolscout.server.calls.unknown_fields import check_spelling, find_unknown_fields
+from toolscout.server.calls.decoding import Decoder, decode, decoder_of
+from toolscout.server.calls.unknown_fields import find_unknown_fields
 from toolscout.server.compiling.work_threads import run_in_thread
-from toolscout.server.http.problems import Refused, decode_error, refuse_blank, refuse_field
+from toolscout.server.http.problems import Refused, refuse_blank, refuse_field
 from toolscout.settings import BY_NAME, Settings
 from toolscout.text import conversation
 from toolscout.tools.conversion import Skipped
@@ -60,11 +56,7 @@ MAX_LISTS = 16
 _SET = tuple(set(Ask.__struct_fields__) & BY_NAME.keys())
 """Fields of a question that a setting has the default of."""
 
-TOOLS = frozenset(("tools", "upsert"))
-"""Fields with tools, which are bounded one by one when they are read."""
-
 _EMPTY = re.compile(rb"\[\s*\]")
-_NO_TOOLS = msgspec.Raw(b"[]")
 
 _PADDING = 64
 """Blanks that may precede a closing bracket."""
@@ -153,35 +145,6 @@ async def _hash(raw: memoryview) -> bytes:
     if len(raw) <= HASHED_AT_ONCE:
         return sha256(raw).digest()
     return (await run_in_thread(sha256, raw)).digest()
-
-
-def decode(body: bytes, decoder: Callable[[bytes], T]) -> T:
-    """Decode an envelope.
-
-    What no decoder reads is checked, too: one that skips a field does not see that it is no text.
-
-    Raises:
-        Refused: it is not JSON in UTF-8, or a field is of the wrong type or out of bounds.
-    """
-    try:
-        if not body.isascii():
-            body.decode()
-        return decoder(body)
-    except (msgspec.ValidationError, *NOT_JSON) as error:
-        raise decode_error(body, error) from None
-
-
-def decode_checked(body: bytes, shape: type[S]) -> S:
-    """Decode an envelope of a shape, in which no field may be misspelt.
-
-    Raises:
-        Refused: it is not JSON, or a field is of the wrong type or out of bounds.
-        InvalidRequest: a field is nearly one of ours, also where that is why one is missing.
-    """
-    decoder: Decoder[S] = decoder_of(shape)
-    with suppress(*NOT_JSON, msgspec.ValidationError):  # of what is no object, `decode` says why
-        check_spelling(find_unknown_fields(body, decoder.fields), decoder.fields)
-    return decode(body, decoder)
 
 
 def make_ask(request: SearchRequest, settings: Settings) -> Ask:
@@ -298,59 +261,3 @@ def _find_tools_end(body: bytes, start: int) -> int | None:
         if body[max(start, end - _PADDING) : end].rstrip()[-1:] == b"}":
             return end + 1
     return None
-
-
-class Decoder(Generic[S]):
-    """Decodes a struct, after checking the number of values.
-
-    Decoding holds the interpreter lock for 90 to 500 ns a value: four million names in 16 MiB take
-    0.36 s of CPU time, in a thread as well. Skipping raw JSON takes a tenth of that. So a body that
-    may have too many values is first outlined (each field raw), and only then decoded.
-    """
-
-    def __init__(self, shape: type[S]) -> None:
-        self._decode = msgspec.json.Decoder(shape).decode
-        self.fields = shape.__struct_fields__
-        raws = [(name, msgspec.Raw, ABSENT) for name in self.fields]
-        self._outline: Any = msgspec.json.Decoder(msgspec.defstruct("Outline", raws)).decode
-
-    def __call__(self, body: bytes) -> S:
-        """Decode a body.
-
-        Raises:
-            InvalidRequest: there are too many values.
-            msgspec.ValidationError, msgspec.DecodeError: it is no such struct, or no JSON.
-        """
-        if len(body) <= MAX_VALUES or count_values(body) <= MAX_VALUES:
-            return self._decode(body)
-        outline = self._outline(body)
-        raws = {name: getattr(outline, name) for name in self.fields}
-        raws = {name: raw for name, raw in raws.items() if not is_absent(raw)}
-        _check(body, raws)
-        # The tools stay raw, so they need not be skipped a second time.
-        tools = {name: raws[name] for name in TOOLS & raws.keys()}
-        rest = raws | dict.fromkeys(tools, _NO_TOOLS)
-        return msgspec.structs.replace(self._decode(msgspec.json.encode(rest)), **tools)
-
-
-decoder_of: Callable[[Any], Any] = cache(Decoder)
-"""Returns the decoder of a shape, made once."""
-
-
-def _check(body: bytes, fields: dict[str, msgspec.Raw]) -> None:
-    """Check the values outside tools and texts.
-
-    Raises:
-        InvalidRequest: there are too many; the error names the field with the most.
-    """
-    in_fields = sum(count_values(memoryview(raw)) for raw in fields.values())
-    left = {
-        name: count_values_outside_texts(memoryview(raw))
-        for name, raw in fields.items()
-        if name not in TOOLS
-    }
-    total = count_values(body) - in_fields + sum(left.values())
-    if total > MAX_VALUES:
-        most = max(left, key=left.__getitem__, default="body")
-        path = most if left.get(most) else "body"
-        raise refuse_field(path, f"at most {MAX_VALUES} values outside the tools, got {total}")

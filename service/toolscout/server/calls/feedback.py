@@ -20,7 +20,7 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.errors import FieldError, InvalidRequest
 from toolscout.experience.reported import Key, Observation, ToolExperience
 from toolscout.index.catalog import Catalog
-from toolscout.server.calls.envelope import decode, decode_checked, decoder_of
+from toolscout.server.calls.decoding import decode, decode_checked, decoder_of
 from toolscout.server.calls.typed import NOT_BLANK, BodyDecoder, TypedRequest
 from toolscout.server.context import context_of
 from toolscout.server.http.problems import Refused, refuse_blank, refuse_field

@@ -38,7 +38,6 @@ NOWHERE = Named("", "", 0.0)
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
-
 EXTERNAL = "external"
 """What traces tell in place of a hit or a miss where PostgreSQL keeps the tools one by one."""
 

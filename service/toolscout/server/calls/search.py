@@ -61,8 +61,7 @@ READ_S = 3.0
 takes, also while the worker is replaced, because until then there is nothing to answer by."""
 
 SOONEST = 0.5
-"""Share of its expected time in which a compile may be done, since estimates are that rough: words
-answer at once only if it cannot be."""
+"""Share of its expected time in which a compile may be done; if not, words answer at once."""
 
 _NOTHING_LEARNED = Prior(lambda query, vectors: None)
 """Of candidates in PostgreSQL, which differ from question to question: experience is looked up by

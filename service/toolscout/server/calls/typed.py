@@ -17,7 +17,7 @@ from litestar.params import HeaderParameter, ParameterKwarg, PathParameter
 from toolscout.contract.bounds import CATALOG_NAME, MAX_ANSWER_BYTES
 from toolscout.errors import InvalidRequest, put_in_words
 from toolscout.learning.learner import Learner
-from toolscout.server.calls.envelope import decode, decode_checked
+from toolscout.server.calls.decoding import decode, decode_checked
 from toolscout.server.context import context_of
 from toolscout.server.http.answer import has_tag
 from toolscout.server.http.problems import refuse_field, refuse_long

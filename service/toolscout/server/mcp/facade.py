@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from toolscout import __version__
 from toolscout.contract.bounds import MAX_MCP_BYTES
 from toolscout.index.values import is_deeper
-from toolscout.server.calls.envelope import decode
+from toolscout.server.calls.decoding import decode
 from toolscout.server.context import context_of
 from toolscout.server.http.problems import Refused
 from toolscout.server.mcp import resources, tools
