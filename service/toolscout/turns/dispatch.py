@@ -95,8 +95,8 @@ class Dispatch:
 
         Where it is empty no call is judged.
         """
-        self._faults: dict[tuple[str, bytes], str] = {}
-        """What is wrong with each call that was judged; empty if nothing is."""
+        self._judged: dict[tuple[str, bytes], tuple[str, Mapping[str, Any]]] = {}
+        """What is wrong with each call, empty if nothing is, and its arguments as they are made."""
         self.is_active = mode == "on"
         """Whether the constant tool is there; without it found tools are declared."""
 
@@ -187,29 +187,29 @@ class Dispatch:
         """Return a call that can be made, and of any other a search that has the reason."""
         if name == self.searched_as or not self.searched_as:
             return name, arguments
-        tool = self._offer.by_name.get(name)
-        if tool is not None:
-            arguments = fill_nulls(schema_of(tool), arguments)
         call = (name, encode(arguments))  # each is read several times of one response
-        if call not in self._faults:
-            self._faults[call] = self._find_fault(name, arguments)
-        fault = self._faults[call]
+        if call not in self._judged:
+            self._judged[call] = self._judge(name, arguments)
+        fault, filled = self._judged[call]
         if not fault:
-            return name, arguments
+            return name, filled
         return self.searched_as, {REFUSED: {"text": fault}}
 
-    def _find_fault(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Return what is wrong with a call; empty if nothing is."""
+    def _judge(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """Return what is wrong with a call, empty if nothing is, and its arguments with nulls."""
         if name == self._name:
-            return f"`name` is missing. {DESCRIPTION}"
+            return f"`name` is missing. {DESCRIPTION}", arguments
         tool = self._offer.by_name.get(name)
         if tool is None:
-            return f"There is no tool {name}.{self._suggest(name)} Search for it."
-        fault = find_misfit(schema_of(tool), arguments)
-        if not fault:
-            return ""
-        definition = _write_definition(tool)
-        return f"The call of {name} was not made: {fault}. Its definition:\n{definition}"
+            fault = f"There is no tool {name}.{self._suggest(name)} Search for it."
+            return fault, arguments
+        schema = schema_of(tool)
+        filled = fill_nulls(schema, arguments)
+        fault = find_misfit(schema, filled)
+        if fault:
+            definition = _write_definition(tool)
+            fault = f"The call of {name} was not made: {fault}. Its definition:\n{definition}"
+        return fault, filled
 
     def _suggest(self, name: str) -> str:
         """Return which names are like an unknown one, as a sentence; empty if none is."""

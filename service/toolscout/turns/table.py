@@ -84,7 +84,6 @@ ROWS = (
         (Phase.FORWARDING, Report),
         (Phase.DONE, Release),
     ),
-    _make_row(Phase.NEW, End, end, _REPORTED),
     _make_row(
         Phase.ASKING,
         Searched,
@@ -92,7 +91,6 @@ ROWS = (
         (Phase.FORWARDING, Report),
         (Phase.DONE, Release),
     ),
-    _make_row(Phase.ASKING, End, end, _REPORTED),
     _make_row(Phase.FORWARDING, Sent, note_sent, (Phase.FORWARDING, None)),
     _make_row(
         Phase.FORWARDING,
@@ -110,7 +108,6 @@ ROWS = (
         (Phase.RESTORING, Forward),
         _FAILED,
     ),
-    _make_row(Phase.FORWARDING, End, end, _REPORTED),
     _make_row(Phase.STREAMING, Piece, read_piece, _READ),
     _make_row(Phase.STREAMING, Overflow, stop_reading, (Phase.PASSING, PassPiece), _FAILED),
     _make_row(
@@ -121,7 +118,6 @@ ROWS = (
         (Phase.DONE, PassPiece),
     ),
     _make_row(Phase.STREAMING, Failure, fail, _FAILED),
-    _make_row(Phase.STREAMING, End, end, _REPORTED),
     _make_row(
         Phase.SEARCHING,
         Searched,
@@ -132,16 +128,13 @@ ROWS = (
     ),
     _make_row(Phase.SEARCHING, AnswerEnd, end_unsearched, (Phase.DONE, PassPiece)),
     _make_row(Phase.SEARCHING, Failure, fail, _FAILED),
-    _make_row(Phase.SEARCHING, End, end, _REPORTED),
     _make_row(Phase.RESTORING, Answer, pass_restored, (Phase.DONE, Pass)),
     _make_row(Phase.RESTORING, Piece, read_first_piece, _READ),
     _make_row(Phase.RESTORING, Failure, try_without_tools, (Phase.RESTORING, Forward), _FAILED),
-    _make_row(Phase.RESTORING, End, end, _REPORTED),
     _make_row(Phase.PASSING, Piece, pass_piece, (Phase.PASSING, PassPiece)),
     _make_row(Phase.PASSING, Failure, fail, _FAILED),
-    _make_row(Phase.PASSING, End, end, _REPORTED),
     _make_row(Phase.DONE, Failure, fail, _FAILED),
-    _make_row(Phase.DONE, End, end, _REPORTED),
+    *(_make_row(phase, End, end, _REPORTED) for phase in Phase if phase is not Phase.ENDED),
     _make_row(Phase.ENDED, End, stay_ended, (Phase.ENDED, None)),
 )
 
