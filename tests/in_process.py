@@ -8,7 +8,7 @@ import asyncio
 import multiprocessing
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -109,28 +109,8 @@ def serving(folder: Path, **settings: Any) -> Iterator[Server]:
         patch("toolscout.server.compiling.queue.WorkerProcess", ForkedWorker),
     ):
         application = create_app(load({"max_lag_ms": 30_000} | settings, environ))
-        with portal.wrap_async_context_manager(_lifespan(application)):
+        with portal.wrap_async_context_manager(application.lifespan()):
             server = InProcess(folder, Transport(application, portal))
             until(lambda: server.get("/readyz").status_code == 200)
             yield server
     os.close(log)
-
-
-@asynccontextmanager
-async def _lifespan(application: Application) -> AsyncIterator[None]:
-    events: asyncio.Queue[Any] = asyncio.Queue()
-    replies: asyncio.Queue[Any] = asyncio.Queue()
-    scope: Any = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
-    running = asyncio.create_task(application(scope, events.get, replies.put))
-
-    async def follow(event: str) -> None:
-        await events.put({"type": f"lifespan.{event}"})
-        reply = await replies.get()
-        assert reply["type"] == f"lifespan.{event}.complete", reply
-
-    await follow("startup")
-    try:
-        yield
-    finally:
-        await follow("shutdown")
-        await running

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from types import FrameType
 from typing import Any
 
@@ -27,7 +25,7 @@ def count_calls() -> tuple[int, int]:
 
 async def _count() -> tuple[int, int]:
     application = create_app(load({"log": "off", "playground": "off"}, {}))
-    async with _running(application):
+    async with application.lifespan():
         first = {"pattern": "read", "tools": TOOLS, "explain": True}
         catalog = (await _search(application, first))["catalog"]
         for word in ("first", "second"):  # what is made once is made by then
@@ -77,21 +75,3 @@ async def _search(application: Application, body: dict[str, Any]) -> Any:
 
     await application(scope, receive, send)
     return json.loads(answered)
-
-
-@asynccontextmanager
-async def _running(application: Application) -> AsyncIterator[None]:
-    events: asyncio.Queue[Any] = asyncio.Queue()
-    replies: asyncio.Queue[Any] = asyncio.Queue()
-    scope: Any = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
-    running = asyncio.create_task(application(scope, events.get, replies.put))
-    for event in ("startup", "shutdown"):
-        await events.put({"type": f"lifespan.{event}"})
-        await replies.get()
-        if event == "startup":
-            try:
-                yield
-            except BaseException:
-                running.cancel()
-                raise
-    await running

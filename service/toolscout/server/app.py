@@ -1,5 +1,6 @@
 """Build the ASGI application from the settings."""
 
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, cast
 
 from litestar import Litestar
@@ -58,6 +59,10 @@ class Application:
             logging_config=None,
             request_max_body_size=None,
         )
+
+    def lifespan(self) -> AbstractAsyncContextManager[None]:
+        """Run what belongs to the process, as a server does between startup and shutdown."""
+        return self._litestar.lifespan()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the server's lifespan."""
