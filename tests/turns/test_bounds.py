@@ -4,6 +4,8 @@ import asyncio
 import gzip
 import json
 import zlib
+from base64 import b64encode
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,9 +14,9 @@ import pytest
 
 from tests.client.upstream import Exchange, Peer, peer
 from toolscout.discovery import AsyncTransport, Transport
-from toolscout.turns.drivers import exchange
-from toolscout.turns.drivers.exchange import (
-    MAX_ANSWER_OBJECTS,
+from toolscout.turns.drivers import exchange, transport
+from toolscout.turns.drivers.exchange import MAX_ANSWER_OBJECTS
+from toolscout.turns.drivers.written import (
     MAX_SEARCHED_BYTES,
     MAX_SEARCHED_VALUES,
 )
@@ -125,12 +127,12 @@ def test_what_cannot_be_decoded_goes_to_the_caller_as_it_came_and_is_paid_once(e
 
     with peer(lambda each: each.select("tool_7")) as service, peer(script) as model:
         url = f"{model.url}/chat/completions"
-        transport = Transport(service.url)
+        sending = Transport(service.url)
         request = httpx2.Request("POST", url, content=json.dumps(QUESTION), headers=JSON)
-        answer = transport.handle_request(request)
+        answer = sending.handle_request(request)
         assert answer.headers["content-encoding"] == encoding
         assert b"".join(answer.iter_raw()) == b"plain"
-        transport.close()
+        sending.close()
     assert forwards == [0]
 
 
@@ -143,7 +145,7 @@ def test_raw_deflate_is_read(post: Post):
 
 @pytest.mark.parametrize(
     "odd",
-    [{"x": [[]] * MAX_SEARCHED_VALUES}, {"x": "y" * MAX_SEARCHED_BYTES}],
+    [{"x": [[]] * MAX_SEARCHED_VALUES}, {"x": "y " * MAX_SEARCHED_BYTES}],
     ids=["values", "bytes"],
 )
 def test_a_request_too_large_to_be_searched_is_passed_on(post: Post, odd: dict[str, Any]):
@@ -155,6 +157,89 @@ def test_a_request_too_large_to_be_searched_is_passed_on(post: Post, odd: dict[s
 
     assert ask(post, script, **odd).json()["choices"][0]["message"]["content"] == "done"
     assert sent == [json.dumps(QUESTION | odd).encode()]
+
+
+PICTURE = b64encode(bytes(range(256)) * 8_000).decode()
+"""Of 2 MB."""
+
+WRITTEN = {
+    "plain": lambda url: json.dumps(url),
+    "escaped": lambda url: json.dumps(url).replace("/", r"\/"),
+    "within a text": lambda url: json.dumps(f'see "{url}'),
+    "quoted in a text": lambda url: json.dumps(f'<img src="{url}">'),
+}
+
+
+@pytest.mark.parametrize("write", WRITTEN.values(), ids=list(WRITTEN))
+def test_pictures_are_passed_on_as_they_were_written_and_take_no_room(
+    post: Post, write: Callable[[str], str]
+):
+    sent: list[bytes] = []
+
+    def script(exchange: Exchange) -> None:
+        sent.append(exchange.body)
+        exchange.answer(said("done"))
+
+    url = write(f"data:image/png;base64,{PICTURE}")
+    count = 3 if "<img" in url else 4  # those are read, and may have 8 MiB
+    shots = ",".join([f'{{"type": "image_url", "image_url": {{"url": {url}}}}}'] * count)
+    message = f'{{"role": "user", "content": [{{"type": "text", "text": "read"}}, {shots}]}}'
+    head = json.dumps({"model": "m", "tools": TOOLS})[:-1]
+    content = f'{head}, "messages": [{message}]}}'.encode()
+    with peer(script) as model:
+        post(f"{model.url}/chat/completions", content)
+    (body,) = sent
+    assert len(json.loads(body)["tools"]) < len(TOOLS)
+    read = json.loads(body)["messages"][0]["content"][1:]
+    assert read == json.loads(content)["messages"][0]["content"][1:]
+
+
+MANY_TOOLS = [{"type": "function", "function": {"name": f"tool_{n}"}} for n in range(300)]
+
+
+def test_a_request_that_is_not_searched_has_no_more_tools_than_the_provider_takes(post: Post):
+    sent: list[bytes] = []
+
+    def script(exchange: Exchange) -> None:
+        sent.append(exchange.body)
+        exchange.answer(said("done"))
+
+    text = "a word " * (MAX_SEARCHED_BYTES // 7)
+    messages = [{"role": "user", "content": text}]
+    choice = {"type": "function", "function": {"name": "tool_299"}}
+    ask(post, script, messages=messages, tools=MANY_TOOLS, tool_choice=choice)
+    (body,) = map(json.loads, sent)
+    names = [tool["function"]["name"] for tool in body["tools"]]
+    assert 100 < len(names) <= 128
+    assert "tool_299" in names
+    assert body["messages"] == messages
+
+
+def test_a_request_larger_than_any_provider_takes_goes_on_as_it_came(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(transport, "MAX_BODY_BYTES", 10_000)
+    sent: list[bytes] = []
+
+    def script(exchange: Exchange) -> None:
+        sent.append(exchange.body)
+        exchange.answer(said("done"))
+
+    ask(post, script, tools=MANY_TOOLS)
+    assert len(json.loads(sent[0])["tools"]) == len(MANY_TOOLS)
+
+
+def test_a_byte_order_mark_is_skipped(post: Post):
+    sent: list[Any] = []
+
+    def script(exchange: Exchange) -> None:
+        sent.append(exchange.json)
+        exchange.answer(said("done"))
+
+    with peer(script) as model:
+        content = BOM_UTF8 + json.dumps(QUESTION).encode()
+        post(f"{model.url}/chat/completions", content)
+    assert len(sent[0]["tools"]) < len(TOOLS)
 
 
 def test_a_large_request_within_the_bounds_is_searched(post: Post):
@@ -221,8 +306,8 @@ async def turns_beside(peer_url: str, whole: httpx2.Response) -> tuple[int, int]
             turns += 1
             await asyncio.sleep(0)
 
-    transport = AsyncTransport(peer_url, inner=httpx2.MockTransport(lambda _: whole))
-    async with httpx2.AsyncClient(transport=transport) as client:
+    sending = AsyncTransport(peer_url, inner=httpx2.MockTransport(lambda _: whole))
+    async with httpx2.AsyncClient(transport=sending) as client:
         url = "http://model.example/v1/chat/completions"
         request = client.build_request("POST", url, json=QUESTION | {"stream": True})
         answer = await client.send(request, stream=True)

@@ -14,7 +14,8 @@ from tests.turns.flows import PHANTOM
 from tests.turns.shapes import BY_NAME, Said
 from tests.turns.test_bounds import QUESTION, SEARCH, TOOLS, said, service
 from toolscout.discovery import AsyncTransport, Transport
-from toolscout.turns.drivers.exchange import MAX_SEARCHED_BYTES, PATHS
+from toolscout.turns.drivers.exchange import PATHS
+from toolscout.turns.drivers.written import MAX_SEARCHED_BYTES
 from toolscout.turns.providers.fields import encode
 
 URL = "http://model.example/v1/chat/completions"

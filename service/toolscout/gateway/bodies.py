@@ -1,12 +1,17 @@
 """The body of a request to the proxy, which is held to be searched or passed on as it comes in."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import httpx2
 
+from toolscout.client.connections import GZIP
 from toolscout.gateway.callers import CallerRefused
 from toolscout.serving.limited import Receive
+from toolscout.turns.drivers.pieces import MAX_PIECE_BYTES
+
+NOT_GZIP = "not in gzip, as it says"
 
 
 class ForwardedBody(httpx2.AsyncByteStream):
@@ -25,14 +30,18 @@ class ForwardedBody(httpx2.AsyncByteStream):
         self.held = 0
         """Bytes that were read to be held."""
 
-    async def hold(self, lacking: Callable[[int], str | None]) -> bytes | str:
+    async def hold(
+        self, lacking: Callable[[int], str | None], gunzip: "Gunzip | None" = None
+    ) -> bytes | str:
         """Return the whole body, or why it is not held to the end.
 
         All pieces of one that is longer, or slower, come out of the iteration.
 
         Args:
             lacking: gets the size of each piece, and returns why there is no room for it, if so.
+            gunzip: unpacks the pieces, whose sizes count as well.
         """
+        parts = []
         try:
             async with asyncio.timeout(self._timeout_s):
                 while not self.is_read.is_set():
@@ -41,9 +50,21 @@ class ForwardedBody(httpx2.AsyncByteStream):
                     self.held += len(piece)
                     if (reason := lacking(len(piece))) is not None:
                         return reason
+                    if gunzip is None:
+                        continue
+                    for part in gunzip.unpack(piece):
+                        parts.append(part)
+                        self.held += len(part)
+                        if (reason := lacking(len(part))) is not None:
+                            return reason
+                        await asyncio.sleep(0)  # a piece may hold a thousand times its size
         except TimeoutError:
             return "too slow"
-        body = b"".join(self._pieces)
+        except zlib.error:
+            return NOT_GZIP
+        if gunzip is not None and not gunzip.is_whole:
+            return NOT_GZIP
+        body = b"".join(self._pieces if gunzip is None else parts)
         self._pieces.clear()
         return body
 
@@ -81,3 +102,25 @@ class ForwardedBody(httpx2.AsyncByteStream):
             self.is_read.set()
         piece: bytes = message.get("body", b"")
         return piece
+
+
+class Gunzip:
+    """Unpacks gzip a small piece at a time."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(GZIP)
+
+    def unpack(self, piece: bytes) -> Iterator[bytes]:
+        """Yield what a piece holds.
+
+        Raises:
+            zlib.error: it is not in gzip.
+        """
+        while piece:
+            yield self._stream.decompress(piece, MAX_PIECE_BYTES)
+            piece = self._stream.unconsumed_tail
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the end has come, and nothing after it."""
+        return self._stream.eof and not self._stream.unused_data

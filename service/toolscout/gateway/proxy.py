@@ -21,12 +21,13 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, gener
 
 from toolscout.client.endpoint import find_ready_address, hide_secrets, is_web_address
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.bodies import ForwardedBody
+from toolscout.gateway.bodies import ForwardedBody, Gunzip
 from toolscout.gateway.callers import CallerCheck, CallerRefused
 from toolscout.serving.limited import Receive, Scope, Send, write_error
-from toolscout.turns.drivers.exchange import MAX_SEARCHED_BYTES, find_provider
+from toolscout.turns.drivers.exchange import find_provider
 from toolscout.turns.drivers.flow import ASKING
 from toolscout.turns.drivers.transport import AsyncTransport
+from toolscout.turns.drivers.written import MAX_BODY_BYTES
 
 _HOP_BY_HOP = frozenset(
     b"connection expect host keep-alive proxy-authenticate proxy-authorization proxy-connection te "
@@ -39,6 +40,13 @@ KEY_HEADER = b"x-toolscout-key"
 
 NEVER_DROPPED = frozenset((b"content-length", b"content-type", b"host"))
 """Headers that `Connection` cannot name."""
+
+ABOUT_BYTES = (b"content-encoding", b"content-length")
+"""Headers about the bytes of a request, which are written anew where it is searched."""
+
+PLAIN_ENCODINGS = ("", "identity")
+
+GZIP_ENCODINGS = ("gzip", "x-gzip")
 
 REFUSED_METHODS = ("CONNECT", "TRACE")
 
@@ -213,23 +221,16 @@ class Proxy:
             if b"transfer-encoding" in names:
                 framed.append((b"transfer-encoding", b"chunked"))
             request = made(headers=framed, stream=body)
-
-        def lacking(size: int) -> str | None:
-            self._held += size
-            if body.held > MAX_SEARCHED_BYTES:
-                return "too large"
-            return "too many bytes are held" if self._held > self.max_held_bytes else None
-
         send = self.transport.pass_on
         try:
-            if find_provider(request) is not None and not body.is_read.is_set():
-                content = await body.hold(lacking)
+            readable = [one for one in headers if one[0] not in ABOUT_BYTES]
+            if find_provider(made(headers=readable)) is not None and not body.is_read.is_set():
+                content = await self._hold(body, request.headers.get("content-encoding", ""))
                 if isinstance(content, str):
                     logger.warning("%s: passed on unsearched: %s", _escape_path(scope), content)
                 else:
                     send = self.transport.handle_async_request
-                    unframed = [each for each in headers if each[0] != b"content-length"]
-                    request = made(headers=unframed, content=content)
+                    request = made(headers=readable, content=content)
             response = await send(request)
             try:
                 yield response
@@ -237,6 +238,22 @@ class Proxy:
                 await response.aclose()
         finally:
             self._held -= body.held
+
+    async def _hold(self, body: ForwardedBody, encoding: str) -> bytes | str:
+        """Return a whole body, unpacked; or why it is not held, so that it goes on as it came."""
+
+        def lacking(size: int) -> str | None:
+            self._held += size
+            if body.held > MAX_BODY_BYTES:
+                return "too large"
+            return "too many bytes are held" if self._held > self.max_held_bytes else None
+
+        encoding = encoding.strip().lower()
+        if encoding in PLAIN_ENCODINGS:
+            return await body.hold(lacking)
+        if encoding in GZIP_ENCODINGS:
+            return await body.hold(lacking, Gunzip())
+        return f"encoded as {encoding!r}, not as gzip"
 
     def _url(self, scope: Scope) -> httpx2.URL:
         """Return the address at the provider, whether or not the path repeats the provider's.

@@ -12,7 +12,7 @@ from toolscout.turns import local
 from toolscout.turns.left_out import Upstream
 from toolscout.turns.lessons.observing import TurnObservers, count_tokens
 from toolscout.turns.opening import TurnSettings
-from toolscout.turns.providers import Json, Provider, get_provider
+from toolscout.turns.providers import Json, Provider, ProviderName, get_provider
 from toolscout.turns.providers.fields import mapping
 from toolscout.turns.providers.native import MARK, is_deferring, write_out
 from toolscout.turns.session import hash_conversation, normalise
@@ -69,6 +69,17 @@ class Preparation:
         except Exception:
             logger.warning("a request could not be prepared and is forwarded as it came")
             return request
+
+    def limit_tools(self, request: Json, provider: ProviderName) -> Json:
+        """Return a request that is not searched, with no more tools than its provider takes."""
+        interface = get_provider(provider)
+        tools = interface.tools(request)
+        if self._config.strategy == "passthrough" or len(tools) <= (
+            interface.max_tools or len(tools)
+        ):
+            return request
+        offer = self._known.make_offer(tools)
+        return Turn(request, offer, self._settings, Upstream(provider, "")).original
 
     def _prepare(self, request: Json, session: str | None, upstream: Upstream) -> Turn | Json:
         provider = get_provider(upstream.interface)

@@ -1,19 +1,21 @@
 """One request of an SDK to a model, and the response to it, as a transport sees them."""
 
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
 
 import httpx2
 import msgspec
 
-from toolscout.client.known import share_lists
 from toolscout.contract.bounds import count_values
 from toolscout.turns.drivers.callers import find_scope
 from toolscout.turns.drivers.pieces import Pieces
+from toolscout.turns.drivers.written import (
+    MAX_SEARCHED_BYTES,
+    MAX_SEARCHED_VALUES,
+    put_slices_back,
+)
 from toolscout.turns.providers import Json, ProviderName
-from toolscout.turns.providers.fields import UNREADABLE, decode, encode, mapping, object_of
+from toolscout.turns.providers.fields import encode, mapping, object_of
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
     ("/chat/completions", "openai"),
@@ -29,19 +31,6 @@ PATHS: tuple[tuple[str, ProviderName], ...] = (
 STREAMING_PATHS = (":streamGenerateContent", "/converse-stream")
 """Interfaces that stream by their path; the others do by the field `stream`."""
 
-MAX_SEARCHED_BYTES = 8 * 1024 * 1024
-"""Maximum size of a request that is searched, and of an answer that is looked into: decoded and
-written again they take several times their size in memory, and two million tokens fit into it.
-"""
-
-LARGE_BYTES = 128 * 1024
-"""Size of a request from which it is decoded and prepared beside the event loop."""
-
-MAX_SEARCHED_VALUES = 400_000
-"""Maximum commas and brackets of a request that is searched, and of an answer that is looked into,
-those inside texts included: decoding `[[],[], …` of 8 MiB would take seconds.
-"""
-
 MAX_ANSWER_OBJECTS = 80_000
 """Maximum opening braces of an answer that is looked into: walking through so many calls takes
 200 ms, and 4,000 tokens with 15 log probabilities each have fewer.
@@ -52,11 +41,6 @@ _FRAMING = ("content-length", "content-encoding", "transfer-encoding")
 
 END_OF_EVENT = b"\n\n"
 """Fed after every stream, because some end without it."""
-
-_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-
-_TOOLS = "tools"
-"""Where most interfaces have the tools of a request."""
 
 _ONCE = "idempotency-key"
 
@@ -118,6 +102,10 @@ class Exchange(msgspec.Struct):
     request: httpx2.Request
     provider: ProviderName
     body: Json
+    slices: Mapping[bytes, bytes] = {}
+    """Texts that were cut out of the body, by the text that stands for each there."""
+    is_searched: bool = True
+    """Whether its tools may be deferred; not where it holds too much to be read."""
     scope_headers: tuple[str, ...] = ()
     """Further headers that tell callers apart, in lower case."""
     in_thread: bool = False
@@ -151,7 +139,7 @@ class Exchange(msgspec.Struct):
         self.forwards += 1
         if self.forwards > 1 and _ONCE in headers:  # a provider would repeat its first answer
             headers[_ONCE] = f"{headers[_ONCE]}-{self.forwards}"
-        content = encode(body)
+        content = put_slices_back(encode(body), self.slices)
         extensions = request.extensions
         return httpx2.Request(
             request.method, request.url, headers=headers, content=content, extensions=extensions
@@ -169,47 +157,6 @@ def find_provider(request: httpx2.Request) -> ProviderName | None:
     if url.path.endswith(":streamGenerateContent") and url.params.get("alt") != "sse":
         return None  # an array of JSON, which no SDK of Google's asks for
     return next((name for end, name in PATHS if url.path.endswith(end)), None)
-
-
-class WrittenBody:
-    """A body of a request, split into its fields, which is fast whatever it holds.
-
-    They are still JSON, but for tools that came before. There are none if it is no object, or
-    cannot be split.
-    """
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self._known = share_lists()
-        self._fields = dict[str, Any]()
-        with suppress(*UNREADABLE):
-            self._fields = {key: bytes(raw) for key, raw in _FIELDS.decode(content).items()}
-        if (tools := self._known.get(self._fields.get(_TOOLS, b""))) is not None:
-            self._fields[_TOOLS] = tools
-        self._written = {k: text for k, text in self._fields.items() if isinstance(text, bytes)}
-
-    @property
-    def is_large(self) -> bool:
-        """Whether an event loop may not be held while it is decoded and prepared."""
-        return sum(map(len, self._unread)) > LARGE_BYTES
-
-    @property
-    def _unread(self) -> Collection[bytes]:
-        return self._written.values() if self._fields else (self._content,)
-
-    def decoded(self) -> Json | None:
-        """Return it as a dict; None if it is no JSON object, or holds too much to be searched."""
-        if sum(map(count_values, self._unread)) > MAX_SEARCHED_VALUES:
-            return None
-        if not self._fields:  # perhaps it has lone surrogates
-            return object_of(self._content)
-        try:
-            read = {key: decode(text) for key, text in self._written.items()}
-        except UNREADABLE:
-            return None
-        if isinstance(tools := read.get(_TOOLS), list):
-            read[_TOOLS] = self._known.keep(self._written[_TOOLS], tools)
-        return {**self._fields, **read}
 
 
 def decode_json(response: httpx2.Response) -> Json:

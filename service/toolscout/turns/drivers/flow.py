@@ -194,6 +194,10 @@ class Flow:
             perform_report(begun, effect, self.observers)
         return begun
 
+    def limit_tools(self, request: Json, provider: ProviderName) -> Json:
+        """Return a request that is not searched, with no more tools than its provider takes."""
+        return self._preparation.limit_tools(request, provider)
+
     async def _search(self, turn: Turn, search: Search) -> list[Found]:
         async with self._places.here():
             return await self._answer(turn, search)

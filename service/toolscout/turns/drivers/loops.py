@@ -9,12 +9,12 @@ from typing import TypeVar, cast
 from toolscout.client.log import logger
 from toolscout.turns.drivers.exchange import (
     END_OF_EVENT,
-    MAX_SEARCHED_BYTES,
     TOO_LARGE,
     ProviderError,
     make_gateway_error,
 )
 from toolscout.turns.drivers.pieces import close
+from toolscout.turns.drivers.written import MAX_SEARCHED_BYTES
 from toolscout.turns.events import (
     Answer,
     AnswerEnd,

@@ -19,12 +19,10 @@ from toolscout.client.log import logger
 from toolscout.errors import InvalidArgument, check_names
 from toolscout.turns.config import DiscoveryConfig
 from toolscout.turns.drivers.exchange import (
-    MAX_SEARCHED_BYTES,
     Exchange,
     ProviderError,
     UnreadError,
     UnsentError,
-    WrittenBody,
     can_decode,
     decode_content,
     decode_json,
@@ -45,12 +43,16 @@ from toolscout.turns.drivers.pieces import (
     yield_in_turns,
 )
 from toolscout.turns.drivers.tool_discovery import AsyncToolDiscovery, ToolDiscovery
+from toolscout.turns.drivers.written import MAX_BODY_BYTES, MAX_SEARCHED_BYTES, WrittenBody
 from toolscout.turns.providers import Json
 from toolscout.turns.providers.fields import encode
 from toolscout.turns.turn import Turn
 
 FEW_TOOLS = 10
 """Requests with at most this many tools are passed on: a model chooses well among so few."""
+
+SPLIT_AT_ONCE_BYTES = 1024 * 1024
+"""Maximum size of a request that is split into its fields on the event loop."""
 
 LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
 
@@ -90,20 +92,29 @@ class _Exchanges:
         return _make_unread(await await_result(send(request)))
 
     async def _exchange(self, request: httpx2.Request) -> Exchange | None:
-        """Read a request; None if it cannot be searched. An event loop reads none that is large."""
+        """Read a request; None if it cannot be. An event loop reads none that is large."""
         provider = find_provider(request)
         if provider is None:
             return None
         waits = self.discovery.waits
         content = await request.aread() if waits else request.read()
-        if len(content) > MAX_SEARCHED_BYTES:
+        if len(content) > MAX_BODY_BYTES:
+            logger.warning("a request is not searched: it has %d bytes", len(content))
             return None
-        written = WrittenBody(content)
+        splits_aside = waits and len(content) > SPLIT_AT_ONCE_BYTES
+        split = partial(WrittenBody, content)
+        written = await asyncio.to_thread(split) if splits_aside else split()
+        is_searched = not written.is_too_large
+        if not is_searched:
+            logger.warning("a request is not searched: too many bytes or values beside long texts")
+            written.cut_large_fields()
         in_thread = waits and written.is_large
         body = await asyncio.to_thread(written.decoded) if in_thread else written.decoded()
         if body is None:
             return None
-        return Exchange(request, provider, body, self._scope_headers, in_thread)
+        slices = written.slices
+        headers = self._scope_headers
+        return Exchange(request, provider, body, slices, is_searched, headers, in_thread)
 
     def _pieces(self, response: httpx2.Response, *, is_raw: bool = False) -> Pieces:
         """Yield the body of a response as it comes, decoded unless it is to be raw; close it."""
@@ -154,9 +165,7 @@ class _Exchanges:
 
     async def _answer(self, exchange: Exchange) -> httpx2.Response:
         """Return the response for the SDK."""
-        about = exchange.body, exchange.provider, None, exchange.scope, exchange.streams
-        address = exchange.address
-        begun = await self.discovery.prepare(*about, in_thread=exchange.in_thread, address=address)
+        begun = await self._prepare(exchange)
         if not isinstance(begun, Turn):
             is_same = begun is exchange.body
             return await self._send(exchange.request if is_same else exchange.forward(begun))
@@ -179,6 +188,16 @@ class _Exchanges:
                 raise
             logger.exception("a request or its answer could not be changed, and passes as it came")
             return exchange.last or await self._send(exchange.request)
+
+    async def _prepare(self, exchange: Exchange) -> Turn | Json:
+        """Return a turn, or the body to forward once."""
+        body = exchange.body
+        if not exchange.is_searched:
+            return self.discovery.limit_tools(body, exchange.provider)
+        about = body, exchange.provider, None, exchange.scope, exchange.streams
+        address = exchange.address
+        in_thread = exchange.in_thread
+        return await self.discovery.prepare(*about, in_thread=in_thread, address=address)
 
     async def _complete(
         self, exchange: Exchange, turn: Turn, first: httpx2.Response | None = None
