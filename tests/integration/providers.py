@@ -55,15 +55,21 @@ def searches_then_calls(shape: Shape, body: Json) -> Said:
         return Said(f"It said: {told[-1]}")
     if PHANTOM in names and not results:
         return search(1)
-    name = next(name for name in names if name not in (PHANTOM, THROUGH))
+    return calls_first(shape, body)
+
+
+def calls_first(shape: Shape, body: Json) -> Said:
+    """Call the first tool of the caller's."""
+    name = next(name for name in shape.names(body) if name not in (PHANTOM, THROUGH))
     return Said("Sending.", (("call_tool", name, {"path": "a"}),))
 
 
-def searches_forever(shape: Shape, body: Json) -> Said:
-    """Search whenever the search tool is there."""
-    if PHANTOM in shape.names(body):
-        return search(len(shape.results(body)) + 1)
-    return searches_then_calls(shape, body)
+def searches_until_told(shape: Shape, body: Json) -> Said:
+    """Search until that was the last search, and call a tool that was found."""
+    results = shape.results(body)
+    if any("last search of this turn" in text for text in results.values()):
+        return calls_first(shape, body)
+    return search(len(results) + 1)
 
 
 def refuses_what_follows_a_search(shape: Shape, body: Json) -> Said | None:

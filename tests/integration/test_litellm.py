@@ -162,16 +162,16 @@ def test_a_forward_that_fails_after_a_search_is_made_again_with_every_tool(
     ("client", "model", "stream"),
     [turn for turn in TURNS if "anthropic client, claude" not in str(turn.id)],
 )
-def test_a_model_that_keeps_searching_gets_every_tool_and_acts(
+def test_a_model_that_keeps_searching_is_told_and_acts(
     proxy: Proxy, client: str, model: str, stream: bool
 ):
-    proxy.providers.begin(scripted.searches_forever)
+    proxy.providers.begin(scripted.searches_until_told)
     body = request(client, model, f"write for ever {client} {model} {stream}")
     said = proxy.ask(client, body, stream)
     assert called(said) == ["send_email"]
     seen = proxy.providers.seen()
     assert len(seen) == MAX_FORWARDS
-    assert seen[-1] == list(ABOUT)
+    assert len(seen[-1]) < len(ABOUT)
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -30,7 +30,7 @@ def test_a_later_turn_without_tools_searches_the_sessions_own(flow, shape, tools
 
 
 def test_such_a_turn_has_every_tool_after_its_last_search(flow, shape, tools):
-    running = deferring(flow(max_rounds=1), shape, tools)
+    running = deferring(flow(max_rounds=1, restore_on_no_match=True), shape, tools)
     model = Model(shape, search("read"), DONE)
     running.complete(without_tools(shape), model, shape.name)
     assert shape.raw(model.requests[1]) == tools

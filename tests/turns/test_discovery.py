@@ -56,11 +56,27 @@ def test_a_mixed_turn_whose_search_falls_open_gives_every_tool_back_next_time(fl
 
 
 @in_every_form
-def test_after_five_searches_every_tool_is_there_and_the_search_is_gone(
+def test_a_model_that_searches_for_ever_is_told_and_keeps_its_tools(flow, shape, tools, streams):
+    request = shape.request("please help", tools)
+    said, model = turn(flow(), shape, request, search("read"), streams=streams)
+    assert [model.seen(number) for number in (1, 5, 6)] == [[PHANTOM, "read_file"]] * 3
+    assert len(model.requests) == 7
+    told = [json.dumps(sent) for sent in model.requests]
+    assert [each.count("made this search before") for each in told] == [0, 0, 1, 2, 3, 4, 5]
+    assert [each.count("the last search of this turn") for each in told] == [0] * 5 + [1, 2]
+    is_forbidden = '"none"' in told[6].lower()
+    assert is_forbidden is (shape.name != "bedrock")  # which cannot say so
+    assert '"none"' not in told[5].lower()
+    assert said == Said()
+
+
+@in_every_form
+def test_where_the_configuration_restores_every_tool_is_there_after_five_searches(
     flow, shape, tools, streams
 ):
     request = shape.request("please help", tools)
-    said, model = turn(flow(), shape, request, search("read"), streams=streams)
+    running = flow(restore_on_no_match=True)
+    said, model = turn(running, shape, request, search("read"), streams=streams)
     assert len(model.requests) == 6
     assert model.seen(5) == list(ABOUT)
     assert said == Said()

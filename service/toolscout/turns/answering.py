@@ -1,8 +1,8 @@
 """What a turn makes of the model's answers, whole or in pieces, and of the searches in them.
 
 Calls of the search tool never reach the caller: they are answered, and the model is asked again,
-until a response has none. After five rounds of searches the model has every tool and no search;
-natively it is told instead.
+until a response has none. In the fifth round the model is told that it was the last search, and
+after one more it may call nothing. Where the service gave no answer, it has every tool then.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from toolscout.turns.providers.fields import add
 from toolscout.turns.providers.native import Native
 from toolscout.turns.providers.provider import SearchResult
 from toolscout.turns.providers.stream import Stream
-from toolscout.turns.shown import NO_MORE, Found, write_result
+from toolscout.turns.shown import ASKED_BEFORE, NO_MORE, Found, write_result
 from toolscout.turns.state import Phase, SearchMade, Step, TurnState
 from toolscout.turns.writing import declare_tools, write_current
 
@@ -115,7 +115,7 @@ def _search(turn: TurnState, response: Json, calls: Sequence[Call]) -> Step:
 def _take_response(turn: TurnState, response: Json) -> list[Call]:
     """Return the searches that a response asks for; empty if it is for the client.
 
-    A model that loads tools by itself, and was told that it was its last search, gets one more.
+    A model that was told that it was its last search gets one more.
     """
     if turn.given_up is not None:
         refuse_form(turn, turn.given_up)
@@ -132,7 +132,7 @@ def _take_response(turn: TurnState, response: Json) -> list[Call]:
         kind.append(call)
     turn.calls = others
     max_rounds = turn.settings.max_rounds
-    if turn.is_native:
+    if not turn.restores_at_last:
         max_rounds += 1
     return searches if turn.rounds < max_rounds else []
 
@@ -151,11 +151,18 @@ def _continue_request(turn: TurnState, response: Json, found: Sequence[Found]) -
     spent = response.get(provider.usage_key)
     turn.spent = add(turn.spent, spent)
     request = write_current(turn)
-    request = turn.tool_use.continue_request(request, response, results)
     max_rounds = turn.settings.max_rounds
-    if isinstance(provider, Native) and turn.rounds >= max_rounds:
-        is_final = turn.rounds > max_rounds
-        request = provider.with_words(request, NO_MORE, is_final)
+    ends = turn.rounds >= max_rounds and not turn.restores_at_last
+    if ends:
+        turn.opening.dispatch.searched_as = ""  # a wrong call is the client's to judge now
+        *others, last = results
+        told = last._replace(text=f"{last.text}\n{NO_MORE}")
+        results = [*others, told]
+    request = turn.tool_use.continue_request(request, response, results)
+    if ends and isinstance(provider, Native):  # whose results have no room for words
+        request = provider.add_words(request, NO_MORE)
+    if ends and turn.rounds > max_rounds:
+        request = provider.forbid_calls(request)
     turn.request = declare_tools(turn, request)
     return turn.request
 
@@ -176,13 +183,17 @@ def _answer_searches(turn: TurnState, found: Sequence[Found]) -> list[SearchResu
     turn.search_count += len(found)
     # What one response finds is declared together: the request's tools change anyway.
     is_first = turn.opening.dispatch.declares_finds and not turn.is_native
+    asked = {made.query for made in turn.searched if made.round}
     results = []
     for call, selection in found:
         query = call.query
+        result = _answer_search(turn, call, selection, is_first)
         if query.strip():
             made = SearchMade(turn.rounds, query, selection)
             turn.searched.append(made)
-        result = _answer_search(turn, call, selection, is_first)
+        if query in asked:
+            result = result._replace(text=f"{ASKED_BEFORE}\n{result.text}")
+        asked.add(query)
         results.append(result)
     return results
 

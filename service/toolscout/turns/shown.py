@@ -203,6 +203,11 @@ NO_MORE = (
     "That was the last search of this turn. Call a tool that was found, or answer without one."
 )
 """What a model is told whose further searches of a turn are not answered."""
+ASKED_BEFORE = (
+    "You have made this search before, and its result is the same. Call a tool that was found, "
+    "search in other words, or answer without a tool."
+)
+"""What a model is told that repeats a search within a turn."""
 MAX_LISTED = 25
 """Maximum number of found tools in the result text; the model gets the definitions of all."""
 

@@ -163,7 +163,16 @@ class TurnState(msgspec.Struct):
     @property
     def is_whole(self) -> bool:
         """Whether every tool is shown, because no more searches are answered."""
-        return self.rounds >= self.settings.max_rounds and not self.is_native
+        return self.rounds >= self.settings.max_rounds and self.restores_at_last
+
+    @property
+    def restores_at_last(self) -> bool:
+        """Whether the forward after the last search has every tool.
+
+        Where the searches were answered, the model is told instead that it was the last one.
+        """
+        restores = self.is_restored or self.settings.config.restore_on_no_match
+        return restores and not self.is_native
 
     @property
     def can_search(self) -> bool:

@@ -83,6 +83,7 @@ def write_unsearched(turn: TurnState) -> Json:
 
 def start_over(turn: TurnState) -> Json:
     """End searching, and return the request as it came."""
+    turn.is_restored = True
     turn.rounds = turn.settings.max_rounds
     turn.opening.history.forget()
     return write_original(turn)

@@ -261,6 +261,10 @@ class Anthropic(Blocks):
         """Return the request as one that continues a thread."""
         return {**request, "thread": {"type": "continue", "previous_message_id": name}}
 
+    def forbid_calls(self, request: Json) -> Json:
+        """Return the request with a `tool_choice` of the type `none`."""
+        return {**request, "tool_choice": {"type": "none"}}
+
     def can_take_made_up_call(self, request: Json) -> bool:
         """Return whether the last message is not the model's, and need not show what it thought.
 

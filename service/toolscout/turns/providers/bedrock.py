@@ -188,6 +188,10 @@ class BedrockConverse(Blocks):
     reason_key = "stopReason"
     response_path = ("output", "message", "content")
 
+    def forbid_calls(self, request: Json) -> Json:
+        """Return the request as it is: Converse cannot say so."""
+        return request
+
     def tools(self, request: Json) -> list[Any]:
         """Return `toolConfig.tools`: specifications, and cache points without a name."""
         return list(mapping(request.get("toolConfig")).get("tools") or [])

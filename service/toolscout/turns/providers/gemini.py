@@ -137,6 +137,12 @@ class Gemini(Provider):
         names = names_once(listed) if isinstance(listed, list) else []
         return Choice(str(settings.get("mode")).upper() == "ANY", names)
 
+    def forbid_calls(self, request: Json) -> Json:
+        """Return the request with the mode `NONE` of function calling."""
+        key = "tool_config" if "tool_config" in request else "toolConfig"
+        inner = "function_calling_config" if key == "tool_config" else "functionCallingConfig"
+        return {**request, key: {**mapping(request.get(key)), inner: {"mode": "NONE"}}}
+
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return a function declaration; its types are spelled in capitals."""
         return {"name": name, "description": description, "parameters": _capitals(schema)}

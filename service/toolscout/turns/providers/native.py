@@ -111,11 +111,8 @@ class Native(Provider):
         return loads_tools(self.name, str(request.get("model")))
 
     @abstractmethod
-    def with_words(self, request: Json, text: str, is_final: bool) -> Json:
-        """Return a request that ends with results, with words to the model after them.
-
-        If it `is_final`, the model may call nothing any more.
-        """
+    def add_words(self, request: Json, text: str) -> Json:
+        """Return a request that ends with results, with words to the model after them."""
 
     def offer_tools(self, request: Json, search: Any, tools: Tools) -> Json:
         """Declare the tools where they were, visible or `hidden`; the history has those found."""
@@ -161,11 +158,10 @@ class NativeResponses(Native, OpenAIResponses):
         ]
         return [*super().calls(response), *searches]
 
-    def with_words(self, request: Json, text: str, is_final: bool) -> Json:
+    def add_words(self, request: Json, text: str) -> Json:
         """Return the request with an item of the developer at its end."""
         words = {"role": "developer", "content": text}
-        longer = self.with_history(request, [*self.history(request), words])
-        return {**longer, "tool_choice": "none"} if is_final else longer
+        return self.with_history(request, [*self.history(request), words])
 
     def make_search(self, call: Call) -> Json:
         """Return a response of one item."""
@@ -207,12 +203,11 @@ class NativeAnthropic(Native, Anthropic):
         """Return whether no more tools are there than may be declared, too."""
         return super().is_deferring(request) and len(self.tools(request)) < MAX_DECLARED
 
-    def with_words(self, request: Json, text: str, is_final: bool) -> Json:
+    def add_words(self, request: Json, text: str) -> Json:
         """Return the request with a text after the results in its last message."""
         *before, last = self.history(request)
         content = [*last["content"], {"type": "text", "text": text}]
-        longer = self.with_history(request, [*before, {**last, "content": content}])
-        return {**longer, "tool_choice": {"type": "none"}} if is_final else longer
+        return self.with_history(request, [*before, {**last, "content": content}])
 
     def result(self, answered: SearchResult) -> Json:
         """Return a result that refers to the tools it loads; only declared ones may be."""

@@ -232,6 +232,10 @@ class Provider:
         names = names_once(mapping(t.get("function")).get("name") or t.get("name") for t in tools)
         return Choice(kind in ("required", "any"), names)
 
+    def forbid_calls(self, request: Json) -> Json:
+        """Return the request of a model that may call nothing, where the interface has that."""
+        return {**request, "tool_choice": "none"}
+
     @abstractmethod
     def function(self, name: str, description: str, schema: Json) -> Any:
         """Return the definition of a tool with an input of this JSON Schema."""
