@@ -15,6 +15,7 @@ import msgspec
 
 from toolscout.turns.providers.calls import is_of_model, mark_of, read_messages, read_words
 from toolscout.turns.providers.fields import Json, as_dict
+from toolscout.turns.providers.thoughts import drop_hidden
 from toolscout.turns.session import Added, SessionStore, normalise
 
 PROMPT_KEYS = (
@@ -53,8 +54,10 @@ class History:
         read = [as_dict(message) for message in messages]
         are_of_model = [is_of_model(message) for message in read]
         are_of_model.append(False)
+        self.is_changed = False
+        """Whether `whole` is not what the caller sent."""
         for number, message in enumerate(messages):
-            self.whole.append(message)
+            self._add(message, read[number])
             key = _hash_next(key, read[number])
             self._key = key
             after = number + 1
@@ -65,6 +68,16 @@ class History:
                 self._put_back(key, mark)
         self._own = len(self.whole)
 
+    def _add(self, message: Any, read: Json | None) -> None:
+        """Add a message of the caller, without what the model thought before a search."""
+        seen = None if read is None else drop_hidden(read)
+        if read is None or seen is read:
+            self.whole.append(message)
+            return
+        self.is_changed = True
+        if seen is not None:
+            self.whole.append(seen)
+
     def _put_back(self, key: bytes, mark: str) -> None:
         """Add what a turn has added after the messages so far, before an answer with this mark."""
         added = None
@@ -73,6 +86,7 @@ class History:
             added = self._store.added(place)
         self.is_known = added is not None
         if added is not None:
+            self.is_changed = self.is_changed or bool(added.messages)
             self.whole += added.messages
             self.searches += added.messages
             self.names += added.names

@@ -189,7 +189,7 @@ def open_turn(
     form = type(provider if isinstance(provider, Native) else dispatch).__name__
     history = _read_history(incoming, form)
     resumed = incoming.request
-    if history.searches:  # else the caller's own bytes stay as they are
+    if history.is_changed:  # else the caller's own bytes stay as they are
         resumed = provider.with_history(resumed, history.whole)
     limit = incoming.provider.max_tools
     if limit:

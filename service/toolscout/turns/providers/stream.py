@@ -10,6 +10,7 @@ from toolscout.client.log import logger
 from toolscout.common.lru import Lru
 from toolscout.turns.providers.calls import Change, call_in, change_calls, is_other
 from toolscout.turns.providers.fields import UNREADABLE, Json, add, encode, mapping, object_of
+from toolscout.turns.providers.thoughts import has_words, hide_thought, is_thought
 
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 LONGEST_END = 4
@@ -21,9 +22,6 @@ MOST_TEXTS = 256
 
 DONE = "[DONE]"
 """The last event of OpenAI's chat completions, and of some servers' other streams; no JSON."""
-
-_THINKING = ("thinking", "redacted_thinking", "reasoning")
-"""Values of `type` of parts that belong to what follows them; Bedrock's have none."""
 
 LAST_IDS: Lru[str, str] = Lru(10_000)
 """Ids of the responses behind those that a stream showed, by the id that the client got."""
@@ -247,12 +245,20 @@ class PartStream(Stream):
     """Base of streams whose events each tell of one part of the turn: a block, an item.
 
     Parts that are searches never reach the client. A call is held back while its name is unknown,
-    one through the dispatch tool until its end, and a thought until another part follows: before a
-    search it belongs to a turn that the client never sees.
+    one through the dispatch tool until its end, and a thought without a word until another part
+    follows: before a search nobody misses it.
     """
+
+    def __init__(self, *names: Any, **more: Any) -> None:
+        self._last_thoughts: dict[Any, Json] = {}
+        """Those with words that nothing else has followed, by their positions."""
+        super().__init__(*names, **more)
 
     def next_turn(self) -> None:
         """Reset, except for the parts sent to the client and the usage."""
+        for thought in self._last_thoughts.values():
+            hide_thought(thought)
+        self._last_thoughts = {}
         super().next_turn()
         self._parts: dict[Any, Json] = {}
         """What is known of each part, by its position in the model's turn."""
@@ -265,8 +271,10 @@ class PartStream(Stream):
         name = self._name(part)
         if name == self._search_name:
             return b""
-        is_thought = part.get("type") in _THINKING or "reasoningContent" in part
-        if not self._is_open(name) and not is_thought:
+        is_of_thought = is_thought(part)
+        is_wordless = is_of_thought and key not in self._places and not has_words(event.data)
+        if not self._is_open(name) and not is_wordless:
+            self._last_thoughts = {**self._last_thoughts, key: part} if is_of_thought else {}
             return self._release() + self._show(event)
         self._waiting.append((key, event))
         if not is_end or not name:

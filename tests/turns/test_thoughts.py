@@ -1,0 +1,133 @@
+"""What a model thinks is streamed at once, and goes back to it where it thought it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.turns.bedrock_streaming import frame
+from tests.turns.flows import DONE, begins_with, search
+from tests.turns.shapes import BY_NAME, Json, Said, Shape, tools_of
+from tests.turns.streaming import EVENTS, READING, StreamingModel
+from toolscout.discovery import DiscoveryConfig, ToolDiscovery
+
+Make = Callable[..., Any]
+
+
+def _think(number: int) -> dict[str, Json]:
+    """Return a thought as each interface has it in the history of a request."""
+    text = f"thought {number}"
+    signed = f"signed {number}"
+    return {
+        "anthropic": {"type": "thinking", "thinking": text, "signature": signed},
+        "bedrock": {"reasoningContent": {"reasoningText": {"text": text, "signature": signed}}},
+        "openai-responses": {
+            "type": "reasoning",
+            "id": f"rs_{number}",
+            "summary": [{"type": "summary_text", "text": text}],
+        },
+    }
+
+
+THINKING = list(_think(0))
+STREAMS = pytest.mark.parametrize("shape", [BY_NAME[name] for name in THINKING], ids=THINKING)
+
+
+def ask(shape: Shape) -> Json:
+    return shape.request("please help", tools_of(shape), stream=True)
+
+
+def give_back(shape: Shape, request: Json, *thoughts: Json) -> Json:
+    """Return the next request of a client that keeps the thoughts of an answer."""
+    following = shape.history(request, READING, ["ok"], "thanks")
+    if shape.name == "openai-responses":
+        first, *items = following["input"]
+        called = [item for item in items if item.get("type") != "reasoning"]
+        return {**following, "input": [first, *thoughts, *called]}
+    first, answer, *rest = following["messages"]
+    answer = {**answer, "content": [*thoughts, *answer["content"]]}
+    return {**following, "messages": [first, answer, *rest]}
+
+
+@STREAMS
+def test_each_piece_of_a_thought_flows_at_once(shape: Shape):
+    events = EVENTS[shape.name](search("read"))
+    first = next(number for number, event in enumerate(events) if b"thought 0" in event)
+    sent: list[bytes] = []
+
+    def model(_: Json) -> Iterator[bytes]:
+        for event in events:
+            sent.append(event)
+            yield event
+
+    config = DiscoveryConfig(enabled=True, strategy="tool-search")
+    out = ToolDiscovery(config).stream(ask(shape), model, shape.name)
+    got = b""
+    while b"thought 0" not in got:
+        got += next(out)
+    assert len(sent) == first + 1
+
+
+@STREAMS
+def test_the_thoughts_before_a_hidden_search_stand_before_it_in_the_next_request(
+    flow: Make, shape: Shape
+):
+    model = StreamingModel(shape, search("read"), READING, DONE)
+    running = flow(dispatch="auto")
+    list(running.stream(ask(shape), model, shape.name))
+    thoughts = [_think(number)[shape.name] for number in range(2)]
+    following = give_back(shape, ask(shape), *thoughts)
+    list(running.stream(following, model, shape.name))
+    assert begins_with(model.requests[2], model.requests[1], shape)
+    whole = str(model.requests[2])
+    assert [whole.count(f"'thought {number}'") for number in range(2)] == [1, 1]
+    assert whole.index("thought 0") < whole.index("'call_1'") < whole.index("thought 1")
+
+
+@STREAMS
+def test_thoughts_that_nothing_hides_go_back_as_they_came(flow: Make, shape: Shape):
+    running = flow(dispatch="auto")
+    model = StreamingModel(shape, DONE)
+    thoughts = [_think(number)[shape.name] for number in (7, 8)]
+    following = give_back(shape, ask(shape), *thoughts)
+    list(running.stream(following, model, shape.name))
+    whole = str(model.requests[0])
+    assert all(str(thought) in whole for thought in thoughts)
+
+
+@STREAMS
+def test_words_between_a_thought_and_a_search_hold_the_thought_in_its_place(
+    flow: Make, shape: Shape
+):
+    """The client's turn begins with it, as one that calls tools has to."""
+    looking = search("read", text="Let me look. ")
+    model = StreamingModel(shape, looking, READING, DONE)
+    events = [EVENTS[shape.name](said, number + 20) for number, said in enumerate(model.turns)]
+    sent: list[Json] = []
+
+    def write(body: Json) -> Iterator[bytes]:
+        yield from events[len(sent)]
+        sent.append(body)
+
+    running = flow(dispatch="auto")
+    list(running.stream(ask(shape), write, shape.name))
+    thought = _think(20)[shape.name]
+    following = give_back(shape, ask(shape), thought)
+    list(running.stream(following, write, shape.name))
+    assert str(thought) in str(sent[2])
+
+
+ERRORS = {
+    "anthropic": b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n',
+    "bedrock": frame("throttlingException", {"message": "overloaded"}, "exception"),
+    "openai-responses": b'event: error\ndata: {"type":"error","code":"x","message":"y"}\n\n',
+}
+
+
+@STREAMS
+def test_a_stream_that_ends_in_an_error_has_every_thought(flow: Make, shape: Shape):
+    events = EVENTS[shape.name](Said("", READING.calls))
+    ends = [event for event in events if b"thought 0" in event and b'"usage"' not in event]
+    whole = [*events[: events.index(ends[-1]) + 1], ERRORS[shape.name]]
+    out = b"".join(flow(dispatch="auto").stream(ask(shape), lambda _: iter(whole), shape.name))
+    assert out == b"".join(whole)
