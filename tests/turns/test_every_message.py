@@ -182,24 +182,71 @@ def test_a_picture_alone_asks_nothing(flow: Make, service: Peer):
     assert patterns(service) == ["email somebody"]
 
 
-@pytest.mark.parametrize(
-    ("name", "more"),
-    [
-        ("anthropic", {"thinking": {"type": "enabled", "budget_tokens": 2_000}}),
-        ("openai", {"thinking": {"type": "enabled"}}),
-        ("bedrock", {"additionalModelRequestFields": {"thinking": {"type": "enabled"}}}),
-    ],
-)
-def test_with_thinking_no_call_is_made_up(flow: Make, name: str, more: Json, service: Peer):
+THINKING = {
+    "anthropic": {"model": "claude-opus-4-7", "thinking": {"type": "enabled"}},
+    "openai": {"thinking": {"type": "enabled"}},
+    "bedrock": {"additionalModelRequestFields": {"thinking": {"type": "enabled"}}},
+}
+THINKS = pytest.mark.parametrize("name", THINKING)
+FITS = "may fit what is asked"
+
+
+def talk_thinking(discovery: Any, name: str, model: Model, *texts: str) -> None:
+    shape = BY_NAME[name]
+    request = shape.request(texts[0], tools_of(shape)) | THINKING[name]
+    for text in texts[1:]:
+        discovery.complete(request, model, name)
+        request = shape.history(request, DONE, [], text)
+    discovery.complete(request, model, name)
+
+
+@THINKS
+def test_with_thinking_what_fits_a_later_message_is_told_in_words(flow: Make, name: str):
+    """Such a model takes no call that it did not think of itself."""
+    shape = BY_NAME[name]
+    model = Model(shape, DONE, THROUGH)
+    talk_thinking(flow("hybrid-first", dispatch="auto"), name, model, "email somebody", "read x")
+    assert [*map(model.seen, range(2))] == [DECLARED] * 2
+    assert not shape.results(model.requests[1])
+    last = str(PROVIDERS[name].history(model.requests[1])[-1])
+    assert last.index("read x") < last.index(FITS) < last.index('{"name":"read_file"')
+    assert "send_email" not in last  # it is declared
+
+
+@THINKS
+def test_with_thinking_each_request_begins_with_the_one_before(flow: Make, name: str):
     shape = BY_NAME[name]
     model = Model(shape, DONE)
-    request = shape.request("email somebody", tools_of(shape)) | more
+    talk_thinking(flow("hybrid-first", dispatch="auto"), name, model, "email somebody", *LATER)
+    for before, later in pairwise(model.requests):
+        assert begins_with(later, before, shape)
+    assert str(model.requests[-1]).count('"name":"read_file"') == 1  # it was there already
+    assert str(model.requests[-1]).count(FITS) == 2
+
+
+@THINKS
+@pytest.mark.parametrize("options", [{"dispatch": "off"}, {"ask_every_turn": False}], ids=str)
+def test_with_thinking_and_without_words_the_model_searches(flow: Make, name: str, options: Json):
+    model = Model(BY_NAME[name], DONE)
+    talk_thinking(flow("hybrid-first", **options), name, model, "email somebody", "read x")
+    assert FITS not in str(model.requests)
+
+
+def test_a_marker_of_the_cache_moves_on_without_a_change_of_what_was_told(flow: Make):
+    """Claude Code makes the last text a part to mark it, and takes the mark away later."""
+    shape = BY_NAME["anthropic"]
+    model = Model(shape, DONE)
     discovery = flow("hybrid-first", dispatch="auto")
-    discovery.complete(request, model, shape.name)
-    later = shape.history(request, DONE, [], "now read x") | more
-    discovery.complete(later, model, shape.name)
-    assert patterns(service) == ["email somebody"]
-    assert not shape.results(model.requests[1])
+    marked = {"type": "text", "text": "read x", "cache_control": {"type": "ephemeral"}}
+    first = shape.request("email somebody", tools_of(shape)) | THINKING["anthropic"]
+    discovery.complete(first, model, shape.name)
+    second = shape.history(first, DONE, [], "read x")
+    second["messages"][-1] = {"role": "user", "content": [marked]}
+    discovery.complete(second, model, shape.name)
+    second["messages"][-1] = {"role": "user", "content": "read x"}
+    discovery.complete(shape.history(second, DONE, [], "thanks"), model, shape.name)
+    sent = [request["messages"][2]["content"] for request in model.requests[1:]]
+    assert [part["text"] for part in sent[0]] == [part["text"] for part in sent[1]]
 
 
 def test_gemini_takes_the_call_without_a_thought_of_its_own(flow: Make):

@@ -68,20 +68,32 @@ def test_each_piece_of_a_thought_flows_at_once(shape: Shape):
     assert len(sent) == first + 1
 
 
+class Thinking:
+    """A model whose thoughts no other test has, because a process remembers those it has seen."""
+
+    def __init__(self, shape: Shape, first: int, *turns: Said) -> None:
+        self._streams = [EVENTS[shape.name](said, first + n) for n, said in enumerate(turns)]
+        self.requests: list[Json] = []
+
+    def __call__(self, request: Json) -> Iterator[bytes]:
+        yield from self._streams[len(self.requests)]
+        self.requests.append(request)
+
+
 @STREAMS
 def test_the_thoughts_before_a_hidden_search_stand_before_it_in_the_next_request(
     flow: Make, shape: Shape
 ):
-    model = StreamingModel(shape, search("read"), READING, DONE)
+    model = Thinking(shape, 30, search("read"), READING, DONE)
     running = flow(dispatch="auto")
     list(running.stream(ask(shape), model, shape.name))
-    thoughts = [_think(number)[shape.name] for number in range(2)]
+    thoughts = [_think(number)[shape.name] for number in (30, 31)]
     following = give_back(shape, ask(shape), *thoughts)
     list(running.stream(following, model, shape.name))
     assert begins_with(model.requests[2], model.requests[1], shape)
     whole = str(model.requests[2])
-    assert [whole.count(f"'thought {number}'") for number in range(2)] == [1, 1]
-    assert whole.index("thought 0") < whole.index("'call_1'") < whole.index("thought 1")
+    assert [whole.count(f"'thought {number}'") for number in (30, 31)] == [1, 1]
+    assert whole.index("thought 30") < whole.index("'call_1'") < whole.index("thought 31")
 
 
 @STREAMS
@@ -101,20 +113,13 @@ def test_words_between_a_thought_and_a_search_hold_the_thought_in_its_place(
 ):
     """The client's turn begins with it, as one that calls tools has to."""
     looking = search("read", text="Let me look. ")
-    model = StreamingModel(shape, looking, READING, DONE)
-    events = [EVENTS[shape.name](said, number + 20) for number, said in enumerate(model.turns)]
-    sent: list[Json] = []
-
-    def write(body: Json) -> Iterator[bytes]:
-        yield from events[len(sent)]
-        sent.append(body)
-
+    model = Thinking(shape, 20, looking, READING, DONE)
     running = flow(dispatch="auto")
-    list(running.stream(ask(shape), write, shape.name))
+    list(running.stream(ask(shape), model, shape.name))
     thought = _think(20)[shape.name]
     following = give_back(shape, ask(shape), thought)
-    list(running.stream(following, write, shape.name))
-    assert str(thought) in str(sent[2])
+    list(running.stream(following, model, shape.name))
+    assert str(thought) in str(model.requests[2])
 
 
 ERRORS = {

@@ -160,7 +160,7 @@ def _continue_request(turn: TurnState, response: Json, found: Sequence[Found]) -
         results = [*others, told]
     request = turn.tool_use.continue_request(request, response, results)
     if ends and isinstance(provider, Native):  # whose results have no room for words
-        request = provider.add_words(request, NO_MORE)
+        request = provider.add_last_words(request, NO_MORE)
     if ends and turn.rounds > max_rounds:
         request = provider.forbid_calls(request)
     turn.request = declare_tools(turn, request)

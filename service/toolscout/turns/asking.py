@@ -8,7 +8,7 @@ from toolscout.turns.events import Release, Report, Request, Search, Searched
 from toolscout.turns.local import is_asking
 from toolscout.turns.providers import Call
 from toolscout.turns.state import Phase, SearchMade, Step, TurnState
-from toolscout.turns.writing import start_over, write_unsearched
+from toolscout.turns.writing import can_make_up_call, start_over, write_unsearched
 
 
 def begin(turn: TurnState, _: Request) -> Step:
@@ -62,11 +62,9 @@ def _is_asking_again(turn: TurnState) -> bool:
 
 def _can_show(turn: TurnState) -> bool:
     """Whether what fits a later message can be shown behind the conversation."""
-    if not turn.is_native and not turn.opening.dispatch.is_active:
-        return turn.can_search
-    if not turn.settings.takes("made_up", turn.incoming.upstream):
-        return False
-    return turn.provider.can_take_made_up_call(turn.asked)
+    if turn.is_native:
+        return can_make_up_call(turn)
+    return turn.opening.dispatch.is_active or turn.can_search
 
 
 def _find_first(turn: TurnState) -> Sequence[str] | None:

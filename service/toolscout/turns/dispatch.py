@@ -47,6 +47,9 @@ MAX_SUGGESTIONS = 5
 MAX_COMPARED_NAMES = 1_000
 """Names with which an unknown one is compared."""
 
+FITTING = "These tools are available now, and may fit what is asked."
+"""What is said of tools that were found for a message of the user's, behind it."""
+
 _HEADING = "Call them with {name}:"
 _DEFINITION = '{"name":'
 
@@ -144,6 +147,11 @@ class Dispatch:
         defined = {*Offer(tools).names, *self.find_referred(history)}
         worded = self._word_results(results, defined)
         return self._provider.continue_request(request, response, worded)
+
+    def word_finds(self, tools: Sequence[Any]) -> str:
+        """Return what is put behind a message that these tools fit."""
+        heading = _HEADING.format(name=self._name)
+        return "\n".join([FITTING, heading, *map(_write_definition, tools)])
 
     def leave_open(self, response: Json, results: Results, scope: str) -> None:
         """As the provider's, with the same definitions."""

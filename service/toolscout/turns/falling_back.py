@@ -129,7 +129,8 @@ def _leave_out(turn: TurnState, error: Exception) -> bool:
 def _find_refused_form(turn: TurnState, error: Exception) -> Form | None:
     """Return the form of this request that its refusal speaks of."""
     form = find_form(error)
-    is_used = turn.is_native if form == "native" else bool(turn.fitting)
+    is_made_up = bool(turn.fitting) and not turn.words
+    is_used = turn.is_native if form == "native" else is_made_up
     return form if is_used else None
 
 

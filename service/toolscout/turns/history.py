@@ -7,14 +7,14 @@ what a turn added is stored under a hash of the messages before it and of the an
 conversations that begin alike share nothing from their first different answer on.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from toolscout.turns.providers.calls import is_of_model, mark_of, read_messages, read_words
-from toolscout.turns.providers.fields import Json, as_dict
+from toolscout.turns.providers.fields import Json, as_dict, mapping
 from toolscout.turns.providers.thoughts import drop_hidden
 from toolscout.turns.session import Added, SessionStore, normalise
 
@@ -37,13 +37,21 @@ class History:
         store: holds what was added to all conversations.
         seed: the conversation, the form of its requests and what they say beside messages, none of
             which ever mix; empty when it is unknown, and nothing is put back.
+        add_words: puts words behind a message.
     """
 
-    def __init__(self, messages: Sequence[Any], store: SessionStore, seed: bytes) -> None:
+    def __init__(
+        self,
+        messages: Sequence[Any],
+        store: SessionStore,
+        seed: bytes,
+        add_words: Callable[[Json, str], Json],
+    ) -> None:
+        self._add_words = add_words
         self._store = store
         self._key = b""
         self.searches: list[Any] = []
-        """All messages that were put back."""
+        """All messages and words that were put back."""
         self.whole: list[Any] = []
         """The messages with those put back."""
         self.names: list[str] = []
@@ -86,9 +94,12 @@ class History:
             added = self._store.added(place)
         self.is_known = added is not None
         if added is not None:
-            self.is_changed = self.is_changed or bool(added.messages)
+            if words := added.words:
+                self.whole[-1] = self._add_words(mapping(self.whole[-1]), words)
+                self.searches.append(words)
             self.whole += added.messages
             self.searches += added.messages
+            self.is_changed = self.is_changed or bool(words or added.messages)
             self.names += added.names
 
     def forget(self) -> None:
@@ -96,12 +107,17 @@ class History:
         self._key = b""
 
     def keep(
-        self, messages: Sequence[Any], names: Iterable[str], responses: Sequence[Json]
+        self,
+        messages: Sequence[Any],
+        words: str,
+        names: Iterable[str],
+        responses: Sequence[Json],
     ) -> None:
         """Store what a turn has added.
 
         Args:
             messages: all those of its last request.
+            words: those it has put behind the last one of the caller.
             names: the tools that the model saw at its end.
             responses: all those of the model, as the client sees them, oldest first.
         """
@@ -115,7 +131,7 @@ class History:
         marks.discard("")
         own = list(messages[self._own :])
         new = [name for name in names if name not in self.names]
-        added = Added(own, new)
+        added = Added(own, words, new)
         for mark in marks:
             place = _place_of(self._key, mark)
             self._store.keep_added(place, added)

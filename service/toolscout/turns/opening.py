@@ -98,7 +98,7 @@ def read_request(
     """Return what holds for every form of a request; `visible` names tools that stay so."""
     provider = get_provider(upstream.interface)
     native = find_native(provider, request) if settings.native else None
-    if not settings.takes("native", upstream):
+    if not settings.takes("native", upstream) or _prefers_words(provider, request, settings):
         native = None
     pins = [*offer.matching(settings.config.always_keep), *visible]
     if isinstance(native, Native):
@@ -122,6 +122,17 @@ def read_request(
         pins=pins,
         first=first or (),
     )
+
+
+def _prefers_words(provider: Provider, request: Json, settings: TurnSettings) -> bool:
+    """Return whether what fits later messages is to be told in words, to be called by dispatch.
+
+    A model that needs its thoughts takes no search that was made for it, and would have to search
+    at each new question.
+    """
+    config = settings.config
+    shows = config.ask_every_turn and config.dispatch != "off" and config.strategy == "hybrid-first"
+    return shows and provider.needs_thoughts(request) and not provider.is_keeping_tools(request)
 
 
 class Opening(msgspec.Struct):
@@ -212,7 +223,7 @@ def _read_history(incoming: Incoming, form: str) -> History:
     session = incoming.upstream.session
     seed = seed_of(form, session, incoming.catalog, incoming.request)
     messages = incoming.provider.history(incoming.request)
-    return History(messages, incoming.settings.store, seed)
+    return History(messages, incoming.settings.store, seed, incoming.provider.add_words)
 
 
 def _add_known(opening: Opening, incoming: Incoming) -> None:

@@ -40,8 +40,8 @@ Form = Literal["native", "made_up"]
 
 WARNINGS: dict[Form, str] = {
     "native": "model %s takes no deferred tools; they are emulated",
-    "made_up": "model %s refuses calls that it did not make; from now on the service is asked at a "
-    "conversation's first message only",
+    "made_up": "model %s refuses calls that it did not make; what fits a later message is told in "
+    "words, or found by searches",
 }
 """What is logged of a model that refuses a form."""
 

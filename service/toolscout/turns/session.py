@@ -89,6 +89,8 @@ class Added(msgspec.Struct, frozen=True):
 
     messages: list[Any] = []
     """Its searches and their results."""
+    words: str = ""
+    """What was found for its user's message, behind that as text."""
     names: list[str] = []
     """The tools that the model has seen since."""
 

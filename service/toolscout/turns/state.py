@@ -68,6 +68,8 @@ class TurnState(msgspec.Struct):
     """What fits the conversation's first message; None unless it is known from this turn."""
     fitting: Sequence[str] = ()
     """What fits the last message of a conversation that has begun."""
+    words: str = ""
+    """What was put behind that message, where no search may be made for the model."""
     rounds: int = 0
     """Forwards after a search."""
     search_count: int = 0

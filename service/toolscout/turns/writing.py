@@ -21,13 +21,25 @@ def write_current(turn: TurnState) -> Json:
 def _write_first(turn: TurnState) -> Json:
     """Write the first request, with what fits the user's message and what it has to load."""
     opening = turn.opening
+    turn.words = ""
     turn.shown.set_known(opening.to_declare)
     there = {*opening.loaded, *opening.to_declare}
     fitting = [name for name in turn.fitting if name not in there]
     tools = turn.shown.load([*opening.to_load, *fitting])
     request = declare_tools(turn, opening.resumed)
     can_load = turn.is_native or opening.dispatch.is_active
-    return _add_search(turn, request, tools) if tools and can_load else request
+    if not tools or not can_load:
+        return request
+    if turn.is_native or can_make_up_call(turn):
+        return _add_search(turn, request, tools)
+    turn.words = opening.dispatch.word_finds(tools)
+    return turn.provider.add_last_words(request, turn.words)
+
+
+def can_make_up_call(turn: TurnState) -> bool:
+    """Return whether the model takes a search that was made for it."""
+    takes = turn.settings.takes("made_up", turn.incoming.upstream)
+    return takes and turn.provider.can_take_made_up_call(turn.asked)
 
 
 def _add_search(turn: TurnState, request: Json, tools: Sequence[Any]) -> Json:

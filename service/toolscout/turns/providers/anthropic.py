@@ -24,6 +24,13 @@ class Blocks(Provider):
         """Return a message with the blocks of the results."""
         return [{"role": "user", "content": super().results(results)}]
 
+    def add_words(self, message: Json, words: str) -> Json:
+        """Return the message with one more block, whatever marks a text before it."""
+        content = message.get("content")
+        if isinstance(content, str):
+            message = {**message, "content": [self.make_text(content)]}
+        return super().add_words(message, words)
+
     def make_turn(self, request: Json, response: Json, parts: list[Json]) -> list[Json]:
         """Return the whole turn: thinking must come back unchanged."""
         return [{"role": "assistant", "content": parts}]
@@ -265,14 +272,15 @@ class Anthropic(Blocks):
         """Return the request with a `tool_choice` of the type `none`."""
         return {**request, "tool_choice": {"type": "none"}}
 
-    def can_take_made_up_call(self, request: Json) -> bool:
-        """Return whether the last message is not the model's, and need not show what it thought.
+    def needs_thoughts(self, request: Json) -> bool:
+        """Return whether it thinks: a turn that calls tools has to begin with what led to them."""
+        return mapping(request.get("thinking")).get("type") not in (None, "disabled")
 
-        With thinking, a turn that calls tools has to begin with the block that led to them.
-        """
+    def can_take_made_up_call(self, request: Json) -> bool:
+        """Return whether the last message is not the model's, and need not show what it thought."""
         last = self.turns(request)[-1:]
-        kind = mapping(request.get("thinking")).get("type")
-        return kind in (None, "disabled") and any(turn.get("role") == "user" for turn in last)
+        is_users = any(turn.get("role") == "user" for turn in last)
+        return is_users and super().can_take_made_up_call(request)
 
     def make_search(self, call: Call) -> Json:
         """Return a message of one block."""

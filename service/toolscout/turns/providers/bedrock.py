@@ -187,6 +187,7 @@ class BedrockConverse(Blocks):
     stream: type[Stream] | None = BedrockStream
     reason_key = "stopReason"
     response_path = ("output", "message", "content")
+    text_type = ""
 
     def forbid_calls(self, request: Json) -> Json:
         """Return the request as it is: Converse cannot say so."""
@@ -213,10 +214,10 @@ class BedrockConverse(Blocks):
         wrapped = {"json": schema}
         return {"toolSpec": {"name": name, "description": description, "inputSchema": wrapped}}
 
-    def can_take_made_up_call(self, request: Json) -> bool:
-        """Return whether the model need not show what it thought; the field is the model's own."""
+    def needs_thoughts(self, request: Json) -> bool:
+        """Return whether a field of the model's own has it think."""
         more = mapping(request.get("additionalModelRequestFields"))
-        return more.keys().isdisjoint(("thinking", "reasoning_config", "reasoningConfig"))
+        return not more.keys().isdisjoint(("thinking", "reasoning_config", "reasoningConfig"))
 
     def make_search(self, call: Call) -> Json:
         """Return a message of one block."""

@@ -292,11 +292,11 @@ class OpenAIChat(Provider):
             if call_in(call) is not None
         ]
 
-    def can_take_made_up_call(self, request: Json) -> bool:
-        """Return whether no call has to come with what the model thought before it."""
+    def needs_thoughts(self, request: Json) -> bool:
+        """Return whether it thinks, or what it thought is in the conversation."""
         if mapping(request.get("thinking")).get("type") not in (None, "disabled"):
-            return False
-        return not any(turn.get(key) for turn in self.turns(request) for key in _THOUGHT_OF)
+            return True
+        return any(turn.get(key) for turn in self.turns(request) for key in _THOUGHT_OF)
 
     def make_search(self, call: Call) -> Json:
         """Return a message of one call."""

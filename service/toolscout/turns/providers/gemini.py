@@ -91,6 +91,7 @@ class Gemini(Provider):
     stream: type[Stream] | None = GeminiStream
     history_key = "contents"
     parts_key = "parts"
+    text_type = ""
     default_role: str | None = "user"
     response_path = ("candidates", "content", "parts")
     signed = (_SIGNATURE,)

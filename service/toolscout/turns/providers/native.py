@@ -110,10 +110,6 @@ class Native(Provider):
         """Return whether the model is of a version that loads tools."""
         return loads_tools(self.name, str(request.get("model")))
 
-    @abstractmethod
-    def add_words(self, request: Json, text: str) -> Json:
-        """Return a request that ends with results, with words to the model after them."""
-
     def offer_tools(self, request: Json, search: Any, tools: Tools) -> Json:
         """Declare the tools where they were, visible or `hidden`; the history has those found."""
         seen = set(map(id, (*tools.visible, *tools.known)))
@@ -158,10 +154,10 @@ class NativeResponses(Native, OpenAIResponses):
         ]
         return [*super().calls(response), *searches]
 
-    def add_words(self, request: Json, text: str) -> Json:
+    def add_last_words(self, request: Json, words: str) -> Json:
         """Return the request with an item of the developer at its end."""
-        words = {"role": "developer", "content": text}
-        return self.with_history(request, [*self.history(request), words])
+        item = {"role": "developer", "content": words}
+        return self.with_history(request, [*self.history(request), item])
 
     def make_search(self, call: Call) -> Json:
         """Return a response of one item."""
@@ -202,12 +198,6 @@ class NativeAnthropic(Native, Anthropic):
     def is_deferring(self, request: Json) -> bool:
         """Return whether no more tools are there than may be declared, too."""
         return super().is_deferring(request) and len(self.tools(request)) < MAX_DECLARED
-
-    def add_words(self, request: Json, text: str) -> Json:
-        """Return the request with a text after the results in its last message."""
-        *before, last = self.history(request)
-        content = [*last["content"], {"type": "text", "text": text}]
-        return self.with_history(request, [*before, {**last, "content": content}])
 
     def result(self, answered: SearchResult) -> Json:
         """Return a result that refers to the tools it loads; only declared ones may be."""

@@ -91,6 +91,8 @@ class Provider:
     """Where a request has its conversation."""
     parts_key: str = "content"
     """Where a turn of the conversation has its words."""
+    text_type: str = "text"
+    """The `type` of a part with a text; empty where parts have none."""
     response_path: tuple[str, ...] = ("content",)
     """Where a response has the parts of the model's turn, calls among them. A list on the way
     holds several answers, of which a loop can continue the first."""
@@ -293,12 +295,32 @@ class Provider:
         """Return a request with results before what it has."""
         return self.with_history(request, [*results, *self.history(request)])
 
-    def can_take_made_up_call(self, request: Json) -> bool:
-        """Return whether a search that was made for the model may end a conversation.
+    def needs_thoughts(self, request: Json) -> bool:
+        """Return whether the model has to be told again what it thought before a call."""
+        return False
 
-        Where the model has to be told again what it thought before a call, none may.
-        """
-        return True
+    def can_take_made_up_call(self, request: Json) -> bool:
+        """Return whether a search that was made for the model may end a conversation."""
+        return not self.needs_thoughts(request)
+
+    def make_text(self, words: str) -> Json:
+        """Return a part with a text."""
+        kind = {"type": self.text_type} if self.text_type else {}
+        return {**kind, "text": words}
+
+    def add_words(self, message: Json, words: str) -> Json:
+        """Return a message with words behind what it has."""
+        content = message.get(self.parts_key)
+        if isinstance(content, str):
+            longer: Any = f"{content}\n\n{words}"
+        else:
+            longer = [*(content or []), self.make_text(words)]
+        return {**message, self.parts_key: longer}
+
+    def add_last_words(self, request: Json, words: str) -> Json:
+        """Return a request with words behind its last message."""
+        *before, last = self.history(request)
+        return self.with_history(request, [*before, self.add_words(mapping(last), words)])
 
     @abstractmethod
     def make_search(self, call: Call) -> Json:

@@ -209,6 +209,7 @@ class OpenAIResponses(Provider):
     name: ProviderName = "openai-responses"
     max_tools: int | None = MAX_TOOLS
     history_key = "input"
+    text_type = "input_text"
     previous_key = "previous_response_id"
     stream: type[Stream] | None = ResponsesStream
     response_path = ("output",)
