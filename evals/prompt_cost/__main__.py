@@ -2,13 +2,13 @@
 
 python -m evals.prompt_cost --tools FILE --docs docs/client.md --litellm PROGRAM
 
-A conversation has twelve questions of a user; a scripted model calls one tool for each, after a
-search where its prompt lacks the tool. FILE is a JSON array of tools, by default
-`catalogs/300.json` in TOOLSCOUT_DATA, or else the tools of the playground's samples. Tokens are
-those of `o200k_base`. A token that an earlier request of the conversation began with costs a share
-of the price, by default a tenth; definitions that a provider loads by itself count where they are
-loaded. PROGRAM is an installed LiteLLM with its proxy and this package; without it the table has
-no rows of LiteLLM.
+A conversation has twelve questions of a user; a scripted model calls one tool for each, as its
+definition says, after a search where its prompt lacks the tool. FILE is a JSON array of tools, by
+default `catalogs/300.json` in TOOLSCOUT_DATA, or else the tools of the playground's samples. Tokens
+are those of `o200k_base`. A token that an earlier request of the conversation began with costs a
+share of the price, by default a tenth; definitions that a provider loads by itself count where
+they are loaded. PROGRAM is an installed LiteLLM with its proxy and this package; without it the
+table has no rows of LiteLLM.
 """
 
 import argparse
@@ -118,7 +118,7 @@ def table(tools: list[Any], program: Path | None, cached: float) -> str:
     """
     lines = [
         f"| scripted model, {len(tools)} tools, {QUESTIONS} questions | model calls |"
-        " prompt tokens | cached | cost | tools not found |",
+        " prompt tokens | cached | cost | calls made |",
         "|---|--:|--:|--:|--:|--:|",
     ]
     for way in WAYS:
@@ -160,8 +160,8 @@ def row(way: Way, model: Model, cached: float) -> str:
     """Return a row of the table."""
     cost = model.prompt - (1 - cached) * model.cached
     share = model.cached / model.prompt
-    counts = f"{model.requests} | {model.prompt:,} | {share:.1%} | {cost:,.0f} | {model.missed}"
-    return f"| {way.title} | {counts} |"
+    counts = f"{model.requests} | {model.prompt:,} | {share:.1%} | {cost:,.0f}"
+    return f"| {way.title} | {counts} | {model.made} of {QUESTIONS} |"
 
 
 def hold(tools: list[Any], model: Model, ask: Ask, others: int = 0) -> None:
@@ -180,6 +180,7 @@ def hold(tools: list[Any], model: Model, ask: Ask, others: int = 0) -> None:
         while True:
             answer = ask(interface.request(messages, shapes))
             messages += interface.added(answer)
+            model.made += name in interface.calls(answer).values()
             if not interface.calls(answer):
                 break
 

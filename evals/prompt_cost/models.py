@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from evals.prompt_cost.arguments import fill, find_schema
+
 Json = dict[str, Any]
 
 SEARCHES = ("gateway_search_tools", "tool_search")
@@ -57,9 +59,11 @@ class Interface:
         reason = "tool_use" if calls else "end_turn"
         return {"role": "assistant", "content": blocks, "stop_reason": reason}
 
-    def calls(self, answer: Json) -> list[str]:
-        """Return the ids of the calls in a response."""
-        return [block["id"] for block in answer["content"] if block["type"] == "tool_use"]
+    def calls(self, answer: Json) -> dict[str, str]:
+        """Return the names of the tools that a response calls, by the calls' ids."""
+        return {
+            block["id"]: block["name"] for block in answer["content"] if block["type"] == "tool_use"
+        }
 
     def added(self, answer: Json) -> list[Any]:
         """Return the messages that a response adds to a conversation, results included."""
@@ -105,9 +109,10 @@ class Chat(Interface):
             ]
         return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
 
-    def calls(self, answer: Json) -> list[str]:
-        """Return the ids of the calls in a response."""
-        return [call["id"] for call in answer["choices"][0]["message"].get("tool_calls") or []]
+    def calls(self, answer: Json) -> dict[str, str]:
+        """Return the names of the tools that a response calls, by the calls' ids."""
+        calls = answer["choices"][0]["message"].get("tool_calls") or []
+        return {call["id"]: call["function"]["name"] for call in calls}
 
     def added(self, answer: Json) -> list[Any]:
         """Return what a response adds to a conversation, results included."""
@@ -151,9 +156,10 @@ class Responses(Interface):
         turn = {"type": "message", "role": "assistant", "content": content}
         return {"id": "resp", "output": items or [turn]}
 
-    def calls(self, answer: Json) -> list[str]:
-        """Return the ids of the calls in a response."""
-        return [item["call_id"] for item in answer["output"] if item["type"] == "function_call"]
+    def calls(self, answer: Json) -> dict[str, str]:
+        """Return the names of the tools that a response calls, by the calls' ids."""
+        calls = [item for item in answer["output"] if item["type"] == "function_call"]
+        return {call["call_id"]: call["name"] for call in calls}
 
     def added(self, answer: Json) -> list[Any]:
         """Return what a response adds to a conversation, results included."""
@@ -183,9 +189,9 @@ class Model:
     def __init__(self, interface: Interface, count: Callable[[str], int]) -> None:
         self.interface = interface
         self.wanted, self.query = "", ""
-        self.requests = self.prompt = self.cached = self.missed = 0
-        """Requests, tokens of their prompts, those that an earlier prompt began with, and tools
-        that were not found."""
+        self.requests = self.prompt = self.cached = self.made = 0
+        """Requests, tokens of their prompts, those that an earlier prompt began with, and calls
+        that reached the caller."""
         self._count = count
         self._earlier: list[list[str]] = []
         self._state = "ask"
@@ -205,15 +211,15 @@ class Model:
         if self._state == "called":
             return read.answer(f"That is done with {self.wanted}; there are eight items.", [])
         names = [read.name_of(tool) for tool in read.declared(body)]
-        if f'"{self.wanted}"' in "".join(written).replace("\\", ""):
+        schema = find_schema(parts, self.wanted)
+        if schema is not None:
             self._state = "called"
-            given = {"query": self.query}
+            given = fill(schema)
             if self.wanted in names or DISPATCH not in names:
                 return read.answer("", [(id_, self.wanted, given)])
             return read.answer("", [(id_, DISPATCH, {"name": self.wanted, "arguments": given})])
         search = next((name for name in SEARCHES if name in names), None)
         if search is None or self._state == "searched":
-            self.missed += 1
             return read.answer("There is no tool for that.", [])
         self._state = "searched"
         return read.answer("", [(id_, search, {"query": self.query})])

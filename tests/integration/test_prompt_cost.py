@@ -32,7 +32,7 @@ def test_deferred_tools_cost_less_and_all_are_found(tmp_path):
     lines = done.stdout.splitlines()
     assert "scripted model" in lines[0]
     rows = [line.strip("| ").split(" | ") for line in lines[2:]]
-    assert all(row[-1] == "0" for row in rows)
+    assert all(row[-1] == "12 of 12" for row in rows)
     calls = [int(row[1]) for row in rows]
     cost = [int(row[-2].replace(",", "")) for row in rows]
     assert max(cost[1:]) < cost[0]
