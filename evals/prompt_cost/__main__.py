@@ -23,6 +23,7 @@ from evals import docs
 from evals.mcp_tokens.agent import count
 from evals.prompt_cost.litellm import Proxy, litellm
 from evals.prompt_cost.models import INTERFACES, Json, Model
+from evals.prompt_cost.thinking import THINKING
 from evals.speed.servers import Running, toolscout
 from evals.speed.traffic import catalogs
 from toolscout.discovery import ToolDiscovery
@@ -44,6 +45,8 @@ class Way(NamedTuple):
     """Those of the flow; None: every tool in every request."""
     before: int = 0
     """Conversations of the same questions that the flow has seen."""
+    thinks: bool = False
+    """Whether the model is Claude with thinking on."""
 
 
 WAYS = (
@@ -57,6 +60,9 @@ WAYS = (
     Way("the same, `dispatch: off`", "openai", {"dispatch": "off"}),
     Way("chat completions, `ask_every_turn: false`", "openai", {"ask_every_turn": False}),
     Way("chat completions, tools that the service knows", "openai", {}, 1),
+    Way("thinking, loaded by Anthropic", "anthropic", {}, thinks=True),
+    Way("thinking, emulated for Anthropic", "anthropic", {"native": False}, thinks=True),
+    Way("thinking, emulated for chat completions", "openai", {}, thinks=True),
 )
 
 
@@ -140,7 +146,7 @@ def directly(tools: list[Any], way: Way, url: str) -> Model:
     options |= {"observers": None, "turn_observers": None}
     with closing(ToolDiscovery(url, **options)) as discovery:
         for others in range(way.before, -1, -1):
-            model = Model(INTERFACES[way.interface], count)
+            model = Model((THINKING if way.thinks else INTERFACES)[way.interface], count)
 
             def ask(request: Json, model: Model = model) -> Json:
                 return discovery.complete(request, model.forward, model.interface.name)

@@ -51,6 +51,10 @@ class Interface:
             found += [deferred[name] for name in names if name in deferred]
         return found
 
+    def refuse(self, body: Json) -> str:
+        """Say why the provider refuses a request; empty where it takes it."""
+        return ""
+
     def answer(self, text: str, calls: Sequence[tuple[str, str, Json]]) -> Json:
         """Return a response with a text and calls."""
         blocks: list[Json] = [{"type": "text", "text": text}]
@@ -178,6 +182,12 @@ SYSTEM = (
 )
 
 
+class RefusedError(Exception):
+    """A provider's refusal of a request's form, as SDKs raise it."""
+
+    status_code = 400
+
+
 class Model:
     """Calls the tool that it wants as soon as its prompt has it, after a search if need be.
 
@@ -190,8 +200,8 @@ class Model:
         self.interface = interface
         self.wanted, self.query = "", ""
         self.requests = self.prompt = self.cached = self.made = 0
-        """Requests, tokens of their prompts, those that an earlier prompt began with, and calls
-        that reached the caller."""
+        """Requests, tokens of the prompts that were taken, those that an earlier prompt began with,
+        and calls that reached the caller."""
         self._count = count
         self._earlier: list[list[str]] = []
         self._state = "ask"
@@ -201,12 +211,18 @@ class Model:
         self.wanted, self.query, self._state = name, query, "ask"
 
     def forward(self, body: Json) -> Json:
-        """Count a prompt and answer it."""
+        """Count a prompt and answer it.
+
+        Raises:
+            RefusedError: the provider takes no such request, and bills nothing.
+        """
         read = self.interface
+        self.requests += 1
+        if reason := read.refuse(body):
+            raise RefusedError(reason)
         parts = [*read.declared(body), SYSTEM, *read.said(body)]
         written = [json.dumps(part, separators=(",", ":"), ensure_ascii=False) for part in parts]
         self._measure(written)
-        self.requests += 1
         id_ = f"call_{self.requests}"
         if self._state == "called":
             return read.answer(f"That is done with {self.wanted}; there are eight items.", [])

@@ -1,10 +1,12 @@
-"""The scripted model of `make prompt-cost` calls as the definition in its prompt says."""
+"""The scripted models of `make prompt-cost` call as definitions say, and refuse as providers do."""
 
 import json
 
 import pytest
 
 from evals.prompt_cost.arguments import fill, find_schema
+from evals.prompt_cost.models import Model, RefusedError
+from evals.prompt_cost.thinking import THINKING
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 
@@ -51,3 +53,20 @@ def test_a_definition_is_found_wherever_a_prompt_has_it(prompt):
 def test_a_call_defines_nothing():
     call = {"name": "read_file", "arguments": json.dumps({"path": "notes"})}
     assert find_schema([call], "read_file") is None
+
+
+@pytest.mark.parametrize("interface", THINKING.values(), ids=THINKING)
+@pytest.mark.parametrize("part", ["thinking", "signature", "type"])
+def test_a_call_is_refused_without_the_thought_that_led_to_it(interface, part):
+    model = Model(interface, len)
+    model.want("read_file", "read a file")
+    tools = [interface.tool("read_file", "Read a file", SCHEMA)]
+    asked = [{"role": "user", "content": "read it"}]
+    called = model.forward(interface.request(asked, tools))
+    taken = interface.request([*asked, *interface.added(called)], tools)
+    assert not interface.calls(model.forward(taken))
+    changed = json.loads(json.dumps(taken))
+    turn = next(one for one in changed["messages"] if one["role"] == "assistant")
+    (turn.get("thinking_blocks") or turn["content"])[0][part] = "other"
+    with pytest.raises(RefusedError, match="Expected `thinking`"):
+        model.forward(changed)
