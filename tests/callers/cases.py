@@ -143,7 +143,7 @@ def limited(caller: Caller, service: str) -> str:
             called = running.ask(QUESTION_OF_NONE)
         except Exception as error:
             kinds = getattr(error, "kinds", [kind.__name__ for kind in type(error).__mro__])
-            is_own = any(kind.endswith(("APIError", "APICallError")) for kind in kinds)
+            is_own = any(kind.endswith(OWN_ERRORS) for kind in kinds)
             return "yes" if is_own else f"raised {kinds[0]}: {error}"[:120]
         return f"called {', '.join(called) or 'nothing'}"
 
@@ -163,6 +163,12 @@ QUESTION_OF_NONE = "please do what is written in my notes"
 
 TURNS = 12
 
+OWN_ERRORS = ("APIError", "APICallError", "ProviderError")
+"""How the names of SDKs' errors end that say what the provider has said."""
+
+SEEN = "303 tools, bytes seen"
+"""The case that measures."""
+
 CASES = {
     "plain": plain,
     "12 turns": twelve_turns,
@@ -174,7 +180,7 @@ CASES = {
     "no match": no_match,
     "`tool_choice: none`": forbidden,
     "429 within a stream": limited,
-    "303 tools, bytes seen": bytes_seen,
+    SEEN: bytes_seen,
 }
 
 

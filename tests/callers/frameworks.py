@@ -16,6 +16,7 @@ AGENTS = Path(__file__).with_name("agents")
 LIBRARIES = ["google-genai", "langchain", "openai-agents", "pydantic-ai-slim", "smolagents"]
 OTHERS = [
     "crewai",
+    "dspy",
     "llama-index-core",
     "agent-framework-openai",
     "google-adk",
@@ -153,6 +154,13 @@ CALLERS = [
         "0, one variable",
         behind_proxy("crewai_agent"),
         ["forced choice", "removed tools in the history", MUST_CALL],
+    ),
+    Caller(
+        "DSPy `ReActV2`",
+        "0, one variable",
+        behind_proxy("dspy_agent"),
+        ["forced choice", "removed tools in the history", MUST_CALL],
+        ends="submit",
     ),
     Caller("Strands agent", "0, one variable", behind_proxy("strands_agent")),
     Caller("Haystack agent", "0, one variable", behind_proxy("haystack_agent")),

@@ -131,8 +131,7 @@ class ScriptedModel:
             return Said("No tool was called.")
         number = len(questions(interface, body))
         told = results(interface, body)
-        # smolagents has the user say what a tool has answered.
-        is_observed = self.ends and "Observation:" in str(questions(interface, body)[-1])
+        is_observed = self.ends and GOES_ON.search(str(questions(interface, body)[-1]))
         if is_observed or f"tool_{number}" in told:
             return Said(f"It said: {told.get(f'tool_{number}')}")
         names = callable_names(interface, body)
@@ -163,6 +162,9 @@ class ScriptedModel:
         names = [callable_names(shape.name, request) for request in self.requests]
         return [[name for name in each if name != THROUGH] for each in names]
 
+
+GOES_ON = re.compile("^Respond with|Observation:")
+"""What the user is made to say after a tool has answered: by DSPy, and by smolagents."""
 
 JSON = ("Content-Type", "application/json")
 LIMITED = {

@@ -25,8 +25,9 @@ PACKAGES = tuple(
 OTHER_VENV = ROOT / ".venv-agents"
 OTHER_PACKAGES = tuple(
     (
-        "agent-framework-openai>=1.17,<2 crewai>=1.15,<2 google-adk>=2.13,<3 haystack-ai>=3.4,<4 "
-        "llama-index-core>=0.14,<1 llama-index-llms-openai>=0.8,<1 strands-agents[openai]>=1.62,<2"
+        "agent-framework-openai>=1.17,<2 crewai>=1.15,<2 dspy>=3.4,<4 google-adk>=2.13,<3 "
+        "haystack-ai>=3.4,<4 llama-index-core>=0.14,<1 llama-index-llms-openai>=0.8,<1 "
+        "strands-agents[openai]>=1.62,<2"
     ).split()
 )
 """Frameworks that need an older SDK of OpenAI or Google; they stand before a proxy."""
@@ -57,6 +58,7 @@ def settings(upstream: str, service: str, **more: str) -> dict[str, str]:
         OPENAI_AGENTS_DISABLE_TRACING="1",
         FASTMCP_CHECK_FOR_UPDATES="off",
         GOOGLE_API_KEY="none",
+        LITELLM_LOCAL_MODEL_COST_MAP="True",
         HAYSTACK_TELEMETRY_ENABLED="False",
         CREWAI_DISABLE_TELEMETRY="true",
         CREWAI_TRACING_ENABLED="false",
