@@ -6,13 +6,13 @@ Exits 1 where a caller does not get through a case.
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from evals.docs import write
 from tests.callers import frameworks, in_node, sdks, tool_runner
-from tests.callers.cases import CASES, SEEN, Caller
+from tests.callers.cases import CASES, FURTHER, SEEN, Caller
 from tests.support import running
 
 WELL = ("yes", "–")
@@ -61,13 +61,8 @@ def summary(rows: Sequence[Sequence[str]]) -> str:
     """Return the table of the documentation: callers that get through the same cases together."""
     titles, groups = list(CASES), dict[tuple[str, str], list[Sequence[str]]]()
     for row in rows:
-        passed = [str(row[2:-1].count("yes"))]
-        passed += [
-            title if result == "–" else f"{title}: {result}"
-            for title, result in zip(titles, row[2:-1], strict=False)
-            if result != "yes"
-        ]
-        groups.setdefault((row[1], ", not ".join(passed)), []).append(row)
+        results = dict(zip(titles, row[2:-1], strict=False))
+        groups.setdefault((row[1], _count(results)), []).append(row)
     cells = [["lines a user writes", "cases", titles[-1], "callers"], ["---"] * 4]
     for (lines, cases), members in groups.items():
         sizes = sorted((row[-1] for row in members), key=lambda size: float(size.split()[0]))
@@ -76,10 +71,23 @@ def summary(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
+def _count(results: Mapping[str, str]) -> str:
+    """Return how many cases a caller gets through, which it does not, and which beside them."""
+    well = [title for title, result in results.items() if result == "yes"]
+    further = [title for title in well if title in FURTHER]
+    parts = [str(len(well) - len(further))]
+    for title, result in results.items():
+        if result not in WELL:
+            parts.append(f"fails at {title}")
+        elif result != "yes" and title not in FURTHER:
+            parts.append(f"not {title}")
+    return ", ".join(parts + [f"and {title}" for title in further])
+
+
 def _row(caller: Caller, titles: Sequence[str], service: str) -> list[str]:
     cells = []
     for title in titles:
-        if title in caller.cannot:
+        if not caller.can_run(title):
             cells.append("–")
             continue
         try:

@@ -8,9 +8,12 @@ from zlib import crc32
 
 from tests.client.upstream import Peer, peer
 from tests.turns.model import ScriptedModel
-from tests.turns.rules import DECLARED, visible
+from tests.turns.rules import DECLARED, has_thought, visible
 from toolscout.turns.drivers.exchange import PATHS
 
+THINKING = "thinking"
+PICTURES = "20 pictures"
+STRICT = "strict tools"
 DEAD = "http://127.0.0.1:9"
 QUESTION = "write an email to a@b.example"
 THINGS = (
@@ -54,11 +57,17 @@ class Caller(NamedTuple):
     lines: str
     """What its user writes."""
     start: Callable[..., Running]
-    """From the model's address, the service's address, the tools, and `streams`, `forced`."""
+    """From the model's address, the service's address, the tools, and the options of a case."""
     cannot: Sequence[str] = ()
     """Cases that its library has no way to express."""
+    can: Sequence[str] = ()
+    """Further cases that it has been written for."""
     ends: str = ""
     """The tool with which its runs end; the caller fails where it is not called."""
+
+    def can_run(self, title: str) -> bool:
+        """Whether a case is one for this caller."""
+        return title in self.can if title in FURTHER else title not in self.cannot
 
 
 class CallerError(Exception):
@@ -148,6 +157,35 @@ def limited(caller: Caller, service: str) -> str:
         return f"called {', '.join(called) or 'nothing'}"
 
 
+def thinking(caller: Caller, service: str) -> str:
+    """Claude thinks before its calls, in streams, and refuses calls that come without."""
+    model = ScriptedModel()
+    with _running(caller, model, service, streams=True, thinks=True) as (running, _):
+        told = _asked_one_by_one(running, model)
+        turns = [one for one in model.requests[-1]["messages"] if one["role"] == "assistant"]
+        is_kept = all(has_thought(turn["content"]) for turn in turns)
+        return told if is_kept else f"{told}, thoughts are lost"
+
+
+def pictures(caller: Caller, service: str) -> str:
+    """Twenty pictures of 2 MB in the history: the model goes on to see few tools."""
+    model = ScriptedModel()
+    with _running(caller, model, service, pictures=20) as (running, upstream):
+        running.ask(QUESTION)
+        model.wants, model.query = "read_file", "read a file"
+        told = _verdict(running.ask("read the text file"), ["read_file"], model)
+        seen = _bytes_seen(upstream.requests[-1])
+        return told if told != "yes" or seen < FEW_BYTES else f"all {seen / 1_000:.1f} kB"
+
+
+def strict(caller: Caller, service: str) -> str:
+    """Every field is required; one may be null, and the model leaves it out where it can."""
+    model = ScriptedModel({"path": "a@b.example", "note": None})
+    model.leaves_out = "note"
+    with _running(caller, model, service, strict=True) as (running, _):
+        return _asked_one_by_one(running, model)
+
+
 def bytes_seen(caller: Caller, service: str) -> str:
     """Bytes of the definitions that the model saw at most, of all."""
     model = ScriptedModel()
@@ -162,6 +200,15 @@ QUESTION_OF_NONE = "please do what is written in my notes"
 """A question that shows none of the tools that the model wants, so that it has to search."""
 
 TURNS = 12
+FEW_BYTES = 10_000
+"""Of definitions: all of them have more than 40,000."""
+
+FURTHER = {
+    THINKING: thinking,
+    PICTURES: pictures,
+    STRICT: strict,
+}
+"""Cases for callers that have been written for them."""
 
 OWN_ERRORS = ("APIError", "APICallError", "ProviderError")
 """How the names of SDKs' errors end that say what the provider has said."""
@@ -180,6 +227,7 @@ CASES = {
     "no match": no_match,
     "`tool_choice: none`": forbidden,
     "429 within a stream": limited,
+    **FURTHER,
     SEEN: bytes_seen,
 }
 
@@ -195,6 +243,16 @@ def _asked(  # what differs between cases
     model = model or ScriptedModel()
     with _running(caller, model, service, **options) as (running, _):
         return _verdict(running.ask(question), expected, model)
+
+
+def _asked_one_by_one(running: Running, model: ScriptedModel) -> str:
+    """Ask for three tools; the last one is called through a constant tool, if that is there."""
+    for name in ("send_email", "read_file", "create_issue"):
+        model.wants, model.query = name, ABOUT[name]
+        told = _verdict(running.ask(f"please {ABOUT[name].lower()}"), [name], model)
+        if told != "yes":
+            return told
+    return "yes"
 
 
 @contextmanager

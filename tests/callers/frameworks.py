@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.callers.cases import Caller, CallerError, Running
+from tests.callers.cases import STRICT, Caller, CallerError, Running
 from tests.gateway.proxies import proxy
 from tests.integration.frameworks import environment
 from tests.support import ran
@@ -25,6 +25,9 @@ OTHERS = [
 ]
 
 
+SETTINGS = {"streams": False, "forced": "", "thinks": False, "strict": False}
+
+
 class Framework:
     """An agent that is asked through lines of JSON; see `agents/loop.py`."""
 
@@ -34,9 +37,7 @@ class Framework:
         url: str,
         service: str,
         about: dict[str, str],
-        *,
-        streams: bool = False,
-        forced: str = "",
+        **options: Any,
     ) -> None:
         self._process = subprocess.Popen(
             command,
@@ -46,7 +47,7 @@ class Framework:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._exchange({"about": about, "streams": streams, "forced": forced})
+        self._exchange({**SETTINGS, "about": about, **options})
 
     def ask(self, text: str) -> list[str]:
         """Return the names of the tools that were called."""
@@ -124,8 +125,8 @@ MUST_CALL = "`tool_choice: none`"
 
 CALLERS = [
     Caller("LangChain agent", "1, and 1 for blocking calls", of("langchain_agent")),
-    Caller("OpenAI Agents SDK", "1", of("agents_sdk")),
-    Caller("pydantic-ai agent", "1", of("pydantic_ai_agent")),
+    Caller("OpenAI Agents SDK", "1", of("agents_sdk"), can=[STRICT]),
+    Caller("pydantic-ai agent", "1", of("pydantic_ai_agent"), can=[STRICT]),
     Caller(
         "pydantic-ai agent, `output_type`",
         "1",

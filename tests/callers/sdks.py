@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from tests.callers.cases import Caller, Running
+from tests.callers.cases import PICTURES, STRICT, THINKING, Caller, Running
 from tests.gateway.proxies import proxy
 from tests.integration import proxies
 from tests.turns.agents import Agent
@@ -59,14 +59,15 @@ def behind(kind: type[Agent], interface: str) -> Any:
     return start
 
 
-NAMES = {
-    "openai": "OpenAI SDK, chat completions",
-    "openai-responses": "OpenAI SDK, Responses",
-    "anthropic": "Anthropic SDK",
-}
-CALLERS = [Caller(name, LINE, over_transport(interface)) for interface, name in NAMES.items()]
-CALLERS += [
-    Caller("any program, `toolscout proxy`", "0, one variable", behind(Proxied, "openai")),
-    Caller("LiteLLM proxy, chat completions", "2", behind(BehindLiteLLM, "openai")),
-    Caller("LiteLLM proxy, Responses", "2", behind(BehindLiteLLM, "openai-responses")),
+BOTH = (PICTURES, STRICT)
+ALL = (THINKING, *BOTH)
+CALLERS = [
+    Caller("OpenAI SDK, chat completions", LINE, over_transport("openai"), can=BOTH),
+    Caller("OpenAI SDK, Responses", LINE, over_transport("openai-responses"), can=BOTH),
+    Caller("Anthropic SDK", LINE, over_transport("anthropic"), can=ALL),
+    Caller(
+        "any program, `toolscout proxy`", "0, one variable", behind(Proxied, "openai"), can=BOTH
+    ),
+    Caller("LiteLLM proxy, chat completions", "2", behind(BehindLiteLLM, "openai"), can=BOTH),
+    Caller("LiteLLM proxy, Responses", "2", behind(BehindLiteLLM, "openai-responses"), can=BOTH),
 ]

@@ -6,8 +6,11 @@ import anthropic
 import httpx2
 from anthropic import beta_tool
 
-from tests.callers.cases import Caller, Running
+from tests.callers.cases import THINKING, Caller, Running
 from tests.callers.in_node import in_node
+from tests.callers.sdks import ALL
+from tests.turns.agents import THINKING as THINKS
+from tests.turns.pictures import show
 from toolscout.discovery import Transport
 
 
@@ -23,9 +26,14 @@ class Runner:
         *,
         streams: bool = False,
         forced: str = "",
+        thinks: bool = False,
+        strict: bool = False,
+        pictures: int = 0,
     ) -> None:
         self.about, self.streams, self.forced = about, streams, forced
+        self.strict, self.pictures = strict, pictures
         self.options: Any = {} if kept else {"thread": False}
+        self.options |= {"thinking": THINKS} if thinks else {}
         self.called: list[str] = []
         self.messages: list[Any] = []
         self.http = httpx2.Client(transport=Transport(service))
@@ -35,7 +43,8 @@ class Runner:
 
     def ask(self, text: str) -> list[str]:
         self.called = []
-        self.messages.append({"role": "user", "content": text})
+        self.messages.append({"role": "user", "content": show("anthropic", text, self.pictures)})
+        self.pictures = 0
         choice: Any = {"type": "none"} if self.forced == "none" else None
         if self.forced and choice is None:
             choice = {"type": "tool", "name": self.forced}
@@ -70,6 +79,11 @@ class Runner:
             self.called.append(name)
             return "sent"
 
+        def call_with(path: str, note: str | None) -> str:
+            return call(path)
+
+        if self.strict:
+            return beta_tool(call_with, name=name, description=text, strict=True)
         return beta_tool(call, name=name, description=text)
 
 
@@ -81,12 +95,18 @@ def in_python(kept: bool) -> Any:
 
 
 CALLERS = [
-    Caller("Anthropic tool runner", "1", in_python(True)),
-    Caller("Anthropic tool runner, `thread=False`", "1", in_python(False)),
-    Caller("Anthropic tool runner, node", "0, one variable", in_node("tool_runner", "kept")),
+    Caller("Anthropic tool runner", "1", in_python(True), can=ALL),
+    Caller("Anthropic tool runner, `thread=False`", "1", in_python(False), can=ALL),
+    Caller(
+        "Anthropic tool runner, node",
+        "0, one variable",
+        in_node("tool_runner", "kept"),
+        can=[THINKING],
+    ),
     Caller(
         "Anthropic tool runner, node, `thread: false`",
         "0, one variable",
         in_node("tool_runner", "sent"),
+        can=[THINKING],
     ),
 ]

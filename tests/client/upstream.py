@@ -52,9 +52,10 @@ class Exchange:
         if "transfer-encoding" in self.headers:
             self.body = self._chunked(body)
             return True
-        while len(body) < int(self.headers.get("content-length", 0)):
-            body += self._more()
-        self.body = body
+        whole = bytearray(body)  # which may have tens of megabytes
+        while len(whole) < int(self.headers.get("content-length", 0)):
+            whole += self._more()
+        self.body = bytes(whole)
         return True
 
     def _chunked(self, data: bytes) -> bytes:
@@ -73,7 +74,7 @@ class Exchange:
         return body
 
     def _more(self) -> bytes:
-        data = self.connection.recv(65_536)
+        data = self.connection.recv(1_000_000)
         if not data:
             raise ConnectionResetError("closed amid a body")
         return data

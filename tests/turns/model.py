@@ -7,9 +7,9 @@ from itertools import count
 from typing import Any
 
 from tests.client.upstream import Exchange
-from tests.turns.rules import refusal, visible
+from tests.turns.rules import is_to_think, refusal, visible
 from tests.turns.shapes import BY_NAME, Json, Said, Shape
-from tests.turns.streaming import EVENTS
+from tests.turns.streaming import EVENTS, think
 from toolscout.turns.drivers.exchange import PATHS, STREAMING_PATHS
 
 PHANTOM = "gateway_search_tools"
@@ -52,6 +52,8 @@ class ScriptedModel:
         """What it searches for."""
         self.ends = ""
         """The tool with which its caller wants a run to end, if it sees it."""
+        self.leaves_out = ""
+        """An argument that it leaves out where nothing holds it to a tool's schema."""
         self.searches_beside = False
         """Whether its first call has a search beside it."""
         self.limited = False
@@ -88,7 +90,8 @@ class ScriptedModel:
         said = self.say(interface, body)
         number = next(NUMBERS)
         if "thread" in body:
-            answer = {"role": "assistant", "content": shape.response(said)["content"]}
+            content = whole(shape, said, body, number)["content"]
+            answer = {"role": "assistant", "content": content}
             self.threads[f"msg_{number}"] = body | {"messages": [*body["messages"], answer]}
         if body.get("stream") or path.endswith(STREAMING_PATHS):
             events = b"".join(EVENTS[interface](said, number))
@@ -148,7 +151,8 @@ class ScriptedModel:
         name = self.wants if self.wants in real else real[0]
         call = (name, self.arguments)
         if name not in visible(interface, body):
-            call = (THROUGH, {"name": name, "arguments": self.arguments})
+            given = {key: self.arguments[key] for key in self.arguments if key != self.leaves_out}
+            call = (THROUGH, {"name": name, "arguments": given})
         calls = [(f"tool_{number}", *call)]
         if self.searches_beside and PHANTOM in names:
             self.searches_beside = False
@@ -204,6 +208,8 @@ def whole(shape: Shape, said: Said, body: Json, number: int) -> Json:
     if shape.name == "openai":
         return response | {"id": f"chatcmpl-{number}", "object": "chat.completion", "created": 1}
     if shape.name == "anthropic":
+        if is_to_think(body):
+            response["content"].insert(0, think(number))
         return response | {"id": f"msg_{number}", "role": "assistant", "stop_sequence": None}
     for place, item in enumerate(response["output"]):
         item |= {"id": f"item_{place}", "status": "completed"}

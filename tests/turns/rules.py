@@ -80,9 +80,30 @@ def _messages(body: Json) -> Iterator[str]:
     used = {block["id"] for block in blocks if block["type"] == "tool_use"}
     if used != {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"}:
         yield "every tool_use must be followed by its tool_result"
+    yield from _thoughts(body)
     roles = [message["role"] for message in body["messages"]]
     if any(one == after for one, after in pairwise(roles)):
         yield "roles must alternate"
+
+
+def is_to_think(body: Json) -> bool:
+    """Whether a request asks Claude to think."""
+    return (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+
+
+def has_thought(content: Any) -> bool:
+    """Whether a turn of Claude that calls tools begins with the thought that led to the calls."""
+    if not any(block["type"] == "tool_use" for block in content):
+        return True
+    first = content[0]
+    number = str(first.get("signature")).removeprefix("signed ")
+    return bool(first["type"] == "thinking" and first["thinking"] == f"thought {number}")
+
+
+def _thoughts(body: Json) -> Iterator[str]:
+    turns = [m["content"] for m in body["messages"] if m["role"] == "assistant"]
+    if is_to_think(body) and turns and isinstance(turns[-1], list) and not has_thought(turns[-1]):
+        yield f"Expected `thinking`, but found `{turns[-1][0]['type']}`"
 
 
 def _responses(body: Json) -> Iterator[str]:

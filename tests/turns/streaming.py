@@ -45,9 +45,15 @@ def openai_events(said: Said, number: int = 0) -> list[bytes]:
     return [*events, b"data: [DONE]\n\n"]
 
 
+def think(number: int) -> Json:
+    """Return the thought with which a message begins."""
+    return {"type": "thinking", "thinking": f"thought {number}", "signature": f"signed {number}"}
+
+
 def anthropic_events(said: Said, number: int = 0) -> list[bytes]:
     """Return a message with a thinking block first, then text, then calls, all in pieces."""
     usage = {"input_tokens": 1, "output_tokens": 1}
+    thought = think(number)
     message: Json = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": []}
     message |= {"model": "m", "stop_reason": None, "stop_sequence": None, "usage": usage}
     data: list[Json] = [{"type": "message_start", "message": message}, {"type": "ping"}]
@@ -55,8 +61,8 @@ def anthropic_events(said: Said, number: int = 0) -> list[bytes]:
         (
             {"type": "thinking", "thinking": "", "signature": ""},
             [
-                {"type": "thinking_delta", "thinking": f"thought {number}"},
-                {"type": "signature_delta", "signature": f"signed {number}"},
+                {"type": "thinking_delta", "thinking": thought["thinking"]},
+                {"type": "signature_delta", "signature": thought["signature"]},
             ],
         )
     ]

@@ -1,6 +1,7 @@
 """What all agents share: they read settings, questions and removals as lines of JSON.
 
-{"about": {…}, "streams": false, "forced": ""}    its tools, once; it answers {"ready": true}
+{"about": {…}, "streams": false, "forced": "",
+ "thinks": false, "strict": false}                its tools, once; it answers {"ready": true}
 {"ask": "write an email"}                         it answers {"called": ["send_email"]}
                                                   or {"error": "…", "kinds": ["APIError", …]}
 {"drop": "send_email"}                            a tool less from now on
@@ -18,10 +19,16 @@ os.dup2(2, 1)  # frameworks that print, print elsewhere
 
 
 class Tools:
-    """The tools of an agent, and which of them were called."""
+    """The tools of an agent, and which of them were called.
 
-    def __init__(self, about: dict[str, str]) -> None:
+    Args:
+        about: their descriptions, by their names.
+        strict: whether each has a second argument, which is required and may be null.
+    """
+
+    def __init__(self, about: dict[str, str], strict: bool) -> None:
         self.about = about
+        self.strict = strict
         self.called: list[str] = []
 
     def functions(self) -> list[Callable[[str], str]]:
@@ -33,9 +40,13 @@ class Tools:
             self.called.append(name)
             return "sent"
 
-        call.__name__ = call.__qualname__ = name
-        call.__doc__ = text
-        return call
+        def call_with(path: str, note: str | None) -> str:
+            return call(path)
+
+        function = call_with if self.strict else call
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = text
+        return function
 
 
 STRUCTURED = sys.argv[1:] == ["structured"]
@@ -75,7 +86,7 @@ def _lines() -> Any:
 async def _serve(make: Callable[[Tools, bool, str], Agent]) -> None:
     lines = _lines()
     settings = next(lines)
-    tools = Tools(settings["about"])
+    tools = Tools(settings["about"], settings["strict"])
     agent = make(tools, settings["streams"], settings["forced"])
     _say({"ready": True})
     for line in lines:

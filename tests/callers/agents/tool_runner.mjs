@@ -48,6 +48,7 @@ async function ask(text, settings) {
     stream: settings.streams,
     ...options,
     ...choice(settings.forced),
+    ...(settings.thinks ? { thinking: { type: "enabled", budget_tokens: 1024 } } : {}),
   });
   let last;
   for await (const turn of runner) {
