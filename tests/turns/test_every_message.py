@@ -1,12 +1,13 @@
 """The service is asked at each message of a user; what fits is there before the model answers."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tests.client.upstream import Peer
+from tests.client.upstream import Peer, peer
 from tests.turns.flows import DONE, PHANTOM, Flow, Model, RefusedError, begins_with
 from tests.turns.shapes import BY_NAME, Json, Said, Shape, tools_of
 from toolscout.discovery import ToolDiscovery
@@ -201,7 +202,7 @@ def talk_thinking(discovery: Any, name: str, model: Model, *texts: str) -> None:
 
 
 @THINKS
-def test_with_thinking_what_fits_a_later_message_is_told_in_words(flow: Make, name: str):
+def test_with_thinking_what_fits_a_later_message_is_told_in_words(flow: Make, name: Any):
     """Such a model takes no call that it did not think of itself."""
     shape = BY_NAME[name]
     model = Model(shape, DONE, THROUGH)
@@ -247,6 +248,31 @@ def test_a_marker_of_the_cache_moves_on_without_a_change_of_what_was_told(flow: 
     discovery.complete(shape.history(second, DONE, [], "thanks"), model, shape.name)
     sent = [request["messages"][2]["content"] for request in model.requests[1:]]
     assert [part["text"] for part in sent[0]] == [part["text"] for part in sent[1]]
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_behind_a_message_stand_the_best_tool_and_others_that_are_not_too_long(native: bool):
+    """They stay in the conversation; a tool that is left out can be searched."""
+    shape = BY_NAME["anthropic"]
+    sizes = {"first": 9_000, "second": 2_000, "third": 9_000, "fourth": 1_500, "fifth": 1_000}
+    tools = [shape.tool(name, "x" * size) for name, size in sizes.items()]
+    tools += tools_of(shape)
+    found = [["send_email"], [*sizes]]
+    request = shape.request("email somebody", tools) | {"model": "claude-opus-4-7"}
+    model = Model(shape, DONE)
+    with (
+        peer(lambda exchange: exchange.select(*found[min(exchange.number, 1)])) as service,
+        closing(ToolDiscovery(service.url, native=native)) as discovery,
+    ):
+        discovery.complete(request, model, shape.name)
+        later = shape.history(request, DONE, [], "now do it")
+        discovery.complete(later, model, shape.name)
+    told = str(model.requests[1]["messages"][-1])
+    assert [name for name in sizes if f"{name}'" in told or f'"{name}"' in told] == [
+        "first",
+        "second",
+        "fourth",
+    ]
 
 
 def test_gemini_takes_the_call_without_a_thought_of_its_own(flow: Make):

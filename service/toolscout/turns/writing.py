@@ -48,8 +48,7 @@ def _add_search(turn: TurnState, request: Json, tools: Sequence[Any]) -> Json:
     names = [read_texts(tool)[0] for tool in tools]
     length = len(provider.history(request))
     id_ = provider.loading_id.format(length)
-    query = " ".join(names)
-    call = Call(id_, turn.search_name, {"query": query})
+    call = Call(id_, turn.search_name, {"query": names[0]})
     found: Selection[Any] = Selection(names, [])
     text = write_result(found, names, len(names), turn.offer)
     result = SearchResult(call, text, tools)
