@@ -194,7 +194,7 @@ def callable_names(interface: str, body: Json) -> list[str]:
     """Return the tools that are declared, and those that are called through a constant one."""
     names = visible(interface, body)
     if THROUGH in names:
-        told = map(str, results(interface, body).values())
+        told = map(str, [*results(interface, body).values(), *questions(interface, body)])
         defined = [name for text in told for name in DEFINED.findall(text)]
         names += [name for name in defined if name not in names]
     return names

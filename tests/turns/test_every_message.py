@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.client.upstream import Peer, peer
-from tests.turns.flows import DONE, PHANTOM, Flow, Model, RefusedError, begins_with
+from tests.turns.flows import DONE, PHANTOM, Flow, Model, RefusedError, begins_with, search
 from tests.turns.shapes import BY_NAME, Json, Said, Shape, tools_of
 from toolscout.discovery import ToolDiscovery
 from toolscout.turns.local import is_asking
@@ -212,6 +212,16 @@ def test_with_thinking_what_fits_a_later_message_is_told_in_words(flow: Make, na
     last = str(PROVIDERS[name].history(model.requests[1])[-1])
     assert last.index("read x") < last.index(FITS) < last.index('{"name":"read_file"')
     assert "send_email" not in last  # it is declared
+
+
+@THINKS
+def test_a_model_that_searches_for_what_it_was_told_gets_the_definitions(flow: Make, name: str):
+    shape = BY_NAME[name]
+    model = Model(shape, DONE, search("read"), THROUGH)
+    talk_thinking(flow("hybrid-first", dispatch="auto"), name, model, "email somebody", "read x")
+    (told,) = shape.results(model.requests[2]).values()
+    assert '"name":"read_file"' in told
+    assert begins_with(model.requests[2], model.requests[1], shape)
 
 
 @THINKS

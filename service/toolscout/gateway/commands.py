@@ -32,7 +32,7 @@ KEY = "TOOLSCOUT_PROXY_KEY"
 WHOSE_KEY = "proxy in X-Toolscout-Key"
 
 MAX_HELD_BYTES = 192 * 1024 * 1024
-"""Four of the largest requests that are looked into."""
+"""Three of the largest requests that are looked into."""
 
 FAILED = 1
 

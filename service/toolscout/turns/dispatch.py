@@ -144,7 +144,7 @@ class Dispatch:
         """As the provider's, with the definitions of the tools that were found."""
         tools = self._provider.tools(request)
         history = self._provider.history(request)
-        defined = {*Offer(tools).names, *self.find_referred(history)}
+        defined = {*Offer(tools).names, *_find_in_results(history)}
         worded = self._word_results(results, defined)
         return self._provider.continue_request(request, response, worded)
 
@@ -271,6 +271,15 @@ def _write_definition(tool: Any) -> str:
     parameters = drop_titles(schema_of(tool))
     about = {"name": name, "description": description, "parameters": parameters}
     return encode(about).decode()
+
+
+def _find_in_results(history: Sequence[Any]) -> set[str]:
+    """Return names of the tools that results define, and not words behind a message.
+
+    A model that searches for what it was told there has not read it.
+    """
+    texts = [text for text in _find_texts(list(history)) if FITTING not in text]
+    return {name for text in texts for name in _find_defined(text)}
 
 
 def _find_defined(text: str) -> list[str]:

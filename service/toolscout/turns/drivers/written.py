@@ -18,8 +18,8 @@ from toolscout.contract.bounds import count_values
 from toolscout.turns.providers import Json
 from toolscout.turns.providers.fields import UNREADABLE, decode, object_of
 
-MAX_BODY_BYTES = 48 * 1024 * 1024
-"""Maximum size of a request that is looked into; providers take 32 to 50 MB."""
+MAX_BODY_BYTES = 64 * 1024 * 1024
+"""Maximum size of a request that is looked into; providers take 32 to 50 MB, gateways more."""
 
 MAX_SEARCHED_BYTES = 8 * 1024 * 1024
 """Maximum size of a request that is searched, without the texts that are cut out, and of an answer
