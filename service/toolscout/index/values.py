@@ -24,7 +24,7 @@ def count_values(text: bytes | memoryview) -> int:
     )
 
 
-def count_values_outside_texts(text: bytes | memoryview) -> int:
+def count_values_outside_texts(text: bytes | bytearray | memoryview) -> int:
     """Count commas and opening brackets that are not inside texts."""
     return sum(
         int(np.count_nonzero(_find_marks(piece) & outside)) for piece, outside in _cut_pieces(text)
@@ -53,16 +53,26 @@ def is_deeper(text: bytes | memoryview, levels: int) -> bool:
     return False
 
 
-def _cut_pieces(text: bytes | memoryview) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.bool_]]]:
+def _cut_pieces(
+    text: bytes | bytearray | memoryview,
+) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.bool_]]]:
     """Pieces of JSON, and which of their characters are outside texts."""
-    chars = np.frombuffer(_drop_escapes(bytes(text)), np.uint8)
     parity = 0
-    for at in range(0, len(chars), _PIECE):
-        piece = chars[at : at + _PIECE]
+    for written in _read_pieces(memoryview(text)):
+        piece = np.frombuffer(_drop_escapes(written), np.uint8)
         # The parity of the quotes before a character tells; a sum that wraps keeps it.
         quotes = np.cumsum(piece == _QUOTE, dtype=np.uint8) + np.uint8(parity)
         yield piece, quotes & 1 == 0
         parity = int(quotes[-1]) & 1
+
+
+def _read_pieces(text: memoryview) -> Iterator[bytes]:
+    """Yield copies of pieces that end within no escape, so that never all is copied at once."""
+    at = 0
+    while piece := bytes(text[at : at + _PIECE]):
+        backslashes = len(piece) - len(piece.rstrip(b"\\"))
+        at += len(piece) + backslashes % 2
+        yield piece + bytes(text[at - 1 : at]) if backslashes % 2 else piece
 
 
 def _find_marks(chars: NDArray[np.uint8]) -> NDArray[np.bool_]:

@@ -1,6 +1,7 @@
 """A server that means harm harms nobody but itself."""
 
 import json
+import re
 import signal
 import threading
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.gateway.mcp.hosts import (
 from tests.gateway.mcp.test_availability import start
 from tests.support import PATIENCE_S, until
 from toolscout.cli import main
-from toolscout.gateway.mcp import listing, tool_pages
+from toolscout.gateway.mcp import listing, tool_pages, transports
 
 KEY = "sesame-of-the-longer-kind"
 PEM = "-----BEGIN KEY-----\nc2VzYW1lLXNlc2FtZQ==\n  b3BlbnNlc2FtZQ==\n-----END KEY-----\n"
@@ -53,12 +54,26 @@ def test_no_value_of_env_reaches_the_log_in_any_part(tmp_path: Path):
     assert 1_900 < max(map(len, lines)) < 2_100
 
 
-@pytest.mark.parametrize("how", ["deep", "dense", "long", "broken", "bare", "amid", "refused"])
+@pytest.mark.parametrize("how", ["deep", "dense", "broken", "bare", "amid", "refused"])
 def test_a_call_whose_answer_cannot_be_read_ends_with_an_error(tmp_path: Path, how: str):
     with inside(tmp_path, {"odd": hostile()}) as office:
         failed = office.call("odd__work", how=how)
         assert failed.is_error
         assert text_of(failed) == "odd gave an answer that cannot be read"
+        assert text_of(office.call("odd__work")) == "worked"
+
+
+def test_a_long_answer_is_passed_on_and_one_that_is_too_long_told_with_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with inside(tmp_path, {"odd": hostile()}) as office:
+        said = office.call("odd__work", how="long").structured_content
+        assert said == {"more": "z" * (17 << 20)}
+        monkeypatch.setattr(transports, "MAX_MESSAGE_BYTES", 1 << 20)
+        failed = office.call("odd__work", how="long")
+        assert failed.is_error
+        told = r"odd gave an answer that is too long: it has 17,825,\d{3} bytes; at most 67,108,864"
+        assert re.match(told, text_of(failed))
         assert text_of(office.call("odd__work")) == "worked"
 
 

@@ -27,8 +27,8 @@ from toolscout.gateway.mcp.clients import Changed, Client, connect
 from toolscout.gateway.mcp.failures import (
     PROCESS_ENDED,
     explain,
+    find_flaw,
     is_lost,
-    is_unreadable,
     read_notes,
     redact,
 )
@@ -196,8 +196,8 @@ class Connection:
         except CallError:
             raise
         except Exception as error:
-            if is_unreadable(error):
-                raise CallError(f"{self.name} gave an answer that cannot be read") from None
+            if flaw := find_flaw(error):
+                raise CallError(f"{self.name} gave an answer that {flaw}") from None
             if isinstance(error, MCPError) and not is_lost(error):
                 self._wake.set()  # it may have lost the session, and say so in its own words
                 refusal = error.error
@@ -222,7 +222,7 @@ class Connection:
                 listed = await read_pages(client) if has_tools else ToolPages()
                 listed = listed._replace(**await read_texts(client))
             except (ValidationError, MCPError) as error:
-                if self._client is not client or not is_unreadable(error):
+                if self._client is not client or not find_flaw(error):
                     raise
                 logger.warning("%s: its list cannot be read; the last one is kept", self.name)
                 listed = self.listed

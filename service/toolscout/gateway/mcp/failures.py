@@ -20,8 +20,14 @@ LOST = (
 )
 """The words of SDKs for a lost connection or session. Their codes are those of servers, too."""
 
-UNREADABLE = "the answer cannot be read"
-"""The error for an answer that is not JSON, too long or nested too deeply."""
+_ANSWER = "the answer "
+UNREADABLE = f"{_ANSWER}cannot be read"
+"""The error for an answer that is not JSON, has too many values or is nested too deeply."""
+
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+"""Bytes of a message of a server, decoded."""
+
+_TOO_LONG = f"{_ANSWER}is too long: "
 
 _NO_VERSION = "Unsupported protocol version"
 """How the SDK's words begin for a server that speaks none that it knows."""
@@ -72,10 +78,21 @@ def is_lost(error: BaseException) -> bool:
     return isinstance(error, MCPError) and error.error.message in LOST
 
 
-def is_unreadable(error: BaseException) -> bool:
-    """Whether an answer has come that is not what the protocol says."""
-    is_odd = isinstance(error, MCPError) and error.error.message == UNREADABLE
-    return is_odd or isinstance(error, ValidationError)
+def describe_length(size: int | None) -> str:
+    """Return the error for an answer of so many bytes, which are too many; None is not known."""
+    most = f"{MAX_MESSAGE_BYTES:,}"
+    if size is None:
+        return f"{_TOO_LONG}it has more than {most} bytes"
+    return f"{_TOO_LONG}it has {size:,} bytes; at most {most} are read"
+
+
+def find_flaw(error: BaseException) -> str | None:
+    """Return what is wrong with an answer, as in "cannot be read"; None if nothing is known."""
+    message = UNREADABLE if isinstance(error, ValidationError) else ""
+    if isinstance(error, MCPError):
+        message = error.error.message
+    is_odd = message.startswith((UNREADABLE, _TOO_LONG))
+    return message.removeprefix(_ANSWER) if is_odd else None
 
 
 def explain(error: BaseException, server: Server) -> str:
@@ -176,8 +193,8 @@ def _explain_known(error: BaseException) -> str | None:
     if isinstance(error, RuntimeError) and str(error).startswith(_NO_VERSION):
         return "it speaks no known version of the protocol"
     if isinstance(error, MCPError):
-        if error.error.message == UNREADABLE:
-            return "its answer is no JSON, too large or nested too deeply"
+        if flaw := find_flaw(error):
+            return f"its answer {flaw}"
         return None if is_lost(error) else f"it answers with error {error.error.code}"
     return next((text for kinds, text in _KNOWN if isinstance(error, kinds)), None)
 

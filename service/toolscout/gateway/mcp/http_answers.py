@@ -1,10 +1,11 @@
 """Bound what the answers of HTTP servers decode to: 400 KB of gzip may be 400 MB of JSON.
 
 A hook of the client replaces the body of each answer, so that proxies and certificates stay as the
-environment says. The SDK bounds each event of a stream itself.
+environment says. Of a stream of events each is bounded, for one is a message.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
@@ -12,14 +13,25 @@ import httpx2
 import mcp_types
 import msgspec
 
-from toolscout.gateway.mcp.failures import UNREADABLE, make_printable
+from toolscout.gateway.mcp.failures import (
+    MAX_MESSAGE_BYTES,
+    UNREADABLE,
+    describe_length,
+    make_printable,
+)
 from toolscout.index.values import count_values_outside_texts
-
-MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-"""Bytes of a message of a server, decoded."""
 
 MAX_MESSAGE_VALUES = 250_000
 """Longer messages are not decoded: that would hold up the other servers for too long."""
+
+EVENTS = "text/event-stream"
+
+_BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
+"""What ends an event."""
+
+_BLANK_BYTES = 4
+PIECE_BYTES = 1 << 18
+"""Bytes of an event that are passed on at once."""
 
 ENCODED = ("content-encoding", "content-length")
 """Headers of a body as it is sent, which are wrong of what it decodes to."""
@@ -48,7 +60,22 @@ async def bound_answer(response: httpx2.Response) -> None:
     )
     for name in ENCODED:
         response.headers.pop(name, None)
+    if _has_events(response):
+        response.headers["content-type"] = EVENTS  # always UTF-8, whatever the server says
     response.stream = _BoundedBody(encoded, response.request)
+
+
+def _has_events(response: httpx2.Response) -> bool:
+    return response.headers.get("content-type", "").lower().startswith(EVENTS)
+
+
+def _count_values(event: bytearray) -> int:
+    """Count the values of an event's data, or its lines if these are more."""
+    lines = event.count(b"\n") + event.count(b"\r")
+    if lines > MAX_MESSAGE_VALUES:
+        return lines
+    data = [line for line in event.splitlines() if line.startswith(b"data:")]
+    return count_values_outside_texts(b"\n".join(data))
 
 
 class _BoundedBody(httpx2.AsyncByteStream):
@@ -57,27 +84,66 @@ class _BoundedBody(httpx2.AsyncByteStream):
         self._request = request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        kind = self._encoded.headers.get("content-type", "").lower()
         async with aclosing(self._encoded.aiter_bytes()) as pieces:
-            if kind.startswith("text/event-stream"):
-                async for piece in pieces:
+            if _has_events(self._encoded):
+                async for piece in self._bound_events(pieces):
                     yield piece
-                    await asyncio.sleep(0)  # a short piece may decode to very many
                 return
             body = bytearray()
             async for piece in pieces:
                 body += piece
                 if len(body) > MAX_MESSAGE_BYTES:
                     break
-                await asyncio.sleep(0)
-        is_long = len(body) > MAX_MESSAGE_BYTES
-        if is_long or count_values_outside_texts(bytes(body)) > MAX_MESSAGE_VALUES:
+                await asyncio.sleep(0)  # a short piece may decode to very many
+        if len(body) > MAX_MESSAGE_BYTES:
             del body
-            yield self._refusal()
+            yield self._refusal(describe_length(self._length()))
+        elif count_values_outside_texts(body) > MAX_MESSAGE_VALUES:
+            del body
+            yield self._refusal(UNREADABLE)
         else:
-            yield bytes(body)
+            whole = bytes(body)
+            del body
+            yield whole
 
-    def _refusal(self) -> bytes:
+    async def _bound_events(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield the events of a stream; in place of one that is not read, an error."""
+        events = bytearray()
+        dropped = seen = 0
+        async for piece in pieces:
+            events += piece
+            while blank := _BLANK_LINE.search(events, seen):
+                event = events[: blank.end()]
+                del events[: blank.end()]
+                if why := self._find_excess(event, dropped):
+                    yield b"data: " + self._refusal(why) + b"\n\n"
+                else:
+                    while event:
+                        yield bytes(event[:PIECE_BYTES])
+                        del event[:PIECE_BYTES]
+                dropped = seen = 0
+            seen = max(0, len(events) - _BLANK_BYTES)
+            if dropped + len(events) > MAX_MESSAGE_BYTES:
+                dropped += seen
+                del events[:seen]
+                seen = 0
+            await asyncio.sleep(0)
+
+    @staticmethod
+    def _find_excess(event: bytearray, dropped: int) -> str | None:
+        """Return why an event is not read, of which so many bytes were dropped before."""
+        size = dropped + len(event)
+        if size > MAX_MESSAGE_BYTES:
+            return describe_length(size)
+        return UNREADABLE if _count_values(event) > MAX_MESSAGE_VALUES else None
+
+    def _length(self) -> int | None:
+        """Return how many bytes the whole answer has, if its server says it of them as they are."""
+        headers = self._encoded.headers
+        length = headers.get("content-length", "")
+        return int(length) if length.isdecimal() and "content-encoding" not in headers else None
+
+    def _refusal(self, why: str) -> bytes:
         """Return an error in place of the answer, so that its call ends as over stdio.
 
         Raises:
@@ -86,8 +152,8 @@ class _BoundedBody(httpx2.AsyncByteStream):
         try:
             number = msgspec.json.decode(self._request.content)["id"]
         except (ValueError, TypeError, KeyError, httpx2.RequestNotRead):
-            raise UnreadableAnswer(UNREADABLE) from None
-        error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=UNREADABLE)
+            raise UnreadableAnswer(why) from None
+        error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=why)
         answer = mcp_types.JSONRPCError(jsonrpc="2.0", id=number, error=error)
         return answer.model_dump_json(exclude_none=True).encode()
 

@@ -20,9 +20,8 @@ from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
-from toolscout.gateway.mcp.failures import UNREADABLE
+from toolscout.gateway.mcp.failures import MAX_MESSAGE_BYTES, UNREADABLE, describe_length
 from toolscout.gateway.mcp.http_answers import (
-    MAX_MESSAGE_BYTES,
     MAX_MESSAGE_VALUES,
     bound_answer,
     describe_answer,
@@ -30,6 +29,9 @@ from toolscout.gateway.mcp.http_answers import (
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
 from toolscout.gateway.mcp.stderr_lines import MAX_LINE_BYTES, log_lines
 from toolscout.index.values import count_values_outside_texts
+
+PIECE_BYTES = 1 << 18
+"""Bytes that are read at once; of several servers none waits for a long line of another."""
 
 MAX_MENDED_BYTES = 2 * 1024 * 1024
 """A longer message is not mended, which takes several times as long as to decode it."""
@@ -84,7 +86,8 @@ async def open_streams(name: str, server: Server) -> AsyncIterator[Streams]:
 
         client.event_hooks = {"response": [bound_answer, note]}
         try:
-            async with client, streamable_http_client(server.url, http_client=client) as streams:
+            opened = streamable_http_client(server.url, http_client=client, max_sse_event_size=None)
+            async with client, opened as streams:
                 yield streams
         except Exception as error:
             error.add_note(answer)
@@ -137,7 +140,6 @@ async def _run_process(server: StdioServer, stderr: int) -> AsyncIterator[Stream
         env=get_default_environment() | server.env,
         cwd=server.cwd,
         start_new_session=True,
-        limit=MAX_MESSAGE_BYTES,
     )
     received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
     outgoing, sent = anyio.create_memory_object_stream[SessionMessage]()
@@ -173,10 +175,11 @@ async def _read(process: Process, received: Any) -> None:
     stdout: Any = process.stdout
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with received:
-            while line := await _read_line(stdout):
-                message = _decode_message(line)
+            async for line, size in _read_lines(stdout):
+                message = _decode_message(line, size)
                 if message is not None:
                     await received.send(SessionMessage(message))
+                del message  # it may be long, and the next one far
     while await stdout.read(MAX_LINE_BYTES):
         pass  # a server that waits for a reader does not end
 
@@ -193,25 +196,29 @@ async def _write(process: Process, sent: Any, received: Any) -> None:
     received.close()
 
 
-async def _read_line(stdout: asyncio.StreamReader) -> bytes:
-    """Return the next line, of one that is too long both ends; nothing at the end."""
-    head = b""
-    while True:
-        try:
-            line = await stdout.readuntil()
-        except asyncio.IncompleteReadError as error:
-            line = error.partial
-        except asyncio.LimitOverrunError as error:
-            piece = await stdout.readexactly(error.consumed)
-            head = head or piece[:_ID_BYTES]
-            continue
-        return head + b"\0" + line[-_ID_BYTES:] if head else line  # which is no JSON
+async def _read_lines(stdout: asyncio.StreamReader) -> AsyncIterator[tuple[bytearray, int]]:
+    """Yield each line, which is cleared afterwards, and its bytes; both ends of one too long."""
+    line = bytearray()
+    size = 0
+    while piece := await stdout.read(PIECE_BYTES):
+        for part in piece.splitlines(keepends=True):
+            line += part
+            size += len(part)
+            if size > MAX_MESSAGE_BYTES:
+                del line[_ID_BYTES:-_ID_BYTES]
+            if part.endswith(b"\n"):
+                yield line, size
+                line.clear()
+                size = 0
+    if line:
+        yield line, size
 
 
-def _decode_message(line: bytes) -> mcp_types.JSONRPCMessage | None:
+def _decode_message(line: bytearray, size: int) -> mcp_types.JSONRPCMessage | None:
     """Decode a line; an answer that cannot be read is an error, so that its call ends."""
     decoded: Any = None
-    if count_values_outside_texts(line) <= MAX_MESSAGE_VALUES:
+    is_long = size > MAX_MESSAGE_BYTES
+    if not is_long and count_values_outside_texts(line) <= MAX_MESSAGE_VALUES:
         gc.disable()  # each collection would walk all values that were made so far
         try:
             decoded = _decode(line)
@@ -226,7 +233,8 @@ def _decode_message(line: bytes) -> mcp_types.JSONRPCMessage | None:
     number = _find_id(line) if decoded is None else decoded.get("id")
     if not isinstance(number, int):  # such as in a line that was meant for standard error
         return None
-    error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=UNREADABLE)
+    why = describe_length(size) if is_long else UNREADABLE
+    error = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=why)
     return mcp_types.JSONRPCError(jsonrpc="2.0", id=number, error=error)
 
 
@@ -237,12 +245,12 @@ def _is_meant_as_message(decoded: Any) -> bool:
     )
 
 
-def _find_id(line: bytes) -> int | None:
+def _find_id(line: bytearray) -> int | None:
     matched = _FIRST_ID.match(line[:_ID_BYTES]) or _LAST_ID.search(line[-_ID_BYTES:])
     return None if matched is None else int(matched[1])
 
 
-def _decode(line: bytes) -> Any:
+def _decode(line: bytearray) -> Any:
     """Decode JSON; what is no character becomes U+FFFD, a number without value or bounds null.
 
     Raises:
