@@ -138,7 +138,8 @@ def test_a_server_that_does_not_start_any_more_is_answered_in_a_line(tmp_path: P
     with inside(tmp_path, servers) as office:
         failed = office.call("notes__list_notes")
         assert failed.is_error
-        assert text_of(failed) == "notes is unavailable: its process has ended"
+        again = "its process has ended; it is being started again"
+        assert text_of(failed) == f"notes is unavailable: {again}"
         assert list(office.ask("search_tools", query="list the notes")["unavailable"]) == ["notes"]
 
 

@@ -4,7 +4,7 @@
         │ called, or the list is old     │
     connecting ──► available: listed, checked when idle, listed again on `list_changed`
         ▲              │ lost, or its list cannot be read
-        └── pause ◄────┘ unavailable: the last list is kept, calls are refused in a line
+        └── pause ◄────┘ unavailable: the last list is kept, calls wait for a start that is near
 
 A server that runs on demand begins asleep if its list is in the cache.
 
@@ -33,7 +33,7 @@ from toolscout.gateway.mcp.failures import (
     redact,
 )
 from toolscout.gateway.mcp.log import logger
-from toolscout.gateway.mcp.servers import Server
+from toolscout.gateway.mcp.servers import Server, StdioServer
 from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
 from toolscout.metatools.arguments import CallError
 
@@ -51,6 +51,9 @@ REFRESH_S = 300.0
 
 MIN_REFRESH_S = 10.0
 """Seconds for which a list is kept at least, whatever its server says."""
+
+START_S = 5.0
+"""Seconds that lists after the start, and each search and call, wait for servers that start."""
 
 PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
@@ -101,11 +104,13 @@ class Connection:
         """Set by a call for as long as the server runs."""
         self._is_started = asyncio.Event()
         """Set when the attempt to start that a call waits for is over."""
+        self._has_started = False
+        """Whether the latest start has come to a list."""
         self._used_at = self._age_s = 0.0
         self._pause_s = PAUSE_S
         if self.server.fault is not None:
             self.reason = self.server.fault
-            self.tried.set()
+            self._note_tried()
             return
         kept = self.cache.load(self.server)
         if kept is not None:
@@ -136,13 +141,16 @@ class Connection:
 
     async def _run_server(self) -> None:
         """Start the server, and follow it until it is stopped or lost."""
+        self._has_started = False
         async with connect(self.name, self.server, self._note_change, self._log) as client:
             try:
                 await self._list(client)
+                self._has_started = True
                 self._pause_s = PAUSE_S
                 await self._follow(client)
             finally:
                 self._client = None
+                self._is_started.clear()
         logger.info("%s: stopped until it is called", self.name)
 
     async def _pause_after(self, error: Exception) -> None:
@@ -152,19 +160,29 @@ class Connection:
         self.last_words = read_notes(error) if self.reason == PROCESS_ENDED else ""
         logger.warning("%s: unavailable: %s", self.name, self.reason)
         await self.changed()
-        self._note_tried()
+        if not self._has_started:  # calls that came since it was lost wait on for the next start
+            self._note_tried()
         self._is_current.set()  # nothing newer is to come
-        await asyncio.sleep(self._pause_s)
+        near_s = min(self._pause_s, START_S)
+        await asyncio.sleep(self._pause_s - near_s)
+        self._is_started.clear()
+        await asyncio.sleep(near_s)
         self._pause_s = min(2 * self._pause_s, MAX_PAUSE_S)
 
     async def wake(self) -> None:
-        """Start the server if it is asleep; return when it is listed, or could not be started."""
+        """Start the server if it is asleep; return when it is listed, or could not be started.
+
+        One that is started again is waited for only for a while.
+        """
         self._used_at = asyncio.get_running_loop().time()
-        if self.is_asleep and not self._wanted.is_set():
+        is_asleep = self.is_asleep
+        if is_asleep and not self._wanted.is_set():
             self._is_started.clear()
             self._wanted.set()
-        if self._wanted.is_set():
-            await self._is_started.wait()
+        if is_asleep or self._client is None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if is_asleep else START_S):
+                    await self._is_started.wait()
 
     async def settle(self) -> None:
         """Wait until the server was tried, and its list is as it last said that it is."""
@@ -181,7 +199,7 @@ class Connection:
         """
         client = self._client
         if client is None:
-            raise CallError(f"{self.name} is unavailable: {self.reason}")
+            raise CallError(f"{self.name} is unavailable: {self._explain_loss()}")
         self._calls += 1
         try:
             async with asyncio.timeout(self.server.timeout_s):
@@ -206,12 +224,22 @@ class Connection:
                 data = redact(refusal.data, secrets)
                 raise MCPError(refusal.code, text, data) from None
             self._client = None
+            self._is_started.clear()
             self.reason = explain(error, self.server)
             self._wake.set()
-            raise CallError(f"{self.name} was lost during the call: {self.reason}") from None
+            raise CallError(
+                f"{self.name} was lost during the call: {self._explain_loss()}"
+            ) from None
         finally:
             self._calls -= 1
             self._used_at = asyncio.get_running_loop().time()
+
+    def _explain_loss(self) -> str:
+        """Return why the server is unavailable, and whether that passes."""
+        if self.server.fault is not None:
+            return self.server.fault
+        again = "started" if isinstance(self.server, StdioServer) else "connected"
+        return f"{self.reason or 'its connection has ended'}; it is being {again} again"
 
     async def _list(self, client: Client) -> None:
         self._is_stale = False

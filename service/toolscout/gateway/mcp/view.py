@@ -14,7 +14,7 @@ from toolscout.commands.terminal import write_count
 from toolscout.common.spelling import find_prefix, make_key, match_names
 from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.cache import KINDS
-from toolscout.gateway.mcp.connection import Connection
+from toolscout.gateway.mcp.connection import START_S, Connection
 from toolscout.gateway.mcp.finder import Finder
 from toolscout.gateway.mcp.listing import Listing, find_always_loaded
 from toolscout.gateway.mcp.results import LongResults, is_result
@@ -23,9 +23,6 @@ from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, make_result, rename
 from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
 from toolscout.tools.refused import is_refused_by_all
-
-START_S = 5.0
-"""Seconds that lists after the start, and each search and call, wait for servers that start."""
 
 MAX_SEARCHES = 16
 """Latest searches of a session that a call may belong to."""

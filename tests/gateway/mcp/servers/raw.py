@@ -2,8 +2,8 @@
 
 With `STARTS_WITH` it answers nothing until there is a file of that name. A call is answered with
 the name of the tool; one of `grow` announces one tool more, at once, and lists it when a file of
-the name in `LISTS_WITH` is there, if that is set. `LIST` is added to each list. With `SILENT` each
-list has one tool more than the one before. `PROMPTS` is listed as
+the name in `LISTS_WITH` is there, if that is set; one of `end` ends the process. `LIST` is added to
+each list. With `SILENT` each list has one tool more than the one before. `PROMPTS` is listed as
 they are. `SAYS`, as JSON, is written to standard error first.
 """
 
@@ -51,6 +51,8 @@ def result_of(request: dict[str, Any]) -> dict[str, Any]:
         return {"prompts": json.loads(os.environ.get("PROMPTS", "[]"))}
     if request["method"] == "tools/call":
         name = request["params"]["name"]
+        if name == "end":
+            os._exit(1)
         if name == "grow":
             has_grown = True
             hints = {"readOnlyHint": True}
