@@ -63,6 +63,14 @@ HTTP: dict[str, Any] = {"url": "http://a/mcp"}
             '{"mcpServers":{"a":{"url":"http://b","auth":"oauth","headers":{"authorization":"x"}}}}',
             "mcpServers.a: either auth or the header Authorization: give one",
         ),
+        (
+            '{"mcpServers": {"a": {"url": "http://b", "auth": {"client_id": 5}}}}',
+            "mcpServers.a.auth.client_id: expected text",
+        ),
+        (
+            '{"mcpServers": {"a": {"url": "http://b", "auth": {"callback_port": 0}}}}',
+            "mcpServers.a.auth.callback_port: expected at least 1",
+        ),
         ('{"mcpServers": {"a": []}}', "mcpServers.a: expected an object"),
         ('{"mcpServers": {"a": {"command": ["x"], "args": 5}}}', "mcpServers.a.args: "),
         ('{"mcpServers": {"a": {"command": "x", "tools": "y"}}}', "mcpServers.a.tools: "),
@@ -155,8 +163,17 @@ def read(folder: Path, servers: dict, environ: dict[str, str] | None = None) -> 
     ("entry", "warnings"),
     [
         (STDIO | {"startup": 1}, ("mcpServers.a.startup: ignored: unknown key",)),
-        (HTTP | {"oauth": {"clientId": "${NONE}"}}, ("mcpServers.a.oauth: ignored: of OAuth",)),
-        (HTTP | {"auth": {"token": "k"}}, ('mcpServers.a.auth: ignored: expected "oauth"',)),
+        (HTTP | {"oauth": {"callbackPort": 1}}, ('mcpServers.a.oauth: ignored: expected "auth"',)),
+        (HTTP | {"oauth": True}, ('mcpServers.a.oauth: ignored: expected "auth"',)),
+        (HTTP | {"auth": {"token": "k"}}, ('mcpServers.a.auth: ignored: expected "auth"',)),
+        (
+            HTTP | {"auth": {"client_id": "x", "scops": []}},
+            ("mcpServers.a.auth.scops: ignored: unknown key; did you mean scopes?",),
+        ),
+        (
+            HTTP | {"oauth": {"clientId": "x"}, "headers": {"Authorization": "k"}},
+            ("mcpServers.a.oauth: ignored: it has the header Authorization",),
+        ),
         (STDIO | {"auth": "oauth"}, ("mcpServers.a.auth: ignored: it has no url",)),
         (STDIO | {"timeout": 60}, ("mcpServers.a.timeout: read as 60 seconds; timeout_ms is",)),
     ],

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.gateway.mcp.test_config import HTTP, STDIO, read
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.config import read_config
-from toolscout.gateway.mcp.servers import HttpServer, StdioServer
+from toolscout.gateway.mcp.servers import HttpServer, OAuthClient, StdioServer
 
 
 def test_all_that_hosts_write_is_read(tmp_path: Path):
@@ -42,8 +43,24 @@ def test_all_that_hosts_write_is_read(tmp_path: Path):
         timeout_s=60,
     )
     assert isinstance(config.servers["docs"], HttpServer)
-    assert config.servers["docs"].auth == "oauth"
+    assert config.servers["docs"].auth == OAuthClient()
     assert not config.warnings
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"auth": {"client_id": "x", "client_secret": "${KEY}", "scopes": ["a", "b"]}},
+        {"auth": {"CLIENT_ID": "x", "CLIENT_SECRET": "${env:KEY}", "scopes": ["a", "b"]}},
+        {"oauth": {"clientId": "x", "clientSecret": "${KEY}", "scope": "a b"}},
+        {"oauth": {"clientId": "x", "clientSecret": "${KEY}", "scopes": ["a", "b"]}},
+    ],
+)
+def test_a_client_of_oauth_is_read_as_each_host_writes_it(tmp_path: Path, written: Any):
+    server = read(tmp_path, {"a": {"url": "http://a"} | written}, {"KEY": "hunter22"}).servers["a"]
+    assert isinstance(server, HttpServer)
+    assert server.auth == OAuthClient(client_id="x", client_secret="hunter22", scopes=("a", "b"))
+    assert "hunter22" in server.secrets
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from typing import Any
 
 from toolscout.client.endpoint import find_placeholder, is_web_address
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp import dialects, json_file, restrictions
+from toolscout.gateway.mcp import dialects, host_auth, json_file, restrictions
 from toolscout.gateway.mcp.servers import (
     Config,
     HttpServer,
@@ -28,9 +28,6 @@ from toolscout.gateway.mcp.servers import (
     StdioServer,
     find_prefix,
 )
-
-OAUTH = "oauth"
-UNSUPPORTED = {OAUTH: 'of OAuth only "auth": "oauth" is read'}
 
 TRANSPORTS = {"stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http"}
 TRANSPORTS |= {"sse": "sse", "remote": "http"}
@@ -142,17 +139,12 @@ class _ConfigFile:
             fields = json_file.expand(fields, self._environ, place)
         except json_file.VariableNotSet as error:
             fields["fault"] = error.detail
-        if "auth" in fields and (is_process or fields["auth"] != OAUTH):
-            why = "it has no url" if is_process else 'expected "oauth"'
-            self._warnings.append(f"{place}.auth: ignored: {why}")
-            del fields["auth"]
+        self._check_auth(value, fields, place)
         fields["transport"] = _find_transport(fields, place, is_process=is_process)
         if is_process and "fault" not in fields:
             fields["env"] = self._variables(fields, place)
         elif "fault" not in fields:
             _check_address(fields["url"], place)
-        if "auth" in fields and "authorization" in map(str.lower, fields.get("headers", ())):
-            raise ConfigurationError(f"{place}: either auth or the header Authorization: give one")
         kind = StdioServer if is_process else HttpServer
         fields = {field: fields[field] for field in kind.__struct_fields__ if field in fields}
         server: Server = json_file.convert_checked(fields, kind, place)
@@ -171,6 +163,29 @@ class _ConfigFile:
             pairs = dotenv_values(stream=StringIO(text), interpolate=False).items()
             variables = {name: one for name, one in pairs if one is not None}
         return variables | fields.get("env", {})
+
+    def _check_auth(self, value: dict[str, Any], fields: dict[str, Any], place: str) -> None:
+        """Drop what of OAuth is not used, and note it.
+
+        Raises:
+            ConfigurationError: the server is given a key, too.
+        """
+        has_key = "authorization" in map(str.lower, fields.get("headers", ()))
+        if has_key and "auth" in value and "auth" in fields:
+            raise ConfigurationError(f"{place}: either auth or the header Authorization: give one")
+        why = 'expected "auth": "oauth", or an object with client_id'
+        if "url" not in fields:
+            why = "it has no url"
+        elif has_key:
+            why = "it has the header Authorization"
+        if has_key or "url" not in fields:
+            fields.pop("auth", None)
+        for key in filter(value.__contains__, host_auth.READERS):
+            if "auth" not in fields:
+                self._warnings.append(f"{place}.{key}: ignored: {why}")
+                continue
+            for name, hint in json_file.find_unknown_keys(value[key], [*host_auth.FIELDS]):
+                self._warnings.append(f"{place}.{key}.{name}: ignored: unknown key{hint}")
 
     def _note_unread_pins(self, value: dict[str, Any], place: str) -> None:
         """Note what would list tools as themselves, and is written otherwise than hosts do."""
@@ -202,8 +217,7 @@ class _ConfigFile:
                 restrictions.check_key_of_server(key, hint, where)
             self._warnings += [f"{one}: ignored: {restrictions.DENY_HERE}" for one in permissions]
             if where not in permissions:
-                why = UNSUPPORTED.get(key, f"unknown key{hint}")
-                self._warnings.append(f"{where}: ignored: {why}")
+                self._warnings.append(f"{where}: ignored: unknown key{hint}")
         return tuple(unknown)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from toolscout.errors import ConfigurationError
-from toolscout.gateway.mcp import json_file
+from toolscout.gateway.mcp import host_auth, json_file
 from toolscout.gateway.mcp.servers import Count
 
 AMP = "amp.mcpServers"
@@ -160,7 +160,6 @@ _OURS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (_Names, ("allow", "deny")),
     (dict[str, _Names], ("keywords", "examples")),
     (bool, ("disabled", *ACTIVE)),
-    (Any, ("auth",)),
 )
 """Keys that are read under their own names, by the type of their values."""
 
@@ -199,6 +198,7 @@ KEYS = (
         "default_config": Key("allow", _Toolset, _Toolset.allowed),
     }
     | {key: Key("pinned", Any, _make_pin_reader(key)) for key in PINNING}
+    | {key: Key("auth", Any, read) for key, read in host_auth.READERS.items()}
 )
 """Of headers and variables, the earlier row counts: ours, before those of hosts."""
 

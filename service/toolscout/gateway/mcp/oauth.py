@@ -1,12 +1,14 @@
 """Tokens for servers that ask for OAuth: a person gets them once, the gateway keeps them fresh.
 
-`log_in` runs fastmcp's own client in front of a person. The gateway itself opens no browser and
-registers nothing: with a token that can neither be used nor renewed it says that one is needed.
+`log_in` runs fastmcp's own client in front of a person, as the client that the configuration names,
+or as one that registers itself. The gateway opens no browser and registers nothing: with a token
+that can neither be used nor renewed it says that one is needed.
 """
 
 import asyncio
 import logging
 import os
+import re
 import sys
 import webbrowser
 from collections.abc import AsyncGenerator, Mapping
@@ -21,13 +23,22 @@ import msgspec
 from fastmcp import Client
 from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import SSETransport, StreamableHttpTransport
-from mcp.client.auth import OAuthFlowError
-from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
+from mcp.client.auth import OAuthFlowError, OAuthRegistrationError
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared.auth import OAuthClientMetadata, OAuthMetadata, ProtectedResourceMetadata
+from pydantic import BaseModel
 
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import find_user_folder, write_private
-from toolscout.gateway.mcp.failures import LoginNeeded, explain, list_causes, make_printable
-from toolscout.gateway.mcp.servers import HttpServer
+from toolscout.gateway.mcp.failures import (
+    MAX_SHOWN_CHARS,
+    LoginNeeded,
+    explain,
+    list_causes,
+    make_printable,
+    redact,
+)
+from toolscout.gateway.mcp.servers import HttpServer, OAuthClient
 
 CLIENT = "Toolscout"
 """The name under which the gateway registers at an authorization server."""
@@ -37,6 +48,14 @@ SERVERS = "servers"
 
 LONG_AGO = 1.0
 """A time at which a token ran out, in seconds since 1970."""
+
+NO_OAUTH = "the server does not say how to log in: give it a header with a token in place of auth"
+
+_IN_BODY = "client_secret_post"
+_IN_HEADER = "client_secret_basic"
+"""How a client sends its secret."""
+
+_REFUSED = re.compile(r"Registration failed: [34]")
 
 LOCK_PAUSE_S = 0.02
 """Seconds between two looks whether another process has renewed a token."""
@@ -71,6 +90,8 @@ class TokenFile:
     ) -> None:
         """Keep a value."""
         content = self._read()
+        if content.get(collection or "", {}).get(key) == value:
+            return  # as who logs in meanwhile may write another
         content.setdefault(collection or "", {})[key] = dict(value)
         self._write(content)
 
@@ -111,20 +132,47 @@ class TokenFile:
             write_private(self._path, msgspec.json.encode(content))
 
 
-class Tokens(OAuth):
+class _Scopes(OAuthClientMetadata):
+    """Asks for the scopes that the configuration names, whatever a server does."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "scope":
+            super().__setattr__(name, value)
+
+
+class _Auth(OAuth):
+    """The client that the configuration names, or one that registers itself."""
+
+    def __init__(self, server: HttpServer, file: TokenFile) -> None:
+        client = server.auth or OAuthClient()
+        super().__init__(
+            server.url,
+            list(client.scopes),
+            client_name=CLIENT,
+            token_storage=cast("Any", file),
+            callback_port=client.callback_port if client.client_id else None,
+            client_id=client.client_id,
+            client_secret=client.client_secret,
+        )
+        if client.scopes:
+            written = self.context.client_metadata.model_dump()
+            self.context.client_metadata = _Scopes.model_validate(written)
+
+
+class Tokens(_Auth):
     """Sends the token of a server, and renews it; never asks a person.
 
     Args:
         name: that of the server, for errors.
-        url: its address.
+        server: where it is, and as which client it is asked.
     """
 
-    def __init__(self, name: str, url: str) -> None:
+    def __init__(self, name: str, server: HttpServer) -> None:
         self._name = name
-        self._file = TokenFile(url)
+        self._file = TokenFile(server.url)
         self._refused = ""
         """The token that the server has refused last, whatever the clock says."""
-        super().__init__(url, client_name=CLIENT, token_storage=cast("Any", self._file))
+        super().__init__(server, self._file)
 
     async def _initialize(self) -> None:
         """Load the tokens, and who renews them, which the library finds out at a login alone."""
@@ -134,7 +182,9 @@ class Tokens(OAuth):
         servers = await self._file.get(SERVERS)
         if servers is not None:
             self.context.auth_server_url = servers["issuer"]
-            self.context.oauth_metadata = OAuthMetadata.model_validate(servers["authorization"])
+            if servers["authorization"] is not None:
+                self.context.oauth_metadata = OAuthMetadata.model_validate(servers["authorization"])
+                _choose_method(self.context)
             if servers["resource"] is not None:
                 resource = ProtectedResourceMetadata.model_validate(servers["resource"])
                 self.context.protected_resource_metadata = resource
@@ -181,11 +231,21 @@ class Tokens(OAuth):
             self.context.token_expiry_time = LONG_AGO
 
 
-class _Login(OAuth):
+def _choose_method(context: OAuthContext) -> None:
+    """Send a client's secret in the header where its server does not take it in the body."""
+    client = context.client_info
+    metadata = context.oauth_metadata
+    known = (metadata and metadata.token_endpoint_auth_methods_supported) or [_IN_BODY]
+    if client and client.token_endpoint_auth_method == _IN_BODY and _IN_BODY not in known:
+        client.token_endpoint_auth_method = _IN_HEADER
+
+
+class _Login(_Auth):
     """Asks the person at the terminal."""
 
     async def redirect_handler(self, authorization_url: str) -> None:
         """Show the address to open, and open it where there is a terminal."""
+        _choose_method(self.context)
         print(f"Open this address to log in:\n{authorization_url}", flush=True)  # noqa: T201
         if sys.stdout.isatty():
             webbrowser.open(authorization_url)
@@ -199,28 +259,50 @@ async def log_in(name: str, server: HttpServer) -> str:
     """
     logging.disable(logging.CRITICAL)  # libraries log addresses and stack traces
     file = TokenFile(server.url, is_new=True)
-    login = _Login(server.url, client_name=CLIENT, token_storage=cast("Any", file))
+    login = _Login(server, file)
+    context = login.context
     try:
         transport = SSETransport if server.is_sse else StreamableHttpTransport
         async with Client(transport(server.url, server.headers, auth=login)) as client:
             await client.list_tools()
     except Exception as error:
-        # The library tells of a refusal by a bare error; the outermost says that there was none.
-        kinds = (OAuthFlowError, RuntimeError)
-        refused = (str(one) for one in list_causes(error)[1:] if isinstance(one, kinds))
-        why = make_printable(next(refused, explain(error, server)))
+        why = _explain_refusal(error, context, server)
         raise ConfigurationError(f"{name}: no login: {why}") from None
     finally:
         logging.disable(logging.NOTSET)
-    context = login.context
-    if context.current_tokens is None or context.oauth_metadata is None:
+    if context.current_tokens is None:
         raise ConfigurationError(f"{name}: no login: the server does not ask for one")
-    resource = context.protected_resource_metadata
     servers = {
         "issuer": context.auth_server_url,
-        "authorization": context.oauth_metadata.model_dump(mode="json", exclude_none=True),
-        "resource": None if resource is None else resource.model_dump(mode="json"),
+        "authorization": _write_json(context.oauth_metadata),
+        "resource": _write_json(context.protected_resource_metadata),
     }
     await file.put(SERVERS, servers)
     file.save()
     return f"{name}: logged in"
+
+
+def _write_json(found: BaseModel | None) -> dict[str, Any] | None:
+    return None if found is None else found.model_dump(mode="json", exclude_none=True)
+
+
+def _explain_refusal(error: BaseException, context: OAuthContext, server: HttpServer) -> str:
+    """Return why a login has come to nothing, and what to do."""
+    # The library tells of a refusal by a bare error; the outermost says that there was none.
+    kinds = (OAuthFlowError, RuntimeError)
+    refused = next((one for one in list_causes(error)[1:] if isinstance(one, kinds)), None)
+    if refused is None:
+        return make_printable(explain(error, server))
+    if isinstance(refused, OAuthRegistrationError):
+        if context.oauth_metadata is None:
+            return NO_OAUTH
+        if _REFUSED.match(str(refused)):
+            port = (server.auth or OAuthClient()).callback_port
+            return (
+                "the server registers no clients: register one with it by hand, with the redirect "
+                f"URI http://localhost:{port}/callback, and write its client_id in auth, or give "
+                "the server a header with a token in place of auth"
+            )
+    # An answer follows, which may be a page, or repeat a secret.
+    line = next(iter(str(refused).partition("<")[0].splitlines()), "").strip(" :")
+    return make_printable(redact(line, server.secrets))[:MAX_SHOWN_CHARS]

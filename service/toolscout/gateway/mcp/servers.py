@@ -68,6 +68,21 @@ class StdioServer(_Server, frozen=True, kw_only=True):
         return tuple(self.env.values())
 
 
+CALLBACK_PORT = 19_877
+"""The port of the redirect URI of clients that a person registers, unless another is given."""
+
+
+class OAuthClient(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person has registered at the authorization server of a server, and asks it for."""
+
+    client_id: str | None = None
+    """None where clients register themselves."""
+    client_secret: str | None = None
+    scopes: tuple[str, ...] = ()
+    """Those to ask for; by default what the server names."""
+    callback_port: Annotated[int, msgspec.Meta(ge=1, le=65_535)] = CALLBACK_PORT
+
+
 class HttpServer(_Server, frozen=True, kw_only=True):
     """A server to reach over HTTP."""
 
@@ -75,7 +90,7 @@ class HttpServer(_Server, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     transport: Literal["http", "sse"] | None = None
     """Decided by the URL if absent."""
-    auth: Literal["oauth"] | None = None
+    auth: OAuthClient | None = None
     """Whether it asks for a token that a person gets by `toolscout mcp --login`."""
 
     @property
@@ -94,7 +109,8 @@ class HttpServer(_Server, frozen=True, kw_only=True):
         """Return what no log and no error may show."""
         url = urlsplit(self.url)
         keys = (value.rpartition(" ")[2] for value in self.headers.values())  # after "Bearer"
-        return (*keys, *(value for _, value in parse_qsl(url.query)), url.password or "")
+        client = (self.auth and self.auth.client_secret) or ""
+        return (*keys, *(value for _, value in parse_qsl(url.query)), url.password or "", client)
 
 
 Server = StdioServer | HttpServer

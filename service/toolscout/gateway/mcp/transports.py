@@ -118,7 +118,7 @@ def _make_auth(name: str, server: HttpServer) -> httpx2.Auth:
         return _Key()
     from toolscout.gateway.mcp.oauth import Tokens  # whose library takes .3 s to import
 
-    return Tokens(name, server.url)
+    return Tokens(name, server)
 
 
 @asynccontextmanager
