@@ -60,6 +60,16 @@ class Client(ClientSession):
             message_handler=note,
         )
 
+    async def pass_completion(
+        self, own: str, params: mcp_types.CompleteRequestParams, **_: bool
+    ) -> mcp_types.CompleteResult:
+        """Complete an argument of what the server calls so; it is never asked for input there."""
+        ref = params.ref
+        name = "name" if isinstance(ref, mcp_types.PromptReference) else "uri"
+        params = params.model_copy(update={"ref": ref.model_copy(update={name: own})})
+        asked = mcp_types.CompleteRequest(params=params)
+        return await self.send_request(asked, mcp_types.CompleteResult)
+
     async def validate_tool_result(self, name: str, result: mcp_types.CallToolResult) -> None:
         """Leave it to hosts to check a result, for they have the schema."""
 

@@ -65,6 +65,7 @@ class Requests:
             on_read_resource=self._read_resource,
             on_list_prompts=self._list(PROMPTS, definitions.OWN_PROMPTS.values()),
             on_get_prompt=self._get_prompt,
+            on_completion=self._complete,
         )
         level = types.SetLevelRequestParams
         self.server.add_request_handler("logging/setLevel", level, self._set_level)
@@ -130,6 +131,17 @@ class Requests:
         else:
             result = definitions.get_prompt(self._view, name, arguments or {})
         return await _make_answer(result, f"Unknown prompt: {name!r}")
+
+    async def _complete(
+        self, _: Context, params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
+        """Complete an argument of a server's prompt or template; of the gateway's own, none."""
+        ref = params.ref
+        named = ref.name if isinstance(ref, types.PromptReference) else ref.uri
+        if named in (*definitions.OWN_PROMPTS, *(one.uri_template for one in texts.OWN_TEMPLATES)):
+            return texts.NO_COMPLETIONS
+        result = texts.complete(self._view.connections, params)
+        return await _make_answer(result, f"Unknown prompt or resource template: {named!r}")
 
     async def _set_level(
         self, context: Context, params: types.SetLevelRequestParams

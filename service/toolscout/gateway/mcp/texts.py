@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import mcp_types
+from mcp import MCPError
 
 from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, Kind
 from toolscout.gateway.mcp.connection import Connection
@@ -50,6 +51,9 @@ OWN_TEMPLATES = (
     ),
 )
 """The gateway's own resources that are read by a name."""
+
+
+NO_COMPLETIONS = mcp_types.CompleteResult(completion=mcp_types.Completion(values=[]))
 
 
 def make_result(uri: str, *parts: str, media: str = "text/plain") -> mcp_types.ReadResourceResult:
@@ -117,24 +121,53 @@ async def read(connections: Sequence[Connection], uri: str) -> mcp_types.ReadRes
         CallError: its server cannot be reached.
         MCPError: its server refused.
     """
-    if not uri.startswith(SCHEME):
-        return None
-    written, _, own = uri.removeprefix(SCHEME).partition("/")
-    alike = [one for one in connections if one.name.casefold() == written.casefold()]
-    server = min(alike, key=lambda one: one.name != written, default=None)
-    return await _ask(server, "read_resource", own)
+    return await _ask(*_find_by_uri(connections, uri), "read_resource")
 
 
 async def get_prompt(
     connections: Sequence[Connection], name: str, arguments: dict[str, Any] | None
 ) -> mcp_types.GetPromptResult | None:
     """Get a prompt by its whole name; None and errors as of `read`."""
+    return await _ask(*_find_by_name(connections, name), "get_prompt", arguments)
+
+
+async def complete(
+    connections: Sequence[Connection], params: mcp_types.CompleteRequestParams
+) -> mcp_types.CompleteResult | None:
+    """Complete an argument of a prompt or of a template of resources; None and errors as of `read`.
+
+    Of a server that completes nothing there are no completions.
+    """
+    ref = params.ref
+    if isinstance(ref, mcp_types.PromptReference):
+        found = _find_by_name(connections, ref.name)
+    else:
+        found = _find_by_uri(connections, ref.uri)
+    try:
+        result: mcp_types.CompleteResult | None = await _ask(*found, "pass_completion", params)
+    except MCPError as error:
+        if error.error.code != mcp_types.METHOD_NOT_FOUND:
+            raise
+        return NO_COMPLETIONS
+    return result
+
+
+def _find_by_uri(connections: Sequence[Connection], uri: str) -> tuple[Connection | None, str]:
+    """Return the server that a URI names, and the URI that it knows."""
+    if not uri.startswith(SCHEME):
+        return None, uri
+    written, _, own = uri.removeprefix(SCHEME).partition("/")
+    alike = [one for one in connections if one.name.casefold() == written.casefold()]
+    return min(alike, key=lambda one: one.name != written, default=None), own
+
+
+def _find_by_name(connections: Sequence[Connection], name: str) -> tuple[Connection | None, str]:
+    """Return the server that a prompt's whole name names, and the name that it knows."""
     prefix, _, own = name.partition(SEPARATOR)
-    server = next((one for one in connections if one.name == prefix), None)
-    return await _ask(server, "get_prompt", own, arguments)
+    return next((one for one in connections if one.name == prefix), None), own
 
 
-async def _ask(server: Connection | None, method: str, own: str, *more: Any) -> Any:
+async def _ask(server: Connection | None, own: str, method: str, *more: Any) -> Any:
     if server is None or not own or not may_read(own, server.server.deny):
         return None
     await server.wake()

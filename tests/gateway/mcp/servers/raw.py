@@ -4,7 +4,8 @@ With `STARTS_WITH` it answers nothing until there is a file of that name. A call
 the name of the tool; one of `grow` announces one tool more, at once, and lists it when a file of
 the name in `LISTS_WITH` is there, if that is set; one of `end` ends the process. `LIST` is added to
 each list. With `SILENT` each list has one tool more than the one before. `PROMPTS` is listed as
-they are. `SAYS`, as JSON, is written to standard error first.
+they are. With `COMPLETES` a completion is what was asked. `SAYS`, as JSON, is written to standard
+error first.
 """
 
 import json
@@ -49,6 +50,10 @@ def result_of(request: dict[str, Any]) -> dict[str, Any]:
         return {"tools": tools, **more}
     if request["method"] == "prompts/list":
         return {"prompts": json.loads(os.environ.get("PROMPTS", "[]"))}
+    if request["method"] == "completion/complete" and "COMPLETES" in os.environ:
+        asked = request["params"]
+        asked.pop("_meta", None)
+        return {"completion": {"values": [json.dumps(asked, sort_keys=True)], "total": 7}}
     if request["method"] == "tools/call":
         name = request["params"]["name"]
         if name == "end":
