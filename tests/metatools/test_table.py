@@ -85,7 +85,7 @@ def ask(name: str, tools: dict[str, Any] | None = None, /, **arguments: Any) -> 
         ),
         (
             *("search_tools", {"query": "pay", "max_result": 5}),
-            "arguments: `max_result` is not known; did you mean top_k?",
+            "arguments: `max_result` is not known; did you mean top_k? known are namespace, ",
         ),
         (
             *("list_tools_meta", {"pagesize": 5}),

@@ -145,8 +145,8 @@ def read_arguments(kind: type[A], arguments: Mapping[str, Any] | None) -> A:
     message = wrong.message[:_MAX_SHOWN]
     if unknown:
         near = _find_nearest(unknown[1], kind.__struct_fields__)
-        known = ", ".join(kind.__struct_fields__)
-        message += f"; did you mean {near}?" if near else f"; known are {known}"
+        guess = f" did you mean {near}?" if near else ""
+        message += f";{guess} known are {', '.join(kind.__struct_fields__)}"
     if message == _INVALID_CHOICE:
         message = f"expected one of {', '.join(schema_of(kind)['properties'][where]['enum'])}"
     raise CallError(f"{'arguments' if where == 'body' else where}: {message}")
