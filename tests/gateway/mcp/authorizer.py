@@ -38,6 +38,8 @@ class Authorizer:
         self.methods = methods
         self.publishes = publishes
         self.registers = registers
+        self.token = "valid"
+        """The only one that is let in."""
         self.url = ""
         self.asked: list[str] = []
         """The addresses that a person has opened."""
@@ -75,7 +77,7 @@ class Authorizer:
         return {"issuer": self.url, "response_types_supported": ["code"], **ends, **more}
 
     def _serve(self, exchange: Exchange) -> None:
-        if exchange.headers.get("authorization") != "Bearer valid":
+        if exchange.headers.get("authorization") != f"Bearer {self.token}":
             exchange.answer(status=401, headers=[("WWW-Authenticate", "Bearer")])
         elif not exchange.body:
             exchange.answer(status=405)
@@ -101,7 +103,9 @@ class Authorizer:
             refusal = {"error": "invalid_client", "error_description": f"not {shown[1]}"}
             self._answer(exchange, refusal, 401)
             return
-        self._answer(exchange, {"access_token": "valid", "token_type": "Bearer"})
+        self.grants[-1] += f" {form['grant_type']}"
+        tokens = {"access_token": self.token, "refresh_token": "again"}
+        self._answer(exchange, {"token_type": "Bearer", **tokens})
 
     @staticmethod
     def _answer(exchange: Exchange, content: dict[str, Any], status: int = 200) -> None:

@@ -1,5 +1,6 @@
 """Logins as a client that a person has registered, and at servers that register nobody."""
 
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -82,7 +83,7 @@ def test_a_registered_client_logs_in_and_is_let_in(
         assert params["client_id"] == "known"
         assert params["redirect_uri"] == f"http://localhost:{auth['callback_port']}/callback"
         assert params["scope"] == "read write"
-        assert authorizer.grants == [how]
+        assert authorizer.grants == [f"{how} authorization_code"]
         status, checked = command(servers, "--check")
         assert status == 0
         listed = command(servers, "--list")[1]
@@ -92,6 +93,38 @@ def test_a_registered_client_logs_in_and_is_let_in(
         assert "hunter22" not in said + checked + listed + office.stderr
     (kept,) = (tmp_path / "state" / "toolscout" / "mcp").glob("*.json")
     assert kept.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("publishes", "methods", "how"),
+    [
+        (False, None, "client_secret_post"),
+        (True, None, "client_secret_post"),
+        (True, ["client_secret_basic"], "client_secret_basic"),
+    ],
+)
+def test_a_token_is_renewed_as_the_registered_client(
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    publishes: bool,
+    methods: list[str] | None,
+    how: str,
+):
+    authorizer = Authorizer(methods=methods, publishes=publishes)
+    with asking(authorizer, monkeypatch, known()) as servers:
+        assert command(servers, "--login", "odd")[0] == 0
+        authorizer.token = "newer"
+        assert command(servers, "--check")[0] == 0
+        assert authorizer.grants[1:] == [f"{how} refresh_token"]
+
+
+def test_a_port_that_is_taken_is_said(command: Command, monkeypatch: pytest.MonkeyPatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with asking(Authorizer(), monkeypatch, known(callback_port=port)) as servers:
+            monkeypatch.setattr(oauth.webbrowser, "open", bool)
+            printed = command(servers, "--login", "odd")[1]
+    assert printed.endswith(f"odd: no login: port {port}, for the way back, is taken\n")
 
 
 def test_a_client_that_registers_itself_asks_for_the_scopes_of_the_file(
@@ -120,7 +153,7 @@ def test_a_client_that_registers_itself_asks_for_the_scopes_of_the_file(
         ),
         (
             Authorizer(("known", "another")),
-            known(),
+            None,
             'Token exchange failed (401): {"error": "invalid_client", '
             '"error_description": "not ***"}',
         ),
@@ -133,7 +166,7 @@ def test_what_a_login_lacks_is_said_in_a_line_without_a_page_or_a_secret(
     auth: Any,
     said: str,
 ):
-    with asking(authorizer, monkeypatch, auth) as servers:
+    with asking(authorizer, monkeypatch, auth or known()) as servers:
         status, printed = command(servers, "--login", "odd")
         assert status == 2
         assert printed.splitlines()[-1] == f"toolscout: odd: no login: {said}"

@@ -26,7 +26,7 @@ MAX_MESSAGE_VALUES = 250_000
 
 EVENTS = "text/event-stream"
 
-_BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
+_BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2,}")
 """What ends an event."""
 
 _BLANK_BYTES = 4
@@ -121,6 +121,7 @@ class _BoundedBody(httpx2.AsyncByteStream):
                     while event:
                         yield bytes(event[:PIECE_BYTES])
                         del event[:PIECE_BYTES]
+                        await asyncio.sleep(0)  # a short piece may decode to very many events
                 dropped = seen = 0
             seen = max(0, len(events) - _BLANK_BYTES)
             if dropped + len(events) > MAX_MESSAGE_BYTES:

@@ -38,7 +38,7 @@ from toolscout.gateway.mcp.failures import (
     make_printable,
     redact,
 )
-from toolscout.gateway.mcp.servers import HttpServer, OAuthClient
+from toolscout.gateway.mcp.servers import CALLBACK_PORT, HttpServer, OAuthClient
 
 CLIENT = "Toolscout"
 """The name under which the gateway registers at an authorization server."""
@@ -150,7 +150,7 @@ class _Auth(OAuth):
             list(client.scopes),
             client_name=CLIENT,
             token_storage=cast("Any", file),
-            callback_port=client.callback_port if client.client_id else None,
+            callback_port=client.callback_port or (CALLBACK_PORT if client.client_id else None),
             client_id=client.client_id,
             client_secret=client.client_secret,
         )
@@ -290,14 +290,17 @@ def _explain_refusal(error: BaseException, context: OAuthContext, server: HttpSe
     """Return why a login has come to nothing, and what to do."""
     # The library tells of a refusal by a bare error; the outermost says that there was none.
     kinds = (OAuthFlowError, RuntimeError)
-    refused = next((one for one in list_causes(error)[1:] if isinstance(one, kinds)), None)
+    causes = list_causes(error)
+    port = (server.auth and server.auth.callback_port) or CALLBACK_PORT
+    if any(isinstance(one, SystemExit) for one in causes):  # of what listens for the browser
+        return f"port {port}, for the way back, is taken"
+    refused = next((one for one in causes[1:] if isinstance(one, kinds)), None)
     if refused is None:
         return make_printable(explain(error, server))
     if isinstance(refused, OAuthRegistrationError):
         if context.oauth_metadata is None:
             return NO_OAUTH
         if _REFUSED.match(str(refused)):
-            port = (server.auth or OAuthClient()).callback_port
             return (
                 "the server registers no clients: register one with it by hand, with the redirect "
                 f"URI http://localhost:{port}/callback, and write its client_id in auth, or give "

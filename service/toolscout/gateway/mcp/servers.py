@@ -69,7 +69,7 @@ class StdioServer(_Server, frozen=True, kw_only=True):
 
 
 CALLBACK_PORT = 19_877
-"""The port of the redirect URI of clients that a person registers, unless another is given."""
+"""The port of the redirect URI that a person registers, unless another is given."""
 
 
 class OAuthClient(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +80,8 @@ class OAuthClient(msgspec.Struct, frozen=True, kw_only=True):
     client_secret: str | None = None
     scopes: tuple[str, ...] = ()
     """Those to ask for; by default what the server names."""
-    callback_port: Annotated[int, msgspec.Meta(ge=1, le=65_535)] = CALLBACK_PORT
+    callback_port: Annotated[int, msgspec.Meta(ge=1, le=65_535)] | None = None
+    """Of its redirect URI; by default any of one that registers itself, else the same always."""
 
 
 class HttpServer(_Server, frozen=True, kw_only=True):
