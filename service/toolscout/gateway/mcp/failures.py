@@ -87,7 +87,7 @@ def describe_length(size: int | None) -> str:
 
 
 def find_flaw(error: BaseException) -> str | None:
-    """Return what is wrong with an answer, as in "cannot be read"; None if nothing is known."""
+    """Return what is wrong with an answer, as in "cannot be read"; None of another error."""
     message = UNREADABLE if isinstance(error, ValidationError) else ""
     if isinstance(error, MCPError):
         message = error.error.message

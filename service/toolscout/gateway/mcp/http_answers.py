@@ -6,8 +6,9 @@ environment says. Of a stream of events each is bounded, for one is a message.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
+from typing import Any, TypeVar
 
 import httpx2
 import mcp_types
@@ -24,18 +25,25 @@ from toolscout.index.values import count_values_outside_texts
 MAX_MESSAGE_VALUES = 250_000
 """Longer messages are not decoded: that would hold up the other servers for too long."""
 
+LONG_BYTES = 1024 * 1024
+"""A longer message is looked at in a thread."""
+
 EVENTS = "text/event-stream"
 
 _BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2,}")
 """What ends an event."""
 
 _BLANK_BYTES = 4
+"""Bytes before others that may begin one."""
+
 PIECE_BYTES = 1 << 18
 """Bytes of an event that are passed on at once."""
 
 ENCODED = ("content-encoding", "content-length")
 """Headers of a body as it is sent, which are wrong of what it decodes to."""
 
+
+T = TypeVar("T")
 
 MAX_TYPE_CHARS = 80
 """Characters of an answer's content type that are told."""
@@ -65,6 +73,13 @@ async def bound_answer(response: httpx2.Response) -> None:
     response.stream = _BoundedBody(encoded, response.request)
 
 
+async def run_apart(function: Callable[..., T], text: bytearray, *more: Any) -> T:
+    """Call a function of a text; of a long one in a thread, so that it holds nobody up."""
+    if len(text) <= LONG_BYTES:
+        return function(text, *more)
+    return await asyncio.to_thread(function, text, *more)
+
+
 def _has_events(response: httpx2.Response) -> bool:
     return response.headers.get("content-type", "").lower().startswith(EVENTS)
 
@@ -86,8 +101,9 @@ class _BoundedBody(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async with aclosing(self._encoded.aiter_bytes()) as pieces:
             if _has_events(self._encoded):
-                async for piece in self._bound_events(pieces):
-                    yield piece
+                async with aclosing(self._bound_events(pieces)) as events:
+                    async for piece in events:
+                        yield piece
                 return
             body = bytearray()
             async for piece in pieces:
@@ -98,7 +114,7 @@ class _BoundedBody(httpx2.AsyncByteStream):
         if len(body) > MAX_MESSAGE_BYTES:
             del body
             yield self._refusal(describe_length(self._length()))
-        elif count_values_outside_texts(body) > MAX_MESSAGE_VALUES:
+        elif await run_apart(count_values_outside_texts, body) > MAX_MESSAGE_VALUES:
             del body
             yield self._refusal(UNREADABLE)
         else:
@@ -106,7 +122,7 @@ class _BoundedBody(httpx2.AsyncByteStream):
             del body
             yield whole
 
-    async def _bound_events(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def _bound_events(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
         """Yield the events of a stream; in place of one that is not read, an error."""
         events = bytearray()
         dropped = seen = 0
@@ -115,7 +131,7 @@ class _BoundedBody(httpx2.AsyncByteStream):
             while blank := _BLANK_LINE.search(events, seen):
                 event = events[: blank.end()]
                 del events[: blank.end()]
-                if why := self._find_excess(event, dropped):
+                if why := await self._find_excess(event, dropped):
                     yield b"data: " + self._refusal(why) + b"\n\n"
                 else:
                     while event:
@@ -131,12 +147,13 @@ class _BoundedBody(httpx2.AsyncByteStream):
             await asyncio.sleep(0)
 
     @staticmethod
-    def _find_excess(event: bytearray, dropped: int) -> str | None:
+    async def _find_excess(event: bytearray, dropped: int) -> str | None:
         """Return why an event is not read, of which so many bytes were dropped before."""
         size = dropped + len(event)
         if size > MAX_MESSAGE_BYTES:
             return describe_length(size)
-        return UNREADABLE if _count_values(event) > MAX_MESSAGE_VALUES else None
+        is_dense = await run_apart(_count_values, event) > MAX_MESSAGE_VALUES
+        return UNREADABLE if is_dense else None
 
     def _length(self) -> int | None:
         """Return how many bytes the whole answer has, if its server says it of them as they are."""

@@ -25,6 +25,7 @@ from toolscout.gateway.mcp.http_answers import (
     MAX_MESSAGE_VALUES,
     bound_answer,
     describe_answer,
+    run_apart,
 )
 from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
 from toolscout.gateway.mcp.stderr_lines import MAX_LINE_BYTES, log_lines
@@ -176,8 +177,10 @@ async def _read(process: Process, received: Any) -> None:
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async with received:
             async for line, size in _read_lines(stdout):
-                message = _decode_message(line, size)
-                if message is not None:
+                message = await run_apart(_decode_message, line, size)
+                if message is None:
+                    await asyncio.sleep(0)  # such lines by the million hold nobody up
+                else:
                     await received.send(SessionMessage(message))
                 del message  # it may be long, and the next one far
     while await stdout.read(MAX_LINE_BYTES):
