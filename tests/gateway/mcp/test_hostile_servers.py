@@ -140,6 +140,15 @@ def test_the_last_list_is_kept_when_a_later_one_cannot_be_read(tmp_path: Path):
         assert status(office) == ["odd: answers, 1 tool"]
 
 
+def test_a_list_that_is_too_long_is_told_with_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tool_pages, "MAX_LIST_BYTES", 50)
+    with inside(tmp_path, {"odd": hostile()}) as office:
+        why = r"odd: unavailable: its answer is too long: it has \d+ bytes; at most 50 are read"
+        until(lambda: re.search(why, office.stderr) is not None)
+
+
 def test_a_tool_keeps_its_highest_risk_and_is_read_again_when_it_changes(tmp_path: Path):
     with inside(tmp_path, {"odd": hostile("pull")}) as office:
         before = office.ask("tool_info", name="odd__wipe", detail="full")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mcp import MCPError
 
-from tests.gateway.mcp.hosts import Host, inside, raw_server, text_of
+from tests.gateway.mcp.hosts import Host, inside, raw_server, text_of, write
 from tests.support import PATIENCE_S, until
 from toolscout.gateway.mcp import connection
 from toolscout.gateway.mcp.connection import Connection
@@ -60,6 +60,36 @@ def test_a_call_that_has_waited_long_enough_says_that_it_is_being_started_again(
     assert text_of(refused) == f"odd is unavailable: {AGAIN}"
     gate.touch()
     until(lambda: not office.call("odd__plain").is_error)
+
+
+def test_what_waits_for_a_server_ends_when_that_is_taken_out_of_the_file(
+    office: Host, gate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connection, "START_S", PATIENCE_S)
+    gate.unlink()
+    assert office.call("odd__end").is_error
+
+    waiting: list[str] = []
+    wake = Connection.wake
+
+    async def noted(server: Connection) -> None:
+        waiting.append(server.name)
+        await wake(server)
+
+    def read() -> object:
+        return office.portal.call(office.client.read_resource, "toolscout://odd/x")
+
+    monkeypatch.setattr(Connection, "wake", noted)
+    with ThreadPoolExecutor(2) as pool:
+        call = pool.submit(office.call, "odd__plain")
+        reading = pool.submit(read)
+        until(lambda: waiting == ["odd", "odd"])
+        write(tmp_path, {"other": raw_server(TOOLS)})
+        assert "there is no tool of this name" in text_of(call.result())
+        with pytest.raises(MCPError) as refused:
+            reading.result()
+    gone = "odd is unavailable: it has been taken out of the configuration"
+    assert refused.value.error.message == gone
 
 
 def test_a_server_that_cannot_be_started_is_not_said_to_be(tmp_path: Path):

@@ -195,6 +195,9 @@ def test_of_a_hostile_list_what_can_be_shown_is_kept(monkeypatch: pytest.MonkeyP
     odd = ["", " ", "a\nb", "a\x1b[31m", "x" * 3_000]
     assert uris_of(["a", "b", "a", *odd], ["c"]) == ["a", "b", "c"]
     assert uris_of(["a"], MCPError(-32603, "broken"), ["c"]) == ["a"]
+    with monkeypatch.context() as small:
+        small.setattr(tool_pages, "MAX_LIST_BYTES", 1_000)
+        assert uris_of(["a"], ["b" * 1_000], ["c"]) == ["a"]
     monkeypatch.setattr(tool_pages, "MAX_TEXTS", 3)
     assert uris_of(list("abcdef")) == ["a", "b", "c"]
     with pytest.raises(MCPError):

@@ -90,6 +90,8 @@ class Connection:
         """Whether the server does not run, but would at a call."""
         self.reason: str | None = "it is still starting"
         """Why the server is unavailable; None if it is available."""
+        self.comes_back = self.server.fault is None
+        """Whether it is started again when it was lost."""
         self.last_words = ""
         """How its process has ended, and what it wrote last; for a person, not for a model."""
         self.tried = asyncio.Event()
@@ -236,10 +238,9 @@ class Connection:
 
     def _explain_loss(self) -> str:
         """Return why the server is unavailable, and whether that passes."""
-        if self.server.fault is not None:
-            return self.server.fault
+        why = self.reason or "its connection has ended"
         again = "started" if isinstance(self.server, StdioServer) else "connected"
-        return f"{self.reason or 'its connection has ended'}; it is being {again} again"
+        return f"{why}; it is being {again} again" if self.comes_back else why
 
     async def _list(self, client: Client) -> None:
         self._is_stale = False

@@ -78,12 +78,11 @@ def is_lost(error: BaseException) -> bool:
     return isinstance(error, MCPError) and error.error.message in LOST
 
 
-def describe_length(size: int | None) -> str:
+def describe_length(size: int | None, most: int = MAX_MESSAGE_BYTES) -> str:
     """Return the error for an answer of so many bytes, which are too many; None is not known."""
-    most = f"{MAX_MESSAGE_BYTES:,}"
     if size is None:
-        return f"{_TOO_LONG}it has more than {most} bytes"
-    return f"{_TOO_LONG}it has {size:,} bytes; at most {most} are read"
+        return f"{_TOO_LONG}it has more than {most:,} bytes"
+    return f"{_TOO_LONG}it has {size:,} bytes; at most {most:,} are read"
 
 
 def find_flaw(error: BaseException) -> str | None:

@@ -106,6 +106,7 @@ class Gateway:
         gone = [name for name in before if name not in kept]
         for name in gone:
             before[name].reason = "it has been taken out of the configuration"
+            before[name].comes_back = False
         await asyncio.gather(*(cancel_until_done(self._tasks.pop(name)) for name in gone))
         new = {name: self._connection(name) for name in config.servers if name not in kept}
         self.view.connections = [(kept | new)[name] for name in config.servers]

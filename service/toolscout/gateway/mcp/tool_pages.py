@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from toolscout.gateway.mcp.cache import KINDS, MAX_AGE_S, MAX_LIST_BYTES, Kind, ToolPages
 from toolscout.gateway.mcp.clients import Client
-from toolscout.gateway.mcp.failures import is_lost
+from toolscout.gateway.mcp.failures import describe_length, is_lost
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.poisoned import has_hidden, strip_hidden
 
@@ -136,13 +136,20 @@ async def _read_texts(ask: Any, kind: Kind) -> tuple[Any, ...]:
 
 
 async def _read_pages(ask: Callable[..., Awaitable[Any]]) -> AsyncIterator[Any]:
-    """Yield the pages of a list, until they are too large, too many or begin again."""
+    """Yield the pages of a list, until they are too large, too many or begin again.
+
+    Raises:
+        MCPError: one is too large by itself.
+    """
     cursors: set[str | None] = set()
     cursor = None
     size = 0
     while cursor not in cursors and len(cursors) < MAX_PAGES and size <= MAX_LIST_BYTES:
         cursors.add(cursor)
         page = await ask(params=mcp_types.PaginatedRequestParams(cursor=cursor))
+        length = len(await asyncio.to_thread(page.model_dump_json))
+        if length > MAX_LIST_BYTES:
+            raise MCPError(mcp_types.PARSE_ERROR, describe_length(length, MAX_LIST_BYTES))
         yield page
-        size += len(await asyncio.to_thread(page.model_dump_json))
+        size += length
         cursor = page.next_cursor or None  # which ends it, as the "" of some servers
