@@ -215,7 +215,7 @@ agent-eval: $(STAMP) ## ask a real model with all, the selected and the wanted t
 	  || { echo 'make agent-eval BASE_URL=https://api.openai.com/v1 MODEL=NAME'; exit 2; }
 	$(BIN)/python -m evals.agent --base-url '$(BASE_URL)' --model '$(MODEL)' $(ARGS)
 
-mcp-tokens: $(VENV)/.tested ## the tables in docs/mcp.md: twelve tasks over nine published servers (npm, PyPI)
+mcp-tokens: $(VENV)/.tested ## the table in docs/mcp.md: twelve tasks over nine published servers, and twelve others (npm, PyPI)
 	$(BIN)/python -m evals.mcp_tokens --docs docs/mcp.md
 
 prompt-cost: $(VENV)/.tested ## what a conversation costs by the way tools are shown; the table in docs/client.md (TOOLSCOUT_DATA)

@@ -1,9 +1,10 @@
-"""Have a scripted agent do twelve tasks over nine published servers, with and without a gateway.
+"""Have a scripted agent do tasks over nine published servers, with and without a gateway.
 
 python -m evals.mcp_tokens --servers .venv-mcp-nine --docs docs/mcp.md
 
 The servers are installed into that folder on first use (npm and pip). Compared are all tools in
-the prompt, fastmcp's own search, and the gateway. Tokens are those of `o200k_base`.
+the prompt, fastmcp's own search, and the gateway. Tokens are those of `o200k_base`. The page gets
+the figures of the twelve tasks that nothing is tuned on; those of twelve others are printed.
 """
 
 import argparse
@@ -32,12 +33,15 @@ from evals import docs
 from evals.mcp_tokens import agent, published
 from evals.mcp_tokens.agent import Conversation, Outcome
 from evals.mcp_tokens.tasks import Task, tasks
+from evals.mcp_tokens.tuned import tuned_tasks
 
 STARTS = 5
 CALLS = 50
 """Calls of which the median time is taken."""
 
 Agent = Callable[[Conversation], Awaitable[Outcome]]
+Row = tuple[str, tuple[int, list[Outcome]]]
+"""A way, the tokens of its prompt at the start, and what each task took."""
 
 
 class Forwarded(Tool):  # type: ignore[misc]  # the library has no types here
@@ -64,24 +68,25 @@ def main() -> int:
         text = asyncio.run(table(parsed.servers.absolute(), Path(work)))
     print(text)
     if parsed.docs:
-        total, _, times = text.split("\n\n")
+        total, times, *_ = text.split("\n\n")
         docs.write(parsed.docs, "mcp-tokens", f"{total}\n\n{times}")
     return 0
 
 
 async def table(folder: Path, work: Path) -> str:
-    """Do all tasks in three ways, and return what they took."""
+    """Do all tasks in three ways; return what they took, with a blank line between tables."""
     published.prepare(work)
     servers = published.servers(folder, work)
     with serving(work / "files") as page:
-        todo = tasks(work, page)
-        rows, lines = [], []
+        tuned = tuned_tasks(work, page)
+        todo = [*tuned, *tasks(work, page)]
+        rows: list[Row] = []
         async with AsyncExitStack() as stack:
             server, direct = await forwarding(stack, servers)
             everything = await stack.enter_async_context(Client(server, mode="legacy"))
             sizes = len(await everything.list_tools())
             rows.append((f"all {sizes} tools", await run(everything, agent.directly, todo)))
-            published.remember(work)
+            published.reset(work)
             server.add_transform(BM25SearchTransform())
             searching = await stack.enter_async_context(Client(server, mode="legacy"))
             rows.append(("fastmcp's search", await run(searching, agent.by_transform, todo)))
@@ -89,13 +94,17 @@ async def table(folder: Path, work: Path) -> str:
             async with Client(gateway, mode="legacy") as first:  # which fills the cache
                 await until_listed(first, len(servers))
             await gateway.close()
-            published.remember(work)
+            published.reset(work)
             ready_s = min([await until_ready(servers, work) for _ in range(STARTS)])
             gateway = gateway_over(servers, work)
             host = await stack.enter_async_context(Client(gateway, mode="legacy"))
             rows.insert(1, ("`toolscout mcp`", await run(host, agent.by_gateway, todo)))
             lines = await timed(host, direct["time"], ready_s)
-    return "\n".join([*summary(rows), "", *by_task(todo, rows), "", *lines])
+    told = [(way, (prompt, outcomes[len(tuned) :])) for way, (prompt, outcomes) in rows]
+    others = [(way, (prompt, outcomes[: len(tuned)])) for way, (prompt, outcomes) in rows]
+    parts = [summary(told), lines, ["Tasks that the gateway's texts were tuned on:"]]
+    parts += [summary(others), by_task(todo, rows)]
+    return "\n\n".join("\n".join(part) for part in parts)
 
 
 async def forwarding(
@@ -154,7 +163,7 @@ async def until_ready(servers: dict[str, dict[str, Any]], work: Path) -> float:
         return time.perf_counter() - began
 
 
-def summary(rows: Sequence[tuple[str, tuple[int, list[Outcome]]]]) -> Iterator[str]:
+def summary(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a table with a line for each way."""
     yield "| | prompt at start | turns a task | prompt tokens a task, all turns | done |"
     yield "|---|--:|--:|--:|--:|"
@@ -164,9 +173,7 @@ def summary(rows: Sequence[tuple[str, tuple[int, list[Outcome]]]]) -> Iterator[s
         yield f"| {title} | {prompt:,} | {turns:.2f} | {tokens:,.0f} | {done} |"
 
 
-def by_task(
-    todo: Sequence[Task], rows: Sequence[tuple[str, tuple[int, list[Outcome]]]]
-) -> Iterator[str]:
+def by_task(todo: Sequence[Task], rows: Sequence[Row]) -> Iterator[str]:
     """Yield a table with a line for each task: turns and tokens in each way."""
     yield f"| task, done by | {' | '.join(title for title, _ in rows)} |"
     yield f"|---|{'--:|' * len(rows)}"

@@ -73,21 +73,38 @@ async def directly(talk: Conversation) -> Outcome:
 
 
 async def by_transform(talk: Conversation) -> Outcome:
-    """Search, then call what was found; fastmcp's search shows definitions alone."""
+    """Search until it is found, then call it; fastmcp's search shows definitions alone."""
     task = talk.task
-    text, _ = await talk.call("search_tools", {"query": task.query})
-    if f'"{task.tool}"' in text:
-        call = {"name": task.tool, "arguments": task.arguments}
-        text, _ = await talk.call("call_tool", call)
+    for query in task.queries:
+        text, _ = await talk.call("search_tools", {"query": query})
+        if f'"{task.tool}"' in text:
+            call = {"name": task.tool, "arguments": task.arguments}
+            text, _ = await talk.call("call_tool", call)
+            break
     return talk.end_response(text)
 
 
 async def by_gateway(talk: Conversation) -> Outcome:
-    """Search, read the definition unless the answer has what the call needs, then call it."""
+    """Search until it is found, read the definition unless the line has all, then call it."""
     task = talk.task
-    text, _ = await talk.call("search_tools", {"query": task.query})
+    for query in task.queries:
+        text, _ = await talk.call("search_tools", {"query": query})
+        caller = await _find_caller(talk, text)
+        if caller is not None:
+            call = {"name": task.tool, "arguments": task.arguments}
+            text, is_refused = await talk.call(caller, call)
+            if is_refused and '"token"' in text:
+                call["token"] = json.loads(text)["token"]
+                text, _ = await talk.call(caller, call)
+            break
+    return talk.end_response(text)
+
+
+async def _find_caller(talk: Conversation, text: str) -> str | None:
+    """Return the tool by which an answer has the task's tool called, if it found that."""
+    task = talk.task
     answer = json.loads(text)
-    callers = {tool["name"]: tool["call"] for tool in answer["tools"]}
+    callers: dict[str, str] = {tool["name"]: tool["call"] for tool in answer["tools"]}
     for line in answer.get("more", ()):
         caller, name, parameters = re.split(r"[ (]", line.partition(")")[0], maxsplit=2)
         typed = {one.partition(":")[0] for one in parameters.split(", ") if ":" in one}
@@ -96,13 +113,7 @@ async def by_gateway(talk: Conversation) -> Outcome:
         elif name == task.tool:
             text, _ = await talk.call("search_tools", {"names": [name]})
             callers |= {tool["name"]: tool["call"] for tool in json.loads(text)["tools"]}
-    if task.tool in callers:
-        call = {"name": task.tool, "arguments": task.arguments}
-        text, is_refused = await talk.call(callers[task.tool], call)
-        if is_refused and '"token"' in text:
-            call["token"] = json.loads(text)["token"]
-            text, _ = await talk.call(callers[task.tool], call)
-    return talk.end_response(text)
+    return callers.get(task.tool)
 
 
 def prompt_tokens(tools: Sequence[Any], instructions: str | None) -> int:

@@ -83,13 +83,16 @@ def prepare(work: Path) -> None:
     ]
     for command in (["init", "--quiet"], ["add", "milk.txt"], ["commit", "-qm", "Buy milk"]):
         subprocess.run([*git, *command], check=True)
-    remember(work)
     with sqlite3.connect(work / "shop.db") as shop:
         shop.execute("create table orders (id integer, total real)")
-        shop.execute("insert into orders values (1, 9.5), (2, 30.25)")
+    reset(work)
 
 
-def remember(work: Path) -> None:
-    """Write the memory as it is before the tasks."""
+def reset(work: Path) -> None:
+    """Make files, memory and database as they are before the tasks."""
+    (work / "files" / "eggs.txt").unlink(missing_ok=True)
     fact = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["at Acme"]}
     (work / "memory.jsonl").write_text(json.dumps(fact) + "\n", "utf-8")
+    with sqlite3.connect(work / "shop.db") as shop:
+        shop.execute("delete from orders")
+        shop.execute("insert into orders values (1, 9.5), (2, 30.25)")

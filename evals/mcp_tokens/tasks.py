@@ -1,4 +1,8 @@
-"""Twelve tasks over the nine servers, each with what a model would search for, and the call."""
+"""Twelve tasks over the nine servers, each with what a model would search for, and the call.
+
+They are in people's words, not in those of the tools' descriptions, and were written down before
+any result was seen. Nothing is tuned on them: a change that one of them asks for needs others.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +21,11 @@ class Task(NamedTuple):
     expected: str
     """A part of the result."""
 
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """What the agent searches with until it finds the tool: at last what the person said."""
+        return self.query, self.text
+
 
 def tasks(work: Path, page: str) -> list[Task]:
     """Return the tasks for a folder and for the address of a page."""
@@ -24,96 +33,97 @@ def tasks(work: Path, page: str) -> list[Task]:
     milk = str(files / "milk.txt")
     rows: tuple[tuple[str, str, str, dict[str, Any], str], ...] = (
         (
-            "What time is it in Tokyo now?",
-            "current time in a time zone",
-            "time__get_current_time",
-            {"timezone": "Asia/Tokyo"},
-            "+09:00",
-        ),
-        (
-            "What is 16:30 in New York in London?",
-            "convert a time to another time zone",
+            "It is 7 pm in Tokyo. What do clocks in Delhi show?",
+            "time in Delhi when it is 7 pm in Tokyo",
             "time__convert_time",
             {
-                "source_timezone": "America/New_York",
-                "time": "16:30",
-                "target_timezone": "Europe/London",
+                "source_timezone": "Asia/Tokyo",
+                "time": "19:00",
+                "target_timezone": "Asia/Kolkata",
             },
-            "21:30",
+            "15:30",
         ),
         (
-            f"What does {milk} say?",
-            "read a text file",
-            "filesystem__read_text_file",
+            f"How big is {milk}, and when was it last touched?",
+            "how big a file is and when it was last touched",
+            "filesystem__get_file_info",
             {"path": milk},
+            "size: 18",
+        ),
+        (
+            f"Which notes do I have in {files}? They end in .txt.",
+            "find my notes that end in .txt",
+            "filesystem__search_files",
+            {"path": str(files), "pattern": "**/*.txt"},
+            "milk.txt",
+        ),
+        (
+            f"What did the latest commit in {files} do?",
+            "what the latest commit did",
+            "git__git_show",
+            {"repo_path": str(files), "revision": "HEAD"},
             "two litres",
         ),
         (
-            f"Write 'three eggs' into eggs.txt in {files}.",
-            "write text to a file",
-            "filesystem__write_file",
-            {"path": str(files / "eggs.txt"), "content": "three eggs"},
-            "Successfully wrote",
+            "Ada has taken up chess, keep that in mind.",
+            "keep in mind that a person has taken up a hobby",
+            "memory__add_observations",
+            {"observations": [{"entityName": "Ada", "contents": ["plays chess"]}]},
+            "plays chess",
         ),
         (
-            f"What has changed in the repository {files}?",
-            "status of the working tree of a git repository",
-            "git__git_status",
-            {"repo_path": str(files)},
-            "index.html",
-        ),
-        (
-            f"What were the last commits in {files}?",
-            "list the last commits of a git repository",
-            "git__git_log",
-            {"repo_path": str(files)},
-            "Buy milk",
-        ),
-        (
-            "Remember that Grace is an admiral.",
-            "create a person with facts in the memory graph",
-            "memory__create_entities",
-            {
-                "entities": [
-                    {"name": "Grace", "entityType": "person", "observations": ["is an admiral"]}
-                ]
-            },
-            "Grace",
-        ),
-        (
-            "What do you remember of Ada?",
-            "search the knowledge graph for a person",
-            "memory__search_nodes",
-            {"query": "Ada"},
+            "What have I told you so far, all of it?",
+            "everything you were told so far",
+            "memory__read_graph",
+            {},
             "at Acme",
         ),
         (
-            "What is the total of all orders in the database?",
-            "run a SELECT query on the database",
-            "sqlite__read_query",
-            {"query": "select sum(total) as total from orders"},
-            "39.75",
+            "Let us think it through, one step after the other: which milk should I buy?",
+            "think it through step by step",
+            "sequential-thinking__sequentialthinking",
+            {
+                "thought": "What is the milk for?",
+                "nextThoughtNeeded": True,
+                "thoughtNumber": 1,
+                "totalThoughts": 3,
+            },
+            '"branches": []',
         ),
         (
-            "Which tables does the database have?",
-            "list the tables of the database",
-            "sqlite__list_tables",
-            {},
-            "orders",
+            "Which columns do the orders have?",
+            "columns of the orders",
+            "sqlite__describe_table",
+            {"table_name": "orders"},
+            "'name': 'total'",
         ),
         (
-            f"What does the page {page} say?",
-            "fetch a web page by its URL",
+            "A third order has come in, of five euros. Put it into the database.",
+            "put an order into the database",
+            "sqlite__write_query",
+            {"query": "insert into orders values (3, 5.0)"},
+            "affected_rows",
+        ),
+        (
+            f"Read me the article at {page}.",
+            "read an article on the web",
             "fetch__fetch",
             {"url": page},
             "ferry leaves at nine",
         ),
         (
-            "What is 2 plus 40?",
-            "add two numbers",
-            "everything__get-sum",
-            {"a": 2, "b": 40},
-            "42",
+            "Do I need an umbrella in Chicago?",
+            "weather in Chicago",
+            "everything__get-structured-content",
+            {"location": "Chicago"},
+            '"humidity":',
+        ),
+        (
+            f"Which branches does {files} have?",
+            "branches of the repository",
+            "git__git_branch",
+            {"repo_path": str(files), "branch_type": "local"},
+            "* ma",
         ),
     )
     return [Task(*row) for row in rows]

@@ -1,4 +1,4 @@
-"""`make mcp-tokens` has an agent do twelve tasks over nine servers, within what is promised."""
+"""`make mcp-tokens` has an agent do tasks over nine servers, within what is promised."""
 
 import re
 import sys
@@ -13,23 +13,27 @@ pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[3]
 INSTALL_S = 900
-MOST_TOKENS, MOST_TURNS = 1_750, 3.1
 # Of whom, the prompt at the start, turns and tokens of a task, and how many tasks were done.
-ROW = r"^\| (.+?) \| [\d,]+ \| ([\d.]+) \| ([\d,]+) \| (\d+) of (\d+) \|$"
+ROW = r"^\| (.+?) \| [\d,]+ \| ([\d.]+) \| ([\d,]+) \| (\d+) of 12 \|$"
+# Of the gateway: tasks done at least, turns and tokens at most.
+BOUNDS = {"in people's words": (10, 3.3, 2_300), "that its texts were tuned on": (12, 3.1, 1_750)}
 
 
-def test_all_tasks_are_done_in_few_turns_and_tokens():
+def test_tasks_are_done_in_few_turns_and_tokens():
     debian.need(recommended=False, node="nodejs", npm="npm", git="git")
     with one_by_one():
         command = [sys.executable, "-m", "evals.mcp_tokens"]
         printed = ran(command, cwd=ROOT, env=environment(), timeout=INSTALL_S).stdout
-    rows = {
-        name: (float(turns), int(tokens.replace(",", "")), int(done), int(tasks))
-        for name, turns, tokens, done, tasks in re.findall(ROW, printed, re.MULTILINE)
-    }
-    turns, tokens, done, all_tasks = rows["`toolscout mcp`"]
-    assert done == all_tasks == 12
-    assert turns <= MOST_TURNS
-    assert tokens <= MOST_TOKENS
-    everything = next(row for name, row in rows.items() if name.startswith("all "))
-    assert tokens < rows["fastmcp's search"][1] < everything[1]
+    tables = printed.split("Tasks that the gateway's texts were tuned on:")
+    for table, (least, most_turns, most_tokens) in zip(tables, BOUNDS.values(), strict=True):
+        rows = {
+            name: (float(turns), int(tokens.replace(",", "")), int(done))
+            for name, turns, tokens, done in re.findall(ROW, table, re.MULTILINE)
+        }
+        turns, tokens, done = rows["`toolscout mcp`"]
+        assert done >= max(least, rows["fastmcp's search"][2])
+        assert turns <= most_turns
+        assert tokens <= most_tokens
+        everything = next(row for name, row in rows.items() if name.startswith("all "))
+        assert tokens < rows["fastmcp's search"][1] < everything[1]
+        assert everything[2] == 12
