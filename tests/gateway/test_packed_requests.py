@@ -59,7 +59,7 @@ UNSEARCHED = {
     "not as it says": ("gzip", b"plain", "not in gzip"),
     "cut off": ("gzip", WHOLE[:-9], "not in gzip"),
     "more after the end": ("gzip", WHOLE + b"x", "not in gzip"),
-    "a bomb": ("gzip", gzip.compress(bytes(50 * 1024 * 1024)), "too large"),
+    "a bomb": ("gzip", gzip.compress(bytes(70 * 1024 * 1024)), "too large"),
 }
 
 
@@ -72,6 +72,16 @@ def test_what_cannot_be_unpacked_goes_on_as_it_came_with_a_line_in_the_log(
     assert sent.headers["content-encoding"] == encoding
     assert sent.body == content
     assert f"{CHAT}: passed on unsearched: {why}" in running.stdout + running.stderr
+
+
+def test_a_signed_request_goes_on_as_it_came_with_a_line_in_the_log(
+    running: Process, upstream: Peer
+):
+    headers = {"Authorization": "AWS4-HMAC-SHA256 Credential=x/y, Signature=z"}
+    url = f"{running.url}/model/claude/converse"
+    httpx2.post(url, json=QUESTION, headers=headers)
+    assert upstream.requests[-1].json == QUESTION
+    assert "/converse: passed on unsearched: signed by AWS" in running.stdout + running.stderr
 
 
 def test_a_bomb_is_never_unpacked_whole():

@@ -257,6 +257,14 @@ def test_a_large_request_within_the_bounds_is_searched(post: Post):
     assert len(sent[0]["tools"]) < 30
 
 
+def test_a_page_in_place_of_a_stream_is_passed_on_byte_for_byte(post: Post):
+    """As gateways answer that stand between, with status 200."""
+    page = b"<html><body>Sign in</body></html>"
+    headers = [("Content-Type", "text/html; charset=utf-8")]
+    answer = ask(post, lambda each: each.answer(page, headers=headers), stream=True)
+    assert answer.content == page
+
+
 STREAM = {"Content-Type": "text/event-stream"}
 
 

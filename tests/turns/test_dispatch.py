@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.turns.flows import PHANTOM, Flow, Model, search
-from tests.turns.shapes import BY_NAME, SHAPES, Json, Said, Shape, tools_of
+from tests.turns.shapes import ABOUT, BY_NAME, SHAPES, Json, Said, Shape, tools_of
 from tests.turns.streaming import EVENTS, StreamingModel, read
 from toolscout.turns.providers import PROVIDERS
 
@@ -133,6 +133,45 @@ def test_what_a_strict_schema_requires_and_may_be_null_becomes_null(flow: Make, 
     answer = flow(dispatch="on").complete(request, model, shape.name)
     assert shape.read(answer).calls == PAYING
     assert len(model.requests) == 1
+
+
+OPENAI = pytest.mark.parametrize(
+    "shape", [BY_NAME["openai"], BY_NAME["openai-responses"]], ids=lambda shape: shape.name
+)
+
+
+def make_strict(tool: Json) -> Json:
+    if "function" in tool:
+        return {**tool, "function": {**tool["function"], "strict": True}}
+    return {**tool, "strict": True}
+
+
+@OPENAI
+def test_a_strict_tool_is_declared_once_it_is_found_and_stays(flow: Make, shape: Shape):
+    """Only the arguments of declared tools are constrained."""
+    tools = [
+        make_strict(tool) if name == "send_email" else tool
+        for name, tool in zip(ABOUT, tools_of(shape), strict=True)
+    ]
+    said = Said("", (("call_2", "send_email", {"path": "a@b.example"}),))
+    model = Model(shape, search("email"), said, search("read", "call_3"), DONE)
+    discovery = flow(dispatch="on", top_k=1)
+    request = shape.request("please", tools)
+    called = shape.read(discovery.complete(request, model, shape.name))
+    assert called == said
+    following = shape.history(request, called, ["sent"], "now read")
+    discovery.complete(following, model, shape.name)
+    declared = [*CONSTANT, "send_email"]
+    assert [*map(model.seen, range(4))] == [CONSTANT, declared, declared, declared]
+    assert tools[[*ABOUT].index("send_email")] in shape.raw(model.requests[3])
+
+
+@OPENAI
+def test_where_every_tool_is_strict_they_are_dispatched(flow: Make, shape: Shape):
+    tools = [*map(make_strict, tools_of(shape))]
+    model = Model(shape, search("email"), DONE)
+    flow(dispatch="on").complete(shape.request("please", tools), model, shape.name)
+    assert model.seen(1) == CONSTANT
 
 
 def test_a_wrong_argument_is_answered_with_the_definition(flow: Make, shape: Shape, tools):

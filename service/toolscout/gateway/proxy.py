@@ -24,7 +24,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.bodies import ForwardedBody, Gunzip
 from toolscout.gateway.callers import CallerCheck, CallerRefused
 from toolscout.serving.limited import Receive, Scope, Send, write_error
-from toolscout.turns.drivers.exchange import find_provider
+from toolscout.turns.drivers.exchange import find_provider, is_signed
 from toolscout.turns.drivers.flow import ASKING
 from toolscout.turns.drivers.transport import AsyncTransport
 from toolscout.turns.drivers.written import MAX_BODY_BYTES
@@ -231,6 +231,8 @@ class Proxy:
                 else:
                     send = self.transport.handle_async_request
                     request = made(headers=readable, content=content)
+            elif is_signed(request):
+                logger.warning("%s: passed on unsearched: signed by AWS", _escape_path(scope))
             response = await send(request)
             try:
                 yield response

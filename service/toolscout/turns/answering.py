@@ -217,9 +217,10 @@ def _answer_search(
         turn.store.mark_expanded(turn.session, new)
     offer = turn.offer
     text = write_result(selection, names, len(new), offer)
-    if is_first and names and not turn.is_restored:
-        turn.show_first(names)
-        names = ()
+    declared = names if is_first else turn.opening.choose_declared(names)
+    if declared and not turn.is_restored:
+        turn.show_first(declared)
+        names = [name for name in names if name not in declared]
     tools = [offer.by_name[name] for name in names]
     return SearchResult(call, text, tools)
 

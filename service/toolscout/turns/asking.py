@@ -103,7 +103,10 @@ def _show_fitting(turn: TurnState, query: str, selection: Selection[Any]) -> Non
     if is_first or declares:
         turn.show_first(names)
     else:
-        turn.fitting = _choose_short(turn, names)
+        if declared := turn.opening.choose_declared(names):
+            turn.show_first(declared)
+        others = [name for name in names if name not in declared]
+        turn.fitting = _choose_short(turn, others)
 
 
 def _choose_short(turn: TurnState, names: Sequence[str]) -> list[str]:

@@ -108,6 +108,17 @@ class Dispatch:
         """Whether the next finds are the first ones."""
         return self._mode == "auto" and not self.is_active
 
+    def choose_declared(self, names: Sequence[str]) -> list[str]:
+        """Return which of these finds are declared all the same: those marked as `strict`.
+
+        Only arguments of declared tools are constrained. Where every tool is strict, a library does
+        that by default, and to declare every find would cost more than it gives.
+        """
+        strict = self._offer.once("strict", lambda: _find_strict(self._offer))
+        if len(strict) == len(self._offer.names):
+            return []
+        return [name for name in names if name in strict]
+
     def begin(self) -> None:
         """Have the constant tool from now on, beside the first finds."""
         self.is_active = self._mode != "off"
@@ -259,6 +270,15 @@ class Dispatch:
         lines.append(heading)
         lines += map(_write_definition, new)
         return "\n".join(lines)
+
+
+def _find_strict(offer: Offer) -> frozenset[str]:
+    """Return the names of the tools whose arguments are to be constrained."""
+    return frozenset(name for name, tool in offer.by_name.items() if _is_strict(mapping(tool)))
+
+
+def _is_strict(tool: Json) -> bool:
+    return any(one.get("strict") is True for one in (tool, mapping(tool.get("function"))))
 
 
 def find_refusal(call: Call) -> str:

@@ -173,6 +173,11 @@ class Opening(msgspec.Struct):
         """How the model gets its tools and calls them."""
         return self.provider if self.is_native else self.dispatch
 
+    def choose_declared(self, names: Sequence[str]) -> list[str]:
+        """Return which of later finds are declared, though a constant tool could call them."""
+        dispatches = self.dispatch.is_active and not self.is_native
+        return self.dispatch.choose_declared(names) if dispatches else []
+
     def show_first(self, names: Sequence[str]) -> None:
         """Declare a conversation's first finds, in this and in all later requests."""
         self.shown.keep(names, is_pinned=False)

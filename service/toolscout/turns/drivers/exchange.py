@@ -151,12 +151,16 @@ def find_provider(request: httpx2.Request) -> ProviderName | None:
     headers = request.headers
     url = request.url
     is_plain = "json" in headers.get("content-type", "") and "content-encoding" not in headers
-    is_signed = headers.get("authorization", "").startswith(_SIGNATURE)
-    if request.method != "POST" or not is_plain or is_signed:
+    if request.method != "POST" or not is_plain or is_signed(request):
         return None
     if url.path.endswith(":streamGenerateContent") and url.params.get("alt") != "sse":
         return None  # an array of JSON, which no SDK of Google's asks for
     return next((name for end, name in PATHS if url.path.endswith(end)), None)
+
+
+def is_signed(request: httpx2.Request) -> bool:
+    """Return whether a signature covers the body, so that no other can be sent under it."""
+    return str(request.headers.get("authorization", "")).startswith(_SIGNATURE)
 
 
 def decode_json(response: httpx2.Response) -> Json:
@@ -188,8 +192,17 @@ def make_response(
 
 def is_json(response: httpx2.Response) -> bool:
     """Return whether a response is labelled as a single JSON value."""
+    return _read_type(response) == "application/json"
+
+
+def is_page(response: httpx2.Response) -> bool:
+    """Return whether a response is labelled as HTML, as a gateway between may answer."""
+    return _read_type(response) == "text/html"
+
+
+def _read_type(response: httpx2.Response) -> str:
     kind: str = response.headers.get("content-type", "")
-    return kind.partition(";")[0].strip().lower() == "application/json"
+    return kind.partition(";")[0].strip().lower()
 
 
 def can_decode(response: httpx2.Response) -> bool:

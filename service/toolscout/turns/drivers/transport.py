@@ -28,6 +28,7 @@ from toolscout.turns.drivers.exchange import (
     decode_json,
     find_provider,
     is_json,
+    is_page,
     make_gateway_error,
     make_response,
 )
@@ -235,7 +236,7 @@ class _Exchanges:
                 first = await self._read(first)
                 if not first.content.startswith((b"data:", b"event:", b":")):
                     return await self._complete(exchange, turn, first)
-            if not can_decode(first):
+            if not can_decode(first) or is_page(first):
                 return first
             pieces = self.discovery.stream_turn(turn, self._pieces(first), forward)
             return make_response(first, Body(pieces, first))
