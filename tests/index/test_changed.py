@@ -172,6 +172,38 @@ def test_a_list_of_which_a_tool_could_not_be_compiled_is_not_compared():
     assert latest.compare("acme", raw_of(TOOLS), {base.digest: base}.get, MAX_TOOLS) is None
 
 
+def keep(latest: LatestLists, tools: Sequence[Any]) -> Catalog:
+    base = compiled(tools)
+    entries = read_entries(raw_of(tools), ToolList.decode(raw_of(tools)))
+    assert entries is not None
+    latest.keep("acme", base, entries)
+    return base
+
+
+def test_a_changed_list_is_recognised_whatever_else_its_caller_sends():
+    latest = LatestLists(1 << 20)
+    bases = [keep(latest, crowd(12, f"word{number}")) for number in range(20)]
+    held = {base.digest: base for base in bases}
+    for number, base in enumerate(bases):
+        changed = [*crowd(12, f"word{number}"), *TOOLS[:1]]
+        change = latest.compare("acme", raw_of(changed), held.get, MAX_TOOLS)
+        assert change is not None
+        assert change.base is base
+
+
+def test_a_list_that_is_used_stays_known_for_longer():
+    latest = LatestLists(30 * ENTRY_BYTES)
+    first, second = (keep(latest, crowd(12, word)) for word in ("first", "second"))
+    latest.touch("acme", first.digest)
+    third = keep(latest, crowd(12, "third"))
+    held = {base.digest: base for base in (first, second, third)}
+    known = [
+        latest.compare("acme", raw_of([*crowd(12, word), *TOOLS[:1]]), held.get, MAX_TOOLS)
+        for word in ("first", "second", "third")
+    ]
+    assert [change is not None for change in known] == [True, False, True]
+
+
 def test_lists_that_do_not_fit_together_leave_the_newest():
     latest = LatestLists(100 * ENTRY_BYTES)
     newest = crowd(60, "newest")

@@ -6,6 +6,7 @@ has sent:
     first bytes of `tools` →  whole lists      the latest are compared, which hashes nothing
     hash of `tools`        →  catalog digest   an alias: a hit parses no tool
     catalog digest         →  Catalog
+    catalog digest         →  the hashes of its entries, by which a changed list is recognised
     tool digest            →  CompiledTool     reused across catalogs
 
 The least recently used entries go first. All methods may be called from any thread.
@@ -15,12 +16,16 @@ from typing import Protocol
 
 from toolscout.common.lru import Lru
 from toolscout.index.catalog import Catalog
+from toolscout.index.changed import LatestLists
 from toolscout.index.compile import CompiledTool
 from toolscout.tools.conversion import Skipped
 
 DEFAULT_BYTES = 256 * 1024 * 1024
 ALIAS_LIMIT = 16_384
 """Raw-bytes aliases kept; each is a few hundred bytes."""
+
+LATEST_SHARE = 32
+"""What part of the limit the hashes of entries may have besides."""
 
 HEAD_BYTES = 160
 """First bytes of a list by which the kept ones are found; a shorter list is hashed."""
@@ -76,6 +81,8 @@ class CatalogCache:
         self._tools: Lru[tuple[str, bytes], CompiledTool] = Lru(limit - limit // 2 - limit // 8)
         self._lists: Lru[tuple[str, bytes], tuple[tuple[bytes, bytes], ...]] = Lru(limit // 8)
         self._aliases: Lru[tuple[str, bytes], tuple[str, int, Skipped]] = Lru(ALIAS_LIMIT)
+        self.latest = LatestLists(limit // LATEST_SHARE)
+        """Lists by which changed ones are recognised."""
 
     def find_by_alias(self, tenant: str, raw_hash: bytes) -> tuple[Catalog, int, Skipped] | None:
         """Return the catalog that these very bytes of `tools` were compiled to.
@@ -85,7 +92,7 @@ class CatalogCache:
         alias = self._aliases.get((tenant, raw_hash))
         if alias is None:
             return None
-        catalog = self._catalogs.get((tenant, alias[0]))
+        catalog = self.find_by_digest(tenant, alias[0])
         return None if catalog is None else (catalog, *alias[1:])
 
     def find_list(self, tenant: str, body: bytes, start: int) -> tuple[int, bytes] | None:
@@ -106,6 +113,7 @@ class CatalogCache:
 
     def find_by_digest(self, tenant: str, digest: str) -> Catalog | None:
         """Return the catalog of a digest, if this tenant has sent it."""
+        self.latest.touch(tenant, digest)
         return self._catalogs.get((tenant, digest))
 
     def add_alias(self, tenant: str, raw_hash: bytes, tools: Listed) -> None:

@@ -5,8 +5,9 @@ that nobody has sent. Its entries are compared with those of the latest lists by
 catalog that comes of it is to the last bit the one that compiling the whole list makes.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import sha256
+from threading import Lock
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -33,8 +34,11 @@ MOST_COMMAS = 500_000
 """Commas of a list up to which it is compared with others; tools have some fifteen each. A list
 with many more commas than one may be many more entries, which are not even split."""
 
-COMPARED = 4
-"""Latest lists of a caller that are compared with a new one."""
+MAX_COMPARED = 128
+"""Lists of a caller that are compared with a new one: the ones used last, each by a few hashes."""
+
+MAX_CALLERS = 4_096
+"""Callers whose lists are compared."""
 
 SAMPLED = 8
 """Entries that are looked up first; a list of which half are unknown is a new one."""
@@ -90,15 +94,22 @@ def read_entries(raw: bytes, tools: ToolList) -> Entries | None:
 
 
 class LatestLists:
-    """The latest lists of each caller, bounded in bytes; thread-safe."""
+    """The lists that each caller has used last, all bounded in bytes together; thread-safe."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._lists: Lru[str, tuple[_Known, ...]] = Lru(limit)
+        self._lists: Lru[tuple[str, str], _Known] = Lru(limit)
+        self._digests: Lru[str, dict[str, None]] = Lru(MAX_CALLERS)
+        """Those of each caller, the one used last at the end; some are not kept any more."""
+        self._lock = Lock()
 
     def __contains__(self, space: str) -> bool:
         """Whether any list of a caller is kept."""
-        return self._lists.get(space) is not None
+        return bool(self._digests.peek(space))
+
+    def touch(self, space: str, digest: str) -> None:
+        """Note that a list was used, if it is kept."""
+        if self._lists.get((space, digest)) is not None:
+            self._put_last(space, digest)
 
     def keep(self, space: str, catalog: Catalog, entries: Entries) -> None:
         """Keep a list that is compiled, unless a tool is missing, or some have examples.
@@ -110,30 +121,29 @@ class LatestLists:
             return
         rows = {key: row for row, key in enumerate(keys)}
         listed = _Known(catalog.digest, rows, entries.digests, entries.commas)
-        others = [each for each in self._lists.get(space) or () if each.digest != catalog.digest]
-        latest = [listed, *others[: COMPARED - 1]]
-        while len(latest) > 1 and _count_tools(latest) > self._limit:
-            latest.pop()
-        self._lists.put(space, tuple(latest), _count_tools(latest))
+        self._lists.put((space, catalog.digest), listed, ENTRY_BYTES * len(rows))
+        self._put_last(space, catalog.digest)
 
     def compare(
         self, space: str, raw: bytes, compiled: Callable[[str], Catalog | None], limit: int
     ) -> Change | None:
-        """Return how a list differs from the first of the latest that it nearly equals.
+        """Return how a list differs from that list used last which it nearly equals.
 
         None if it equals none of those that are still compiled, or has a fault.
         """
         # More commas than a few tools add are more entries, which would take long to split.
         commas = raw.count(b",") - MOST_CHANGED_BYTES
-        latest = [each for each in self._lists.get(space) or () if each.commas >= commas]
+        latest = [each for each in self._find_latest(space) if each.commas >= commas]
         entries = _read_entries(raw) if latest else None
         if entries is None:
             return None
         sample = [*map(_hash_entry, entries[:: max(1, len(entries) // SAMPLED)])]
         keys: list[bytes] = []
         for listed in latest:
+            if 2 * sum(key in listed.rows for key in sample) < len(sample):
+                continue
             base = compiled(listed.digest)
-            if base is None or 2 * sum(key in listed.rows for key in sample) < len(sample):
+            if base is None:
                 continue
             keys = keys or [*map(_hash_entry, entries)]
             sent = frozenset(keys)
@@ -144,6 +154,25 @@ class LatestLists:
             if is_near and len(sent) == len(keys):
                 return _change(base, listed, len(keys), gone, new, limit)
         return None
+
+    def _find_latest(self, space: str) -> Iterator[_Known]:
+        """Yield the lists of a caller that are kept, the one used last first."""
+        with self._lock:
+            digests = [*(self._digests.get(space) or ())]
+        for digest in reversed(digests):
+            if (listed := self._lists.peek((space, digest))) is not None:
+                yield listed
+
+    def _put_last(self, space: str, digest: str) -> None:
+        with self._lock:
+            digests = self._digests.get(space)
+            if digests is None:
+                digests = {}
+                self._digests.put(space, digests)
+            digests.pop(digest, None)
+            digests[digest] = None
+            if len(digests) > MAX_COMPARED:
+                del digests[next(iter(digests))]
 
 
 def _change(
@@ -239,10 +268,6 @@ def _read_entries(raw: bytes) -> list[msgspec.Raw] | None:
         return split_entries(raw)
     except (msgspec.ValidationError, *NOT_JSON):
         return None
-
-
-def _count_tools(lists: Sequence[_Known]) -> int:
-    return sum(ENTRY_BYTES * len(each.rows) for each in lists)
 
 
 def _hash_entry(entry: msgspec.Raw) -> bytes:

@@ -25,7 +25,7 @@ from toolscout.errors import (
 )
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.changed import LatestLists, make_catalog
+from toolscout.index.changed import make_catalog
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import work_threads, worker
 from toolscout.server.compiling.link import Link, WorkerProcess
@@ -43,9 +43,6 @@ MAX_WAITING_BYTES = 64 * 1024 * 1024
 compile, and at most how much: some ten seconds of compiling. Lists beyond it are compiled when they
 are sent again."""
 
-
-LATEST_SHARE = 32
-"""What part of that memory may hold the hashes of entries by which changed lists are recognised."""
 
 TOO_LARGE_REMEMBERED = 1_024
 """Lists that are not compiled again because their catalog cannot be kept."""
@@ -129,7 +126,6 @@ class CompileQueue:
         self._too_large: Lru[tuple[str, str], TooLargeToKeep] = Lru(TOO_LARGE_REMEMBERED)
         self._bytes = Shares(min(nbytes // WAITING_SHARE, MAX_WAITING_BYTES))
         """Of lists that are read and not yet compiled."""
-        self._latest = LatestLists(nbytes // LATEST_SHARE)
         work = partial(worker.serve, engine=self.engine, settings=self.settings)
         replaced = partial(self.log.warning, "state", detail="the worker ended and was replaced")
         process = WorkerProcess(self.settings, work)
@@ -237,7 +233,7 @@ class CompileQueue:
     ) -> tuple[worker.CompiledList, Catalog] | None:
         """Return a list compiled here, if it differs from a known one in a few tools."""
         # Which tools a key with filters sees, the worker finds out.
-        if sent.space not in self._latest or filters_of(sent.space) is not None:
+        if sent.space not in self.cache.latest or filters_of(sent.space) is not None:
             return None
         try:
             changed = await work_threads.run_in_thread(self._make_changed, sent)
@@ -253,7 +249,7 @@ class CompileQueue:
 
     def _make_changed(self, sent: worker.SentList) -> tuple[worker.CompiledList, Catalog] | None:
         by_digest = partial(self.cache.find_by_digest, sent.space)
-        change = self._latest.compare(sent.space, sent.raw, by_digest, self.settings.max_tools)
+        change = self.cache.latest.compare(sent.space, sent.raw, by_digest, self.settings.max_tools)
         if change is None:
             return None
         catalog = by_digest(change.digest) or make_catalog(change, self.engine.compiler)
@@ -302,7 +298,7 @@ class CompileQueue:
         if vectors is not None:
             catalog = catalog.with_vectors(vectors)
         if entries is not None:
-            self._latest.keep(sent.space, catalog, entries)
+            self.cache.latest.keep(sent.space, catalog, entries)
         self._keep(sent, catalog)
         self.costs.learn("compile", spent)
         return catalog
