@@ -128,6 +128,10 @@ ALWAYS = ("status", "total_ms")
 """Fields of a line that are there even if they are 0."""
 
 
+Counted = Counter[tuple[prometheus_client.Counter, str]]
+"""What is added to counters once a few records were read, by counter and label."""
+
+
 class RequestRecord(NamedTuple):
     """One answered request."""
 
@@ -177,7 +181,7 @@ class Recorder:
     def _count(self, records: list[RequestRecord]) -> None:
         """Count requests and decisions, and add up searches; each label is looked up once."""
         metrics = self._metrics
-        counted: Counter[tuple[prometheus_client.Counter, str]] = Counter()
+        counted: Counted = Counter()
         for record in records:
             trace = record.trace
             phases = trace.phases | {"total": record.seconds}
@@ -188,26 +192,30 @@ class Recorder:
             if record.call != SEARCH:
                 metrics.calls.labels(record.call, record.code).inc()
                 metrics.call_duration.labels(record.call).observe(record.seconds)
-            metrics.ignored.inc(bool(trace.ignored))
+            if trace.ignored:
+                metrics.ignored.inc()
             for part in (trace, *trace.parts):
                 decision = part.decision
                 if ranker := part.degraded if decision is None else decision.degraded:
                     counted[metrics.degraded, ranker] += 1
                 if decision is not None:
-                    self._note(part, decision, phases if part is trace else part.phases)
+                    self._note(part, decision, phases if part is trace else part.phases, counted)
                     counted[metrics.cache, part.cache] += 1
                     metrics.offered.observe(part.unique)
                     metrics.selected.observe(len(decision.names))
-                    metrics.no_match.inc(decision.outcome == "no_match")
+                    if decision.outcome == "no_match":
+                        metrics.no_match.inc()
             if trace.tiers is not None:
                 figures = self._figures[trace.tenant]
                 figures.hot += 1
                 figures.time("hot", phases)
-                self._add_tokens(trace.tenant, trace.tiers.offered, trace.tiers.total)
+                self._add_tokens(trace.tenant, trace.tiers.offered, trace.tiers.total, counted)
         for (counter, label), times in counted.items():
             counter.labels(label).inc(times)
 
-    def _note(self, trace: Trace, decision: Decision, phases: dict[str, float]) -> None:
+    def _note(
+        self, trace: Trace, decision: Decision, phases: dict[str, float], counted: Counted
+    ) -> None:
         """Add a search to the figures of its tenant."""
         figures = self._figures[trace.tenant]
         catalog = trace.source
@@ -218,14 +226,14 @@ class Recorder:
             offered = int(catalog.tokens.sum())
             shown = sum(map(catalog.tokens.item, decision.rows))
             # Nothing is an answer after which the caller shows everything.
-            self._add_tokens(trace.tenant, offered, shown if decision.rows else offered)
+            self._add_tokens(trace.tenant, offered, shown if decision.rows else offered, counted)
 
-    def _add_tokens(self, tenant: str, offered: int, shown: int) -> None:
+    def _add_tokens(self, tenant: str, offered: int, shown: int, counted: Counted) -> None:
         figures = self._figures[tenant]
         figures.offered += offered
         figures.selected += shown
-        self._metrics.tokens_offered.labels(tenant).inc(offered)
-        self._metrics.tokens_saved.labels(tenant).inc(max(0, offered - shown))
+        counted[self._metrics.tokens_offered, tenant] += offered
+        counted[self._metrics.tokens_saved, tenant] += max(0, offered - shown)
 
     def stats(
         self, tenant: str, learning: answers.LearningSize | None, *, coarse: bool = False
