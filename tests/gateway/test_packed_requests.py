@@ -59,6 +59,7 @@ UNSEARCHED = {
     "not as it says": ("gzip", b"plain", "not in gzip"),
     "cut off": ("gzip", WHOLE[:-9], "not in gzip"),
     "more after the end": ("gzip", WHOLE + b"x", "not in gzip"),
+    "much more after the end": ("gzip", WHOLE + bytes(3_000_000), "not in gzip"),
     "a bomb": ("gzip", gzip.compress(bytes(70 * 1024 * 1024)), "too large"),
 }
 

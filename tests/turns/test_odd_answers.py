@@ -10,9 +10,9 @@ import pytest
 
 from tests.client.upstream import Peer
 from tests.turns import streaming
+from tests.turns.asking import QUESTION, SEARCH, TOOLS, said, service
 from tests.turns.flows import PHANTOM
 from tests.turns.shapes import BY_NAME, Said
-from tests.turns.test_bounds import QUESTION, SEARCH, TOOLS, said, service
 from toolscout.discovery import AsyncTransport, Transport
 from toolscout.turns.drivers.exchange import PATHS
 from toolscout.turns.drivers.written import MAX_SEARCHED_BYTES

@@ -114,13 +114,17 @@ class Gunzip:
         """Yield what a piece holds.
 
         Raises:
-            zlib.error: it is not in gzip.
+            zlib.error: it is not in gzip, or something follows its end.
         """
+        if self.is_whole and piece:
+            raise zlib.error("something follows the end")
         while piece:
             yield self._stream.decompress(piece, MAX_PIECE_BYTES)
             piece = self._stream.unconsumed_tail
+        if self._stream.unused_data:
+            raise zlib.error("something follows the end")
 
     @property
     def is_whole(self) -> bool:
-        """Whether the end has come, and nothing after it."""
-        return self._stream.eof and not self._stream.unused_data
+        """Whether the end has come."""
+        return self._stream.eof

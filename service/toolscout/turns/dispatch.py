@@ -304,6 +304,8 @@ def _find_in_results(history: Sequence[Any]) -> set[str]:
 
 def _find_defined(text: str) -> list[str]:
     """Return the names of the tools that a text defines, each in a line of its own."""
+    if _DEFINITION not in text:
+        return []
     lines = [line for line in text.splitlines() if line.startswith(_DEFINITION)]
     definitions = map(object_of, lines)
     return [definition["name"] for definition in definitions if definition]

@@ -15,7 +15,13 @@ import msgspec
 
 from toolscout.turns.providers.calls import is_of_model, mark_of, read_messages, read_words
 from toolscout.turns.providers.fields import Json, as_dict, mapping
-from toolscout.turns.providers.thoughts import drop_hidden
+from toolscout.turns.providers.thoughts import (
+    drop_thoughts,
+    find_marks,
+    is_thought,
+    leads_to_words,
+    read_marks,
+)
 from toolscout.turns.session import Added, SessionStore, normalise
 
 PROMPT_KEYS = (
@@ -35,6 +41,7 @@ class History:
     Args:
         messages: as the caller sent them.
         store: holds what was added to all conversations.
+        session: the conversation by its first message; empty when it is unknown.
         seed: the conversation, the form of its requests and what they say beside messages, none of
             which ever mix; empty when it is unknown, and nothing is put back.
         add_words: puts words behind a message.
@@ -44,10 +51,12 @@ class History:
         self,
         messages: Sequence[Any],
         store: SessionStore,
+        session: str,
         seed: bytes,
         add_words: Callable[[Json, str], Json],
     ) -> None:
         self._add_words = add_words
+        self._session = session
         self._store = store
         self._key = b""
         self.searches: list[Any] = []
@@ -64,11 +73,15 @@ class History:
         are_of_model.append(False)
         self.is_changed = False
         """Whether `whole` is not what the caller sent."""
+        self._thoughts = set[str]()
+        """The marks of those in what was put back before the answer that is read."""
         for number, message in enumerate(messages):
-            self._add(message, read[number])
+            after = number + 1
+            if not are_of_model[number]:
+                self._thoughts = set()
+            self._add(message, read[number], next(iter(read[after : after + 1]), None))
             key = _hash_next(key, read[number])
             self._key = key
-            after = number + 1
             if are_of_model[after] and not are_of_model[number]:
                 end = are_of_model.index(False, after)
                 marks = map(mark_of, read[after:end])
@@ -76,15 +89,24 @@ class History:
                 self._put_back(key, mark)
         self._own = len(self.whole)
 
-    def _add(self, message: Any, read: Json | None) -> None:
+    def _add(self, message: Any, read: Json | None, following: Json | None) -> None:
         """Add a message of the caller, without what the model thought before a search."""
-        seen = None if read is None else drop_hidden(read)
-        if read is None or seen is read:
-            self.whole.append(message)
-            return
-        self.is_changed = True
-        if seen is not None:
-            self.whole.append(seen)
+        seen = message
+        if read is not None and is_thought(read):
+            if self._is_hidden(read) and not leads_to_words(following):
+                self.is_changed = True
+                return
+        elif read is not None and self._thoughts:
+            dropped = drop_thoughts(read, self._thoughts)
+            if dropped is not read:
+                self.is_changed = True
+                seen = dropped
+        self.whole.append(seen)
+
+    def _is_hidden(self, item: Json) -> bool:
+        """Whether an item of Responses is a thought before a search of this conversation."""
+        marks = read_marks(item)
+        return not marks.isdisjoint(self._thoughts) or self._store.has_hidden(self._session, marks)
 
     def _put_back(self, key: bytes, mark: str) -> None:
         """Add what a turn has added after the messages so far, before an answer with this mark."""
@@ -97,6 +119,7 @@ class History:
             if words := added.words:
                 self.whole[-1] = self._add_words(mapping(self.whole[-1]), words)
                 self.searches.append(words)
+            self._thoughts = set(added.shown)
             self.whole += added.messages
             self.searches += added.messages
             self.is_changed = self.is_changed or bool(words or added.messages)
@@ -112,6 +135,7 @@ class History:
         words: str,
         names: Iterable[str],
         responses: Sequence[Json],
+        streams: bool,
     ) -> None:
         """Store what a turn has added.
 
@@ -120,7 +144,11 @@ class History:
             words: those it has put behind the last one of the caller.
             names: the tools that the model saw at its end.
             responses: all those of the model, as the client sees them, oldest first.
+            streams: whether the client saw what the model thought before a search.
         """
+        own = list(messages[self._own :])
+        shown = [*find_marks(own)] if streams else []
+        self._store.hide(self._session, shown)
         if not self._key:
             return
         answers = [message for response in responses for message in read_messages(response)]
@@ -129,9 +157,8 @@ class History:
         whole = "".join(map(read_words, answers))
         marks.add(whole)
         marks.discard("")
-        own = list(messages[self._own :])
         new = [name for name in names if name not in self.names]
-        added = Added(own, words, new)
+        added = Added(own, words, new, shown)
         for mark in marks:
             place = _place_of(self._key, mark)
             self._store.keep_added(place, added)

@@ -49,7 +49,7 @@ def _keep_history(turn: TurnState) -> None:
     names = turn.shown.lasting(with_all=turn.was_mixed)
     name = turn.search_name
     seen = [turn.tool_use.drop_calls(response, name) for response in turn.responses]
-    turn.opening.history.keep(messages, turn.words, names, seen)
+    turn.opening.history.keep(messages, turn.words, names, seen, turn.stream is not None)
 
 
 def stay_ended(_: TurnState, __: End) -> Step:

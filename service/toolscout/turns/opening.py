@@ -228,7 +228,7 @@ def _read_history(incoming: Incoming, form: str) -> History:
     session = incoming.upstream.session
     seed = seed_of(form, session, incoming.catalog, incoming.request)
     messages = incoming.provider.history(incoming.request)
-    return History(messages, incoming.settings.store, seed, incoming.provider.add_words)
+    return History(messages, incoming.settings.store, session, seed, incoming.provider.add_words)
 
 
 def _add_known(opening: Opening, incoming: Incoming) -> None:

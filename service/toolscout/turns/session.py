@@ -40,7 +40,7 @@ SESSION_BYTES = 1_000
 """Bytes that a session takes without names, about."""
 
 MAX_RESPONSES = 10_000
-"""Stored responses whose session is remembered."""
+"""Stored responses whose session is remembered, and as many hidden thoughts."""
 
 MAX_CATALOGS = 8
 """Catalogs whose fitting tools are remembered for one first message."""
@@ -93,6 +93,8 @@ class Added(msgspec.Struct, frozen=True):
     """What was found for its user's message, behind that as text."""
     names: list[str] = []
     """The tools that the model has seen since."""
+    shown: list[str] = []
+    """What tells those of its thoughts that the client has seen."""
 
 
 class Session(msgspec.Struct):
@@ -129,6 +131,7 @@ class SessionStore:
         self._catalogs: Lru[bytes, bytes] = Lru(catalog_bytes)
         self._added: Lru[bytes, bytes] = Lru(MAX_ADDED_BYTES)
         self._responses: Lru[bytes, str] = Lru(MAX_RESPONSES)
+        self._hidden: Lru[bytes, bool] = Lru(MAX_RESPONSES)
 
     @property
     def size(self) -> int:
@@ -206,6 +209,15 @@ class SessionStore:
         with suppress(Exception):
             written = msgspec.json.encode(added)
             self._added.put(place, written, len(written) + ADDED_BYTES)
+
+    def hide(self, session: str, marks: Iterable[str]) -> None:
+        """Remember thoughts before searches that the caller of a conversation never saw."""
+        for mark in marks if session else ():
+            self._hidden.put(_make_key(mark, session), True)
+
+    def has_hidden(self, session: str, marks: Iterable[str]) -> bool:
+        """Return whether any of them is one."""
+        return any(self._hidden.get(_make_key(mark, session)) for mark in marks)
 
     def __len__(self) -> int:
         return len(self._sessions)

@@ -9,13 +9,10 @@ import msgspec
 from toolscout.contract.bounds import count_values
 from toolscout.turns.drivers.callers import find_scope
 from toolscout.turns.drivers.pieces import Pieces
-from toolscout.turns.drivers.written import (
-    MAX_SEARCHED_BYTES,
-    MAX_SEARCHED_VALUES,
-    put_slices_back,
-)
+from toolscout.turns.drivers.written import MAX_SEARCHED_BYTES, MAX_SEARCHED_VALUES
 from toolscout.turns.providers import Json, ProviderName
 from toolscout.turns.providers.fields import encode, mapping, object_of
+from toolscout.turns.providers.slices import put_slices_back
 
 PATHS: tuple[tuple[str, ProviderName], ...] = (
     ("/chat/completions", "openai"),

@@ -4,11 +4,8 @@ A picture in base64 is a text of some megabytes that nobody here looks into. It 
 the body is decoded, a short text stands for it, and it is put back before the body is sent.
 """
 
-import re
 from codecs import BOM_UTF8
-from collections.abc import Collection, Mapping
-from contextlib import suppress
-from hashlib import blake2b
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -17,6 +14,12 @@ from toolscout.client.known import share_lists
 from toolscout.contract.bounds import count_values
 from toolscout.turns.providers import Json
 from toolscout.turns.providers.fields import UNREADABLE, decode, object_of
+from toolscout.turns.providers.slices import (
+    LONG_BYTES,
+    cut_long_texts,
+    name_slice,
+    put_slices_back,
+)
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """Maximum size of a request that is looked into; providers take 32 to 50 MB, gateways more."""
@@ -35,15 +38,6 @@ those inside texts included: decoding `[[],[], …` of 8 MiB would take seconds.
 LARGE_BYTES = 128 * 1024
 """Size of a request from which it is decoded and prepared beside the event loop."""
 
-LONG_BYTES = 64 * 1024
-"""Length of a text in base64 from which it is cut out."""
-
-_LONG = re.compile(rb'"(?:data:[\w\\/+.;=-]{1,99},)?[A-Za-z0-9+/=_\\-]{%d,}+(?<!\\)"' % LONG_BYTES)
-"""A long text in base64, or such a data URL, with its quotes; some write `\\/` for a slash."""
-
-_SLICE = re.compile(rb'"toolscout-slice-[0-9a-f]{32}"')
-"""What stands for a text that was cut out: the same for the same one, as histories are compared."""
-
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 _TOOLS = "tools"
@@ -58,16 +52,10 @@ class WrittenBody:
     """
 
     def __init__(self, content: bytes) -> None:
-        self.slices: dict[bytes, bytes] = {}
-        """The texts that were cut out, by what stands for each."""
-        content = content.removeprefix(BOM_UTF8)
-        if _has_long_text(content):
-            content = _LONG.sub(lambda found: self._cut(found[0]), content)
-        self._content = content
+        self._content, self.slices = cut_long_texts(content.removeprefix(BOM_UTF8))
+        """What is left, and the texts that were cut out, by what stands for each."""
         self._known = share_lists()
-        self._fields = dict[str, Any]()
-        with suppress(*UNREADABLE):
-            self._fields = {key: bytes(raw) for key, raw in _FIELDS.decode(content).items()}
+        self._fields = _split_fields(self._content)
         if (tools := self._known.get(self._fields.get(_TOOLS, b""))) is not None:
             self._fields[_TOOLS] = tools
         self._written = {k: text for k, text in self._fields.items() if isinstance(text, bytes)}
@@ -90,7 +78,10 @@ class WrittenBody:
         """Cut out whole fields, as the conversation, and leave the tools."""
         for key, text in self._written.items():
             if key != _TOOLS and len(text) > LONG_BYTES:
-                self._written[key] = self._cut(text)
+                whole = put_slices_back(text, self.slices)
+                stand_in = name_slice(whole)
+                self.slices[stand_in] = whole
+                self._written[key] = stand_in
 
     def decoded(self) -> Json | None:
         """Return it as a dict; None if it is no JSON object, or still holds too much."""
@@ -106,26 +97,15 @@ class WrittenBody:
             read[_TOOLS] = self._known.keep(self._written[_TOOLS], tools)
         return {**self._fields, **read}
 
-    def _cut(self, text: bytes) -> bytes:
-        """Keep a text of JSON; return the one that stands for it."""
-        digest = blake2b(text, digest_size=16).hexdigest()
-        stand_in = f'"toolscout-slice-{digest}"'.encode()
-        self.slices[stand_in] = text
-        return stand_in
 
-
-def put_slices_back(content: bytes, slices: Mapping[bytes, bytes]) -> bytes:
-    """Return an encoded body with the texts that were cut out of it."""
-    if not slices:
-        return content
-    return _SLICE.sub(lambda found: slices.get(found[0], found[0]), content)
-
-
-def _has_long_text(content: bytes) -> bool:
-    """Return whether some text may be long enough to be cut out: one without any quote in it."""
-    half = LONG_BYTES // 2
-    starts = range(0, len(content) - half, half)
-    return any(content.find(b'"', start, start + half) < 0 for start in starts)
+def _split_fields(content: bytes) -> dict[str, Any]:
+    """Return the fields of an object as JSON; none of what is no object, or may have too many."""
+    if content.count(b":") > MAX_SEARCHED_VALUES:
+        return {}
+    try:
+        return {key: bytes(raw) for key, raw in _FIELDS.decode(content).items()}
+    except UNREADABLE:
+        return {}
 
 
 def _count_bytes(texts: Collection[bytes]) -> int:

@@ -14,6 +14,7 @@ from toolscout.turns.providers.chat import MAX_TOOLS
 from toolscout.turns.providers.fields import Json, encode, mapping, mappings
 from toolscout.turns.providers.provider import Provider, ProviderName, SearchResult
 from toolscout.turns.providers.stream import LAST_IDS, PartStream, Stream, StreamEvent
+from toolscout.turns.providers.thoughts import has_words, is_thought
 
 _SPACE = "namespace_description"
 
@@ -34,7 +35,8 @@ class ResponsesStream(PartStream):
     gets is its next `previous_response_id`, which must be that of the model's last response:
     earlier ones end with a search whose answer they lack. So `response.created` waits for the first
     item that the client sees, and a response that only searches leaves no trace of its id. If one
-    shows text and then searches, its id stays and `LAST_IDS` has the one behind it.
+    shows text and then searches, its id stays and `LAST_IDS` has the one behind it. A thought
+    without a word waits until another item follows: before a search nobody misses it.
     """
 
     def __init__(self, *names: Any, **more: Any) -> None:
@@ -69,7 +71,7 @@ class ResponsesStream(PartStream):
         data = {"type": "error", **fields, "error": error, "sequence_number": 0}
         return self._handle(StreamEvent(b"", data, "error"))
 
-    def _handle(self, event: StreamEvent) -> bytes:
+    def _handle(self, event: StreamEvent) -> bytes:  # one for each kind of event
         data = event.data or {}
         if event.kind in _FINAL:
             self._usage = mapping(mapping(data.get("response")).get("usage")) or self._usage
@@ -77,10 +79,11 @@ class ResponsesStream(PartStream):
             return b""
         if event.kind == "error":
             # After an error no item ends properly, not even a search that has begun.
+            begun = self._release()
             self._waiting = []
             self._done = {}
             self._held = []
-            return self._open() + self._show(event)
+            return begun + self._show(event)
         key = _find_key(data)
         if key is not None:
             self._collect(event.kind, key, data)
@@ -88,7 +91,14 @@ class ResponsesStream(PartStream):
         if not self._opened:
             self._opening.append(event)  # before the first item all of them wait
             return b""
+        if self._waiting and event.kind not in _OPENING:  # it stays behind what came before it
+            self._waiting.append((None, event))
+            return b""
         return b"" if event.kind in _OPENING else self._show(event)
+
+    def _can_wait(self, key: Key, event: StreamEvent) -> bool:
+        is_shown = key in self._places
+        return is_thought(self._parts[key]) and not is_shown and not has_words(event.data)
 
     def _name(self, part: Json) -> str | None:
         return NATIVE if is_search(part, NATIVE) else super()._name(part)

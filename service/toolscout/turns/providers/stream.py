@@ -10,7 +10,6 @@ from toolscout.client.log import logger
 from toolscout.common.lru import Lru
 from toolscout.turns.providers.calls import Change, call_in, change_calls, is_other
 from toolscout.turns.providers.fields import UNREADABLE, Json, add, encode, mapping, object_of
-from toolscout.turns.providers.thoughts import has_words, hide_thought, is_thought
 
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 LONGEST_END = 4
@@ -245,20 +244,11 @@ class PartStream(Stream):
     """Base of streams whose events each tell of one part of the turn: a block, an item.
 
     Parts that are searches never reach the client. A call is held back while its name is unknown,
-    one through the dispatch tool until its end, and a thought without a word until another part
-    follows: before a search nobody misses it.
+    and one through the dispatch tool until its end.
     """
-
-    def __init__(self, *names: Any, **more: Any) -> None:
-        self._last_thoughts: dict[Any, Json] = {}
-        """Those with words that nothing else has followed, by their positions."""
-        super().__init__(*names, **more)
 
     def next_turn(self) -> None:
         """Reset, except for the parts sent to the client and the usage."""
-        for thought in self._last_thoughts.values():
-            hide_thought(thought)
-        self._last_thoughts = {}
         super().next_turn()
         self._parts: dict[Any, Json] = {}
         """What is known of each part, by its position in the model's turn."""
@@ -271,10 +261,7 @@ class PartStream(Stream):
         name = self._name(part)
         if name == self._search_name:
             return b""
-        is_of_thought = is_thought(part)
-        is_wordless = is_of_thought and key not in self._places and not has_words(event.data)
-        if not self._is_open(name) and not is_wordless:
-            self._last_thoughts = {**self._last_thoughts, key: part} if is_of_thought else {}
+        if not self._is_open(name) and not self._can_wait(key, event):
             return self._release() + self._show(event)
         self._waiting.append((key, event))
         if not is_end or not name:
@@ -298,6 +285,10 @@ class PartStream(Stream):
             elif name != self._search_name:
                 out += self._show(event)
         return out
+
+    def _can_wait(self, key: Any, event: StreamEvent) -> bool:
+        """Whether a part that is no call is shown only when another one follows."""
+        return False
 
     def _is_open(self, name: str | None) -> bool:
         """Whether it is not known yet what a part calls; when the turn is over, nothing follows."""

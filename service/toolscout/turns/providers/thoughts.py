@@ -2,15 +2,17 @@
 
 A stream passes them on at once, because thinking may take minutes, so the caller has them in its
 answer and gives them back. There they would stand before the thoughts after the search, without the
-call that they led to. They are known again by their signature or id, and dropped: the search, which
-is put back where it was made, has them.
+call that they led to. They are known again by their signature or id, and dropped where the search,
+which has them, is put back. An item of Responses is dropped in any case: the API takes no reasoning
+without what followed it.
 """
 
-from collections.abc import Iterator
-from hashlib import sha256
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from toolscout.common.lru import Lru
+from toolscout.turns.providers.calls import call_in
 from toolscout.turns.providers.fields import Json, mapping, mappings, text_at
+from toolscout.turns.providers.slices import shorten_text
 
 _KINDS = ("thinking", "redacted_thinking", "reasoning")
 """Values of `type` of parts that are thoughts; Bedrock's have none."""
@@ -23,9 +25,6 @@ _MARKS = ("signature", "id", "encrypted_content", "data", "redactedContent")
 _TEXTS = ("thinking", "text")
 """Keys of its text, which tells it where a server signs nothing."""
 
-HIDDEN: Lru[bytes, bool] = Lru(10_000)
-"""Digests of marks of thoughts before searches that callers never saw."""
-
 
 def is_thought(part: Json) -> bool:
     """Whether a part of a turn is a thought."""
@@ -33,43 +32,44 @@ def is_thought(part: Json) -> bool:
 
 
 def has_words(data: Json | None) -> bool:
-    """Whether an event brings words of a thought, not only its beginning, end or signature."""
+    """Whether an event of Responses brings words, not only the beginning or end of an item."""
     delta = mapping(data).get("delta")
-    piece = mapping(delta)
-    piece = mapping(piece.get(_BEDROCK)) or piece
-    words = [delta, *(piece.get(key) for key in _TEXTS)]
-    return any(isinstance(word, str) and word for word in words)
+    return isinstance(delta, str) and bool(delta)
 
 
-def hide_thought(part: Json) -> None:
-    """Remember that a thought led to a search that the caller does not see."""
-    for mark in _read_marks(part):
-        HIDDEN.put(mark, True)
+def find_marks(messages: Iterable[Any]) -> set[str]:
+    """Return what tells the thoughts in some messages from all others."""
+    parts = [
+        part
+        for message in map(mapping, messages)
+        for part in (message, *mappings(message.get("content")))
+    ]
+    return set().union(*(read_marks(part) for part in parts if is_thought(part)))
 
 
-def drop_hidden(message: Json) -> Json | None:
-    """Return a message of a caller without such thoughts; None where it is one.
-
-    It is the message itself where it has none, or nothing else.
-    """
-    if _is_hidden(message):
-        return None
-    parts = mappings(message.get("content"))
-    kept = [part for part in parts if not _is_hidden(part)]
-    is_same = not kept or len(kept) == len(parts)
-    return message if is_same else {**message, "content": kept}
-
-
-def _is_hidden(part: Json) -> bool:
-    return is_thought(part) and any(HIDDEN.get(mark) for mark in _read_marks(part))
-
-
-def _read_marks(part: Json) -> Iterator[bytes]:
-    """Yield digests of what tells a thought from all others."""
+def read_marks(part: Json) -> set[str]:
+    """Return what tells a thought from all others, as it is in a request."""
     inner = mapping(part.get(_BEDROCK))
     holders = (part, inner, mapping(inner.get("reasoningText")))
-    marks = [text for key in _MARKS for holder in holders if (text := text_at(holder, key))]
+    marks = {text for key in _MARKS for holder in holders if (text := text_at(holder, key))}
     if not marks:
-        marks = [text for key in _TEXTS for holder in holders if (text := text_at(holder, key))]
-    for mark in marks:
-        yield sha256(mark.encode("utf-8", "replace")).digest()
+        marks = {text for key in _TEXTS for holder in holders if (text := text_at(holder, key))}
+    return set(map(shorten_text, marks))
+
+
+def leads_to_words(following: Mapping[str, Any] | None) -> bool:
+    """Whether what follows a thought is a text, with which it was shown, and so has to stay."""
+    part = mapping(following)
+    return bool(part) and not is_thought(part) and call_in(part) is None
+
+
+def drop_thoughts(message: Json, marks: set[str]) -> Json:
+    """Return a message without the thoughts in it that have these marks; itself without any."""
+    parts = mappings(message.get("content"))
+    kept = [
+        part
+        for part, following in zip(parts, [*parts[1:], None], strict=False)
+        if not is_thought(part) or marks.isdisjoint(read_marks(part)) or leads_to_words(following)
+    ]
+    is_same = not kept or len(kept) == len(parts)
+    return message if is_same else {**message, "content": kept}
