@@ -156,7 +156,8 @@ def test_a_tool_is_the_same_however_its_json_is_written(empty: Server):
     def uses(schema: str) -> int | None:
         tools = f'[{{"name": "resize_image", "parameters": {schema}}}]'
         key = {"x-api-key": ACME_OLD}
-        body = f'{{"pattern": "resize", "tools": {tools}}}'.encode()
+        # A busy machine answers before all is compiled unless it has the time.
+        body = f'{{"pattern": "resize", "latency_budget_ms": 60000, "tools": {tools}}}'.encode()
         digest = empty.post(body, headers=key).headers["x-catalog-digest"]
         if not known(empty)["observations"]:
             tell(empty, WORKED | {"catalog": digest})
