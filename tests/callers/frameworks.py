@@ -125,8 +125,8 @@ MUST_CALL = "`tool_choice: none`"
 
 CALLERS = [
     Caller("LangChain agent", "1, and 1 for blocking calls", of("langchain_agent")),
-    Caller("OpenAI Agents SDK", "1", of("agents_sdk"), can=[STRICT]),
-    Caller("pydantic-ai agent", "1", of("pydantic_ai_agent"), can=[STRICT]),
+    Caller("OpenAI Agents SDK", "1", of("agents_sdk")),
+    Caller("pydantic-ai agent", "1", of("pydantic_ai_agent")),
     Caller(
         "pydantic-ai agent, `output_type`",
         "1",
@@ -145,7 +145,7 @@ CALLERS = [
         "smolagents `ToolCallingAgent`",
         "1",
         of("smolagents_agent"),
-        ["forced choice", "removed tools in the history", MUST_CALL],
+        ["forced choice", "removed tools in the history", MUST_CALL, STRICT],
         ends="final_answer",
     ),
     Caller("google-genai", "1", of("google_genai")),
@@ -160,7 +160,7 @@ CALLERS = [
         "DSPy `ReActV2`",
         "0, one variable",
         behind_proxy("dspy_agent"),
-        ["forced choice", "removed tools in the history", MUST_CALL],
+        ["forced choice", MUST_CALL],
         ends="submit",
     ),
     Caller("Strands agent", "0, one variable", behind_proxy("strands_agent")),

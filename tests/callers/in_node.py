@@ -23,6 +23,7 @@ PACKAGES = {
     "langchain": "1",
     "@langchain/openai": "1",
     "@mastra/core": "1",
+    "zod": "4",
 }
 """With a node that is new enough for all of them."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from tests.callers.cases import PICTURES, STRICT, THINKING, Caller, Running
+from tests.callers.cases import PICTURES, THINKING, Caller, Running
 from tests.gateway.proxies import proxy
 from tests.integration import proxies
 from tests.turns.agents import Agent
@@ -59,15 +59,19 @@ def behind(kind: type[Agent], interface: str) -> Any:
     return start
 
 
-BOTH = (PICTURES, STRICT)
-ALL = (THINKING, *BOTH)
+BOTH = (THINKING, PICTURES)
 CALLERS = [
-    Caller("OpenAI SDK, chat completions", LINE, over_transport("openai"), can=BOTH),
-    Caller("OpenAI SDK, Responses", LINE, over_transport("openai-responses"), can=BOTH),
-    Caller("Anthropic SDK", LINE, over_transport("anthropic"), can=ALL),
+    Caller("OpenAI SDK, chat completions", LINE, over_transport("openai"), can=[PICTURES]),
+    Caller("OpenAI SDK, Responses", LINE, over_transport("openai-responses"), can=[PICTURES]),
+    Caller("Anthropic SDK", LINE, over_transport("anthropic"), can=BOTH),
     Caller(
-        "any program, `toolscout proxy`", "0, one variable", behind(Proxied, "openai"), can=BOTH
+        "any program, `toolscout proxy`",
+        "0, one variable",
+        behind(Proxied, "openai"),
+        can=[PICTURES],
     ),
-    Caller("LiteLLM proxy, chat completions", "2", behind(BehindLiteLLM, "openai"), can=BOTH),
-    Caller("LiteLLM proxy, Responses", "2", behind(BehindLiteLLM, "openai-responses"), can=BOTH),
+    Caller("LiteLLM proxy, chat completions", "2", behind(BehindLiteLLM, "openai"), can=[PICTURES]),
+    Caller(
+        "LiteLLM proxy, Responses", "2", behind(BehindLiteLLM, "openai-responses"), can=[PICTURES]
+    ),
 ]

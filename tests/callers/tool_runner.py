@@ -8,7 +8,7 @@ from anthropic import beta_tool
 
 from tests.callers.cases import THINKING, Caller, Running
 from tests.callers.in_node import in_node
-from tests.callers.sdks import ALL
+from tests.callers.sdks import BOTH
 from tests.turns.agents import THINKING as THINKS
 from tests.turns.pictures import show
 from toolscout.discovery import Transport
@@ -95,8 +95,8 @@ def in_python(kept: bool) -> Any:
 
 
 CALLERS = [
-    Caller("Anthropic tool runner", "1", in_python(True), can=ALL),
-    Caller("Anthropic tool runner, `thread=False`", "1", in_python(False), can=ALL),
+    Caller("Anthropic tool runner", "1", in_python(True), can=BOTH),
+    Caller("Anthropic tool runner, `thread=False`", "1", in_python(False), can=BOTH),
     Caller(
         "Anthropic tool runner, node",
         "0, one variable",

@@ -171,12 +171,13 @@ GOES_ON = re.compile("^Respond with|Observation:")
 """What the user is made to say after a tool has answered: by DSPy, and by smolagents."""
 
 JSON = ("Content-Type", "application/json")
+SLOW_DOWN = "slow down"
 LIMITED = {
     "type": "error",
-    "error": {"type": "rate_limit_error", "code": "rate_limit_exceeded", "message": "slow down"},
+    "error": {"type": "rate_limit_error", "code": "rate_limit_exceeded", "message": SLOW_DOWN},
 }
 
-LIMITED_BY_GOOGLE = {"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}}
+LIMITED_BY_GOOGLE = {"error": {"code": 429, "message": SLOW_DOWN, "status": "RESOURCE_EXHAUSTED"}}
 
 
 def forbids(body: Json) -> bool:

@@ -14,7 +14,8 @@ class CrewAi(Agent):
             role="mailer",
             goal="do what is asked",
             backstory="has many tools",
-            tools=[tool(function) for function in self.tools.functions()],
+            # CrewAI requires arguments with a default as well.
+            tools=[tool(function) for function in self.tools.functions(has_default=True)],
             llm=model,
             max_iter=5,
         )

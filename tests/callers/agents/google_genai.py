@@ -12,6 +12,11 @@ from loop import Agent, Tools, serve
 from toolscout.discovery import AsyncTransport
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
+STRICT = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "note": {"type": ["string", "null"]}},
+    "required": ["path", "note"],
+}
 
 
 class GoogleGenai(Agent):
@@ -34,7 +39,9 @@ class GoogleGenai(Agent):
                 return
             told = [
                 types.FunctionResponse(
-                    id=call.id, name=call.name, response={"result": functions[call.name]("x")}
+                    id=call.id,
+                    name=call.name,
+                    response={"result": functions[call.name](**call.args)},
                 )
                 for call in calls
             ]
@@ -43,8 +50,9 @@ class GoogleGenai(Agent):
 
     async def answered(self) -> AsyncIterator[types.Part]:
         """Yield what the model says and calls."""
+        schema = STRICT if self.tools.strict else SCHEMA
         declared = [
-            {"name": name, "description": about, "parameters_json_schema": SCHEMA}
+            {"name": name, "description": about, "parameters_json_schema": schema}
             for name, about in self.tools.about.items()
         ]
         calling: dict[str, Any] = {"mode": "ANY", "allowed_function_names": [self.forced]}

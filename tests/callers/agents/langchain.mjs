@@ -2,7 +2,7 @@
 
 import { ChatOpenAI } from "@langchain/openai";
 import { createAgent, createMiddleware, tool } from "langchain";
-import { serve } from "./loop.mjs";
+import { STRICT, noteCall, serve } from "./loop.mjs";
 
 let messages = [];
 
@@ -19,13 +19,15 @@ function forcing(name) {
   });
 }
 
-async function ask(text, { about, forced, streams }) {
+async function ask(text, settings) {
+  const { about, forced, strict, streams } = settings;
   const called = [];
-  const schema = { type: "object", properties: { path: { type: "string" } } };
+  const free = { type: "object", properties: { path: { type: "string" } } };
+  const schema = strict ? STRICT : free;
   const tools = Object.entries(about).map(([name, description]) =>
-    tool(() => (called.push(name), "sent"), { name, description, schema }),
+    tool(noteCall(called, name, settings), { name, description, schema }),
   );
-  const model = new ChatOpenAI({ model: "gpt-5.4", maxRetries: 0 });
+  const model = new ChatOpenAI({ model: "gpt-5.4", maxRetries: 0, supportsStrictToolCalling: strict });
   const agent = createAgent({ model, tools, middleware: forced ? [forcing(forced)] : [] });
   let state = { messages: [...messages, { role: "user", content: text }] };
   if (streams) {

@@ -31,18 +31,25 @@ class Tools:
         self.strict = strict
         self.called: list[str] = []
 
-    def functions(self) -> list[Callable[[str], str]]:
-        """One function for each tool, with its name and description."""
-        return [self._function(*item) for item in self.about.items()]
+    def functions(self, has_default: bool = False) -> list[Callable[..., str]]:
+        """One function for each tool, with its name and description.
 
-    def _function(self, name: str, text: str) -> Callable[[str], str]:
+        Args:
+            has_default: whether the argument that may be null has null as its default.
+        """
+        return [self._function(*item, has_default) for item in self.about.items()]
+
+    def _function(self, name: str, text: str, has_default: bool) -> Callable[..., str]:
         def call(path: str) -> str:
             self.called.append(name)
             return "sent"
 
         def call_with(path: str, note: str | None) -> str:
+            assert note is None
             return call(path)
 
+        if has_default:
+            call_with.__defaults__ = (None,)
         function = call_with if self.strict else call
         function.__name__ = function.__qualname__ = name
         function.__doc__ = text

@@ -2,17 +2,22 @@
 
 import { Agent } from "@mastra/core/agent";
 import { createTool } from "@mastra/core/tools";
-import { serve } from "./loop.mjs";
+import * as z from "zod";
+import { STRICT, noteCall, serve } from "./loop.mjs";
 
 let messages = [];
 
-async function ask(text, { about, forced, streams }) {
+async function ask(text, settings) {
+  const { about, forced, strict, streams } = settings;
   const called = [];
-  const inputSchema = { type: "object", properties: { path: { type: "string" } } };
+  const free = { type: "object", properties: { path: { type: "string" } } };
+  // Mastra requires arguments with a default as well, and reads null as that default.
+  const expected = { note: null, copies: 1 };
+  const inputSchema = strict ? STRICT.extend({ copies: z.number().default(1) }) : free;
   const tools = Object.fromEntries(
     Object.entries(about).map(([id, description]) => [
       id,
-      createTool({ id, description, inputSchema, execute: async () => (called.push(id), "sent") }),
+      createTool({ id, description, inputSchema, execute: noteCall(called, id, settings, expected) }),
     ]),
   );
   const model = { id: "openai/gpt-5.4", url: process.env.OPENAI_BASE_URL, apiKey: "none" };

@@ -1,7 +1,8 @@
 // Anthropic's tool runner in node, asked through lines of JSON as the agents in Python; see loop.py.
 
 import Anthropic from "@anthropic-ai/sdk";
-import { serve } from "./loop.mjs";
+import * as z from "zod";
+import { STRICT, noteCall, serve } from "./loop.mjs";
 
 const options = process.argv[2] === "sent" ? { thread: false } : {};
 const client = new Anthropic({
@@ -13,14 +14,13 @@ const client = new Anthropic({
 let sent = 0;
 const messages = [];
 
-function tool([name, description], called) {
-  const properties = { path: { type: "string" } };
-  const run = () => {
-    called.push(name);
-    return "sent";
-  };
-  const input_schema = { type: "object", properties };
-  return { name, description, input_schema, run, parse: (input) => input };
+function tool([name, description], called, settings) {
+  const { strict } = settings;
+  const run = noteCall(called, name, settings);
+  const free = { type: "object", properties: { path: { type: "string" } } };
+  const input_schema = strict ? z.toJSONSchema(STRICT) : free;
+  const parse = (input) => (strict ? STRICT.parse(input) : input);
+  return { name, description, input_schema, strict, run, parse };
 }
 
 function choice(forced) {
@@ -44,7 +44,7 @@ async function ask(text, settings) {
     max_tokens: 9,
     max_iterations: 5,
     messages: [...messages],
-    tools: Object.entries(settings.about).map((about) => tool(about, called)),
+    tools: Object.entries(settings.about).map((about) => tool(about, called, settings)),
     stream: settings.streams,
     ...options,
     ...choice(settings.forced),

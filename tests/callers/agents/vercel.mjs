@@ -2,19 +2,20 @@
 
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
-import { serve } from "./loop.mjs";
+import { STRICT, noteCall, serve } from "./loop.mjs";
 
 const openai = createOpenAI({ apiKey: "none", baseURL: process.env.OPENAI_BASE_URL });
 let messages = [];
 
 async function ask(text, settings) {
   const called = [];
-  const { forced, streams } = settings;
-  const inputSchema = jsonSchema({ type: "object", properties: { path: { type: "string" } } });
+  const { forced, strict, streams } = settings;
+  const free = jsonSchema({ type: "object", properties: { path: { type: "string" } } });
+  const inputSchema = strict ? STRICT : free;
   const tools = Object.fromEntries(
     Object.entries(settings.about).map(([name, description]) => [
       name,
-      tool({ description, inputSchema, execute: () => (called.push(name), "sent") }),
+      tool({ description, inputSchema, strict, execute: noteCall(called, name, settings) }),
     ]),
   );
   messages.push({ role: "user", content: text });
