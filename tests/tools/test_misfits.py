@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.tools import misfits
-from toolscout.tools.misfits import fill_nulls, find_misfit
+from toolscout.tools.misfits import fill_missing, find_misfit
 
 ROW = {"type": "object", "required": ["id"], "properties": {"id": {"type": "number"}}}
 SCHEMA = {
@@ -157,19 +157,28 @@ NULLS = {"limit": None, "order": None, "page": None, "label": None}
     ],
 )  # fmt: skip
 def test_what_is_missing_and_may_be_null_becomes_null(arguments: Any, filled: Any):
-    assert fill_nulls(STRICT, arguments) == filled
+    assert fill_missing(STRICT, arguments) == filled
+
+
+@pytest.mark.parametrize("default", [1, None, [], {"a": 2}])
+def test_a_required_field_with_a_default_gets_it(default: Any):
+    """As libraries write them that require every field."""
+    field = {"type": ["integer", "null", "array", "object"], "default": default}
+    schema = {"type": "object", "required": ["a", "b"], "properties": {"a": field, "b": {}}}
+    assert fill_missing(schema, {}) == {"a": default}
+    assert fill_missing(schema, {"a": 7, "b": 8}) == {"a": 7, "b": 8}
 
 
 def test_arguments_that_lack_nothing_are_the_same_object():
     arguments = {"query": "a", **NULLS, "inner": [{"id": 1, "note": None}]}
-    assert fill_nulls(STRICT, arguments) is arguments
-    assert fill_nulls(SCHEMA, arguments) is arguments
+    assert fill_missing(STRICT, arguments) is arguments
+    assert fill_missing(SCHEMA, arguments) is arguments
 
 
 @pytest.mark.parametrize("field", [{}, True, {"type": "string"}, {"enum": ["a"]}, None])
 def test_what_may_not_be_null_stays_missing(field: Any):
     schema = {"type": "object", "required": ["a"], "properties": {"a": field}}
-    assert fill_nulls(schema, {}) == {}
+    assert fill_missing(schema, {}) == {}
 
 
 LEAVES = st.none() | st.booleans() | st.text(max_size=3)
@@ -178,10 +187,10 @@ LEAVES = st.none() | st.booleans() | st.text(max_size=3)
 @given(st.recursive(LEAVES, lambda some: st.lists(some) | st.dictionaries(st.text(), some)))
 def test_no_schema_breaks_the_filling(schema: Any):
     rooted = {"required": ["a"], "properties": {"a": schema}, "items": schema}
-    assert fill_nulls(rooted, {"a": 1}) == {"a": 1}
+    assert fill_missing(rooted, {"a": 1}) == {"a": 1}
 
 
 def test_a_schema_that_refers_to_itself_ends_the_filling():
     loop = {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}}
     deep = {"a": {"a": {"a": {}}}}
-    assert fill_nulls(loop, deep) == deep
+    assert fill_missing(loop, deep) == deep

@@ -55,14 +55,14 @@ def find_misfit(schema: Mapping[str, Any], arguments: Any) -> str:
         return ""
 
 
-def fill_nulls(schema: Mapping[str, Any], arguments: Any) -> Any:
-    """Return arguments with null for each field that is missing, required, and may be null.
+def fill_missing(schema: Mapping[str, Any], arguments: Any) -> Any:
+    """Return arguments with each required field that is missing and has a default, or may be null.
 
-    Strict schemas require every field and let those be null that are optional. A provider that
-    decodes by the schema fills them in; a model that only reads it leaves them out.
+    Strict schemas require every field, and give those a default that are optional or let them be
+    null. A provider that decodes by the schema fills them in; a model that only reads it does not.
     """
     try:
-        return _Reading(schema).fill_nulls(schema, arguments)
+        return _Reading(schema).fill_missing(schema, arguments)
     except Exception:  # a schema that nobody can read fills nothing in
         return arguments
 
@@ -127,25 +127,30 @@ class _Reading:
             if name in declared:
                 yield from self.find_faults(declared[name], inner_value, f"{inner}{name}")
 
-    def fill_nulls(self, schema: Any, value: Any) -> Any:
-        """Return a value with the nulls that it lacks; the value itself if it lacks none."""
+    def fill_missing(self, schema: Any, value: Any) -> Any:
+        """Return a value with the fields that it lacks; the value itself if it lacks none."""
         self._count_step()
         schema = self._resolve(schema)
         if not isinstance(schema, Mapping):
             return value
         if isinstance(value, list):
-            items = [self.fill_nulls(schema.get("items"), item) for item in value[:MAX_ITEMS]]
+            items = [self.fill_missing(schema.get("items"), item) for item in value[:MAX_ITEMS]]
             is_same = all(map(operator.is_, items, value))
             return value if is_same else [*items, *value[MAX_ITEMS:]]
         properties = schema.get("properties")
         if not isinstance(value, Mapping) or not isinstance(properties, Mapping):
             return value
         filled = {
-            name: self.fill_nulls(properties.get(name), inner) for name, inner in value.items()
+            name: self.fill_missing(properties.get(name), inner) for name, inner in value.items()
         }
         required = schema.get("required")
         for name in required if isinstance(required, list) else ():
-            if name not in filled and self._has_null(properties.get(name)):
+            if name in filled:
+                continue
+            field = self._resolve(properties.get(name))
+            if isinstance(field, Mapping) and "default" in field:
+                filled[name] = field["default"]
+            elif self._has_null(field):
                 filled[name] = None
         is_same = len(filled) == len(value) and all(filled[name] is value[name] for name in value)
         return value if is_same else filled

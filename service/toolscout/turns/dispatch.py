@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from toolscout.client.offer import Offer
 from toolscout.metatools.finds import drop_titles
-from toolscout.tools.misfits import fill_nulls, find_misfit
+from toolscout.tools.misfits import fill_missing, find_misfit
 from toolscout.tools.shapes import read_texts, schema_of
 from toolscout.turns.config import Dispatching
 from toolscout.turns.providers import Call, Json, Provider
@@ -223,7 +223,7 @@ class Dispatch:
             fault = f"There is no tool {name}.{self._suggest(name)} Search for it."
             return fault, arguments
         schema = schema_of(tool)
-        filled = fill_nulls(schema, arguments)
+        filled = fill_missing(schema, arguments)
         fault = find_misfit(schema, filled)
         if fault:
             definition = _write_definition(tool)

@@ -25,7 +25,7 @@ from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, describe_none, re
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
 from toolscout.metatools.finds import drop_titles
 from toolscout.metatools.table import FIND, TOOLS
-from toolscout.tools.misfits import fill_nulls, find_misfit
+from toolscout.tools.misfits import fill_missing, find_misfit
 from toolscout.tools.risk import requires_schema
 from toolscout.tools.shapes import schema_of
 
@@ -215,7 +215,7 @@ class ServerTools:
             CallError: a field is missing, unknown or of another kind; the schema comes along.
         """
         schema = schema_of(self._view.tools[name].shown)
-        filled: dict[str, Any] = fill_nulls(schema, arguments)
+        filled: dict[str, Any] = fill_missing(schema, arguments)
         if fault := find_misfit(schema, filled):
             answer = {"error": f"{name} was not called: {fault}"}
             answer |= {"input_schema": drop_titles(schema)}
