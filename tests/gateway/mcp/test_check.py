@@ -260,6 +260,8 @@ def test_a_disabled_server_is_named(check: Any, tmp_path: Path):
         assert "off: disabled in the configuration" in status.messages[0].content.text
         nothing = office.ask("search_tools", query="zzyzx qwrtp")
         assert "Disabled in the configuration: off." in nothing["message"]
+        refused = office.send("call_tool", {"name": "off__fine", "arguments": {}})
+        assert "off: disabled in the configuration" in refused.content[0].text
 
 
 def test_tools_are_listed_as_themselves_where_host_or_server_say_so(tmp_path: Path):

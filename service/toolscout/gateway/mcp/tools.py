@@ -19,7 +19,7 @@ from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
 from toolscout.gateway.mcp.listing import Offered
 from toolscout.gateway.mcp.texts import TOOL, make_result
-from toolscout.gateway.mcp.view import HostSession, View, drop_host
+from toolscout.gateway.mcp.view import DISABLED, HostSession, View, drop_host
 from toolscout.index import pages
 from toolscout.metatools.answers import TRY_AGAIN, ToolsFound, describe_none, resolve_name, show
 from toolscout.metatools.arguments import Arguments, CallError, SearchTools
@@ -139,6 +139,7 @@ class ServerTools:
             if not prefix:
                 starting = self._view.starting()
                 reasons = {one: why for one, why in reasons.items() if one in starting}
+            reasons |= dict.fromkeys(self._view.find_disabled(name), DISABLED)
             lines = [f"{server}: {reason}" for server, reason in reasons.items()]
             raise CallError("; ".join([str(error), *lines])) from None
 

@@ -24,6 +24,8 @@ from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
 from toolscout.tools.refused import is_refused_by_all
 
+DISABLED = "disabled in the configuration"
+
 MAX_SEARCHES = 16
 """Latest searches of a session that a call may belong to."""
 
@@ -126,7 +128,12 @@ class View:
         lines = [
             _write_line(one, counts[one.name], left_out.get(one.name)) for one in self.connections
         ]
-        return lines + [f"{name}: disabled in the configuration" for name in self.config.disabled]
+        return lines + [f"{name}: {DISABLED}" for name in self.config.disabled]
+
+    def find_disabled(self, written: str) -> list[str]:
+        """Return the disabled servers whose name a written name of a tool begins with."""
+        letters = make_key(find_prefix(written))
+        return [name for name in self.config.disabled if letters.startswith(make_key(name))]
 
     def prefix_of(self, written: str) -> str:
         """Return the prefix of the server that a written name begins with, or ""."""
