@@ -15,6 +15,7 @@ from tests.attacks.test_edge import FLOODS, MIB, pour
 from tests.client.upstream import Exchange, peer
 from tests.gateway.proxies import proxy
 from tests.support import Process, until
+from toolscout.gateway.commands import MAX_HELD_BYTES
 
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -22,6 +23,9 @@ STREAM = b"Content-Type: text/event-stream\r\n"
 
 
 MOST_READ = 64 * MIB
+
+HELD_MIB = MAX_HELD_BYTES // MIB
+"""What the proxy may hold of all requests together."""
 """Bytes of an answer that are read: more would only hold up the probes of this process."""
 
 
@@ -176,7 +180,7 @@ def _posting(name: str, body: Callable[[], bytes], times: int) -> Attack:
         prepare=prepare,
         start=_before_drain,
         others=lambda _: (HEALTH, None),
-        most_mib=half_more,
+        most_mib=lambda idle: half_more(idle) + HELD_MIB,
     )
 
 

@@ -5,7 +5,7 @@ the body is decoded, a short text stands for it, and it is put back before the b
 """
 
 from codecs import BOM_UTF8
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from toolscout.turns.providers import Json
 from toolscout.turns.providers.fields import UNREADABLE, decode, object_of
 from toolscout.turns.providers.slices import (
     LONG_BYTES,
+    STEP_BYTES,
     cut_long_texts,
     name_slice,
     put_slices_back,
@@ -34,6 +35,9 @@ MAX_SEARCHED_VALUES = 400_000
 """Maximum commas and brackets of a request that is searched, and of an answer that is looked into,
 those inside texts included: decoding `[[],[], …` of 8 MiB would take seconds.
 """
+
+MAX_SPLIT_VALUES = 4_000_000
+"""Maximum of the same in a request that is split into its fields; none of them is made for it."""
 
 LARGE_BYTES = 128 * 1024
 """Size of a request from which it is decoded and prepared beside the event loop."""
@@ -100,12 +104,24 @@ class WrittenBody:
 
 def _split_fields(content: bytes) -> dict[str, Any]:
     """Return the fields of an object as JSON; none of what is no object, or may have too many."""
-    if content.count(b":") > MAX_SEARCHED_VALUES:
+    if _has_more(content, MAX_SPLIT_VALUES, count_values):
+        return {}
+    if _has_more(content, MAX_SEARCHED_VALUES, lambda step: step.count(b":")):
         return {}
     try:
         return {key: bytes(raw) for key, raw in _FIELDS.decode(content).items()}
     except UNREADABLE:
         return {}
+
+
+def _has_more(content: bytes, most: int, count: Callable[[bytes], int]) -> bool:
+    """Return whether there is more of something; others run after each step."""
+    found = 0
+    for start in range(0, len(content), STEP_BYTES):
+        found += count(content[start : start + STEP_BYTES])
+        if found > most:
+            return True
+    return False
 
 
 def _count_bytes(texts: Collection[bytes]) -> int:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 LONG_BYTES = 64 * 1024
 """Length of a text in base64 from which it is cut out."""
 
-_STEP_BYTES = 1024 * 1024
+STEP_BYTES = 1024 * 1024
 """Bytes that are looked through at once: others may run after each step."""
 
 _KEY = os.urandom(16)
@@ -85,5 +85,5 @@ def _is_base64(content: bytes, start: int, stop: int) -> bool:
     head = _HEAD.match(content, start, stop)
     if head is None or content[stop - 1 : stop] == b"\\":
         return False
-    steps = range(head.end(), stop, _STEP_BYTES)
-    return all(_BASE64.fullmatch(content, at, min(at + _STEP_BYTES, stop)) for at in steps)
+    steps = range(head.end(), stop, STEP_BYTES)
+    return all(_BASE64.fullmatch(content, at, min(at + STEP_BYTES, stop)) for at in steps)
