@@ -40,3 +40,14 @@ def ask(post: Post, script: Callable[[Exchange], None], **fields: Any) -> httpx2
     """Ask a model that answers by a script."""
     with peer(script) as model:
         return post(f"{model.url}/chat/completions", json.dumps(QUESTION | fields).encode())
+
+
+def listen() -> tuple[list[bytes], Callable[[Exchange], None]]:
+    """Return what a model that only says `done` was sent, and its script."""
+    sent: list[bytes] = []
+
+    def script(exchange: Exchange) -> None:
+        sent.append(exchange.body)
+        exchange.answer(said("done"))
+
+    return sent, script

@@ -15,6 +15,7 @@ from tests.turns.flows import Flow, Model
 from tests.turns.gemini_streaming import gemini_events, read_gemini
 from tests.turns.responses_streaming import read_responses, responses_events
 from tests.turns.shapes import SHAPES, Json, Said, Shape
+from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.turns.providers.stream import Stream
 
 READING = Said("Reading.", (("call_2", "read_file", {"path": "/etc/hosts"}),))
@@ -118,6 +119,23 @@ class StreamingModel:
 
     def seen(self, turn: int) -> list[str]:
         return self.shape.names(self.requests[turn])
+
+
+def read_until(shape: Shape, request: Json, events: Sequence[bytes], words: bytes) -> int:
+    """Read a turn until words of it have come; return how many events the model has sent."""
+    sent: list[bytes] = []
+
+    def model(_: Json) -> Iterator[bytes]:
+        for event in events:
+            sent.append(event)
+            yield event
+
+    config = DiscoveryConfig(enabled=True, strategy="tool-search")
+    out = ToolDiscovery(config).stream(request, model, shape.name)
+    got = b""
+    while words not in got:
+        got += next(out)
+    return len(sent)
 
 
 def fed(stream: Stream, turns: Sequence[Sequence[bytes]], piece: int) -> bytes:

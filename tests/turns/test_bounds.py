@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.client.upstream import Exchange, peer
-from tests.turns.asking import JSON, QUESTION, SEARCH, Post, ask, said, service
+from tests.turns.asking import JSON, QUESTION, SEARCH, Post, ask, listen, said, service
 from toolscout.discovery import AsyncTransport, Transport
 from toolscout.turns.drivers import exchange
 from toolscout.turns.drivers.exchange import MAX_ANSWER_OBJECTS
@@ -117,12 +117,7 @@ def test_raw_deflate_is_read(post: Post):
     ids=["values", "bytes"],
 )
 def test_a_request_too_large_to_be_searched_is_passed_on(post: Post, odd: dict[str, Any]):
-    sent: list[bytes] = []
-
-    def script(exchange: Exchange) -> None:
-        sent.append(exchange.body)
-        exchange.answer(said("done"))
-
+    sent, script = listen()
     assert ask(post, script, **odd).json()["choices"][0]["message"]["content"] == "done"
     assert sent == [json.dumps(QUESTION | odd).encode()]
 

@@ -4,12 +4,11 @@ import json
 from base64 import b64encode
 from codecs import BOM_UTF8
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from tests.client.upstream import Exchange, peer
-from tests.turns.asking import QUESTION, TOOLS, Post, ask, said, service
+from tests.client.upstream import peer
+from tests.turns.asking import QUESTION, TOOLS, Post, ask, listen, service
 from toolscout.turns.drivers import transport
 from toolscout.turns.drivers.written import MAX_SEARCHED_BYTES
 
@@ -30,12 +29,7 @@ WRITTEN = {
 def test_pictures_are_passed_on_as_they_were_written_and_take_no_room(
     post: Post, write: Callable[[str], str]
 ):
-    sent: list[bytes] = []
-
-    def script(exchange: Exchange) -> None:
-        sent.append(exchange.body)
-        exchange.answer(said("done"))
-
+    sent, script = listen()
     url = write(f"data:image/png;base64,{PICTURE}")
     count = 3 if "<img" in url else 4  # those are read, and may have 8 MiB
     shots = ",".join([f'{{"type": "image_url", "image_url": {{"url": {url}}}}}'] * count)
@@ -54,12 +48,7 @@ MANY_TOOLS = [{"type": "function", "function": {"name": f"tool_{n}"}} for n in r
 
 
 def test_a_request_that_is_not_searched_has_no_more_tools_than_the_provider_takes(post: Post):
-    sent: list[bytes] = []
-
-    def script(exchange: Exchange) -> None:
-        sent.append(exchange.body)
-        exchange.answer(said("done"))
-
+    sent, script = listen()
     text = "a word " * (MAX_SEARCHED_BYTES // 7)
     messages = [{"role": "user", "content": text}]
     choice = {"type": "function", "function": {"name": "tool_299"}}
@@ -73,12 +62,7 @@ def test_a_request_that_is_not_searched_has_no_more_tools_than_the_provider_take
 
 def test_a_picture_in_a_request_that_is_not_searched_is_passed_on(post: Post):
     """Of 300 tools only 128 are, so the body is written anew."""
-    sent: list[bytes] = []
-
-    def script(exchange: Exchange) -> None:
-        sent.append(exchange.body)
-        exchange.answer(said("done"))
-
+    sent, script = listen()
     url = {"url": f"data:image/png;base64,{PICTURE}"}
     parts = [{"type": "text", "text": "1," * 450_000}, {"type": "image_url", "image_url": url}]
     messages = [{"role": "user", "content": parts}]
@@ -88,13 +72,8 @@ def test_a_picture_in_a_request_that_is_not_searched_is_passed_on(post: Post):
     assert body["messages"] == messages
 
 
-def test_an_object_of_a_million_fields_is_not_split(post: Post):
-    sent: list[bytes] = []
-
-    def script(exchange: Exchange) -> None:
-        sent.append(exchange.body)
-        exchange.answer(said("done"))
-
+def test_an_object_of_half_a_million_fields_is_not_split(post: Post):
+    sent, script = listen()
     fields = {str(number): 0 for number in range(500_000)}
     ask(post, script, **fields)
     assert sent == [json.dumps(QUESTION | fields).encode()]
@@ -104,24 +83,14 @@ def test_a_request_larger_than_any_provider_takes_goes_on_as_it_came(
     post: Post, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(transport, "MAX_BODY_BYTES", 10_000)
-    sent: list[bytes] = []
-
-    def script(exchange: Exchange) -> None:
-        sent.append(exchange.body)
-        exchange.answer(said("done"))
-
+    sent, script = listen()
     ask(post, script, tools=MANY_TOOLS)
     assert len(json.loads(sent[0])["tools"]) == len(MANY_TOOLS)
 
 
 def test_a_byte_order_mark_is_skipped(post: Post):
-    sent: list[Any] = []
-
-    def script(exchange: Exchange) -> None:
-        sent.append(exchange.json)
-        exchange.answer(said("done"))
-
+    sent, script = listen()
     with peer(script) as model:
         content = BOM_UTF8 + json.dumps(QUESTION).encode()
         post(f"{model.url}/chat/completions", content)
-    assert len(sent[0]["tools"]) < len(TOOLS)
+    assert len(json.loads(sent[0])["tools"]) < len(TOOLS)

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from tests.turns.bedrock_streaming import frame
 from tests.turns.flows import DONE, PHANTOM, search
 from tests.turns.shapes import BY_NAME, SHAPES, Json, Said, Shape, tools_of
-from tests.turns.streaming import EVENTS, READING, StreamingModel, fed, openai_events, read
+from tests.turns.streaming import (
+    EVENTS,
+    READING,
+    StreamingModel,
+    fed,
+    openai_events,
+    read,
+    read_until,
+)
 from toolscout.client.events import TurnEvent
 from toolscout.discovery import DiscoveryConfig, ToolDiscovery
 from toolscout.turns.providers import PROVIDERS
@@ -51,19 +59,7 @@ def test_a_search_is_never_seen_and_the_turns_become_one(run, shape, request_):
 def test_text_flows_before_the_turn_is_over(shape, request_):
     events = EVENTS[shape.name](Said("abc"))
     first = next(n for n, event in enumerate(events) if b': "a"' in event)
-    sent: list[bytes] = []
-
-    def model(_: Json) -> Iterator[bytes]:
-        for event in events:
-            sent.append(event)
-            yield event
-
-    config = DiscoveryConfig(enabled=True, strategy="tool-search")
-    out = ToolDiscovery(config).stream(request_, model, shape.name)
-    got = b""
-    while events[first] not in got:
-        got += next(out)
-    assert len(sent) == first + 1
+    assert read_until(shape, request_, events, events[first]) == first + 1
 
 
 def test_a_mixed_turn_keeps_its_real_calls_alone(run, shape, request_):

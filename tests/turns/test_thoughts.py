@@ -8,8 +8,7 @@ import pytest
 from tests.turns.bedrock_streaming import frame
 from tests.turns.flows import DONE, begins_with, search
 from tests.turns.shapes import BY_NAME, Json, Said, Shape, tools_of
-from tests.turns.streaming import EVENTS, READING, StreamingModel
-from toolscout.discovery import DiscoveryConfig, ToolDiscovery
+from tests.turns.streaming import EVENTS, READING, StreamingModel, read_until
 from toolscout.turns.providers.slices import shorten_text
 
 Make = Callable[..., Any]
@@ -54,19 +53,7 @@ def give_back(shape: Shape, request: Json, *thoughts: Json) -> Json:
 def test_each_piece_of_a_thought_flows_at_once(shape: Shape):
     events = EVENTS[shape.name](search("read"))
     first = next(number for number, event in enumerate(events) if b"thought 0" in event)
-    sent: list[bytes] = []
-
-    def model(_: Json) -> Iterator[bytes]:
-        for event in events:
-            sent.append(event)
-            yield event
-
-    config = DiscoveryConfig(enabled=True, strategy="tool-search")
-    out = ToolDiscovery(config).stream(ask(shape), model, shape.name)
-    got = b""
-    while b"thought 0" not in got:
-        got += next(out)
-    assert len(sent) == first + 1
+    assert read_until(shape, ask(shape), events, b"thought 0") == first + 1
 
 
 class Thinking:

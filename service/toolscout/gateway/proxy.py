@@ -223,13 +223,13 @@ class Proxy:
             request = made(headers=framed, stream=body)
         send = self.transport.pass_on
         try:
-            readable = [one for one in headers if one[0] not in ABOUT_BYTES]
-            if find_provider(made(headers=readable)) is not None and not body.is_read.is_set():
+            if find_provider(request) is not None and not body.is_read.is_set():
                 content = await self._hold(body, request.headers.get("content-encoding", ""))
                 if isinstance(content, str):
                     logger.warning("%s: passed on unsearched: %s", _escape_path(scope), content)
                 else:
                     send = self.transport.handle_async_request
+                    readable = [one for one in headers if one[0] not in ABOUT_BYTES]
                     request = made(headers=readable, content=content)
             elif is_signed(request):
                 logger.warning("%s: passed on unsearched: signed by AWS", _escape_path(scope))

@@ -20,8 +20,7 @@ from toolscout.common.lru import Lru
 from toolscout.turns.config import SEARCH_TOOL_NAME
 from toolscout.turns.local import is_asking
 from toolscout.turns.providers.native import MARK, MAX_REFERENCE_CHARS, REFERENCE, loads_tools
-from toolscout.turns.providers.provider import QUERY_SCHEMA
-from toolscout.turns.shown import DESCRIPTION, describe_search, write_result
+from toolscout.turns.shown import DESCRIPTION, QUERY_SCHEMA, describe_search, write_result
 
 MAX_MESSAGES = 10_000
 """Messages whose tools are remembered."""

@@ -14,7 +14,7 @@ from toolscout.turns.writing import can_make_up_call, start_over, write_unsearch
 OTHERS_TOKENS = 1_000
 """Estimated tokens of the definitions that are shown behind a message beside the best one.
 
-Of 400 questions a set this keeps all but .5 to 1.2 % of the wanted tools among five, and saves a
+Of 400 questions a set this keeps all but .0 to 1.2 % of the wanted tools among five, and saves a
 sixth to a third of the tokens where definitions are long.
 """
 

@@ -8,7 +8,7 @@ finds of a conversation are usually declared as tools, with which the constant o
 model calls them by itself, and only later ones through it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Protocol
 
@@ -155,14 +155,15 @@ class Dispatch:
         """As the provider's, with the definitions of the tools that were found."""
         tools = self._provider.tools(request)
         history = self._provider.history(request)
-        defined = {*Offer(tools).names, *_find_in_results(history)}
+        # A model that searches for what it was told behind a message has not read it there.
+        results_there = [text for text in _find_texts(history) if FITTING not in text]
+        defined = {*Offer(tools).names, *_find_all_defined(results_there)}
         worded = self._word_results(results, defined)
         return self._provider.continue_request(request, response, worded)
 
     def word_finds(self, tools: Sequence[Any]) -> str:
         """Return what is put behind a message that these tools fit."""
-        heading = _HEADING.format(name=self._name)
-        return "\n".join([FITTING, heading, *map(_write_definition, tools)])
+        return "\n".join([FITTING, *self._list_definitions(tools)])
 
     def leave_open(self, response: Json, results: Results, scope: str) -> None:
         """As the provider's, with the same definitions."""
@@ -177,7 +178,7 @@ class Dispatch:
     def find_referred(self, history: Sequence[Any]) -> set[str]:
         """Names of the tools that results of searches define."""
         texts_there = _find_texts(list(history))
-        return {name for text in texts_there for name in _find_defined(text)}
+        return _find_all_defined(texts_there)
 
     def open_stream(self, search_name: str) -> Stream:
         """Return a reader of the provider's streams that knows the constant tool."""
@@ -215,7 +216,7 @@ class Dispatch:
         return self.searched_as, {REFUSED: {"text": fault}}
 
     def _judge(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """Return what is wrong with a call, empty if nothing is, and its arguments with nulls."""
+        """Return what is wrong with a call, empty if nothing is, and its whole arguments."""
         if name == self._name:
             return f"`name` is missing. {DESCRIPTION}", arguments
         tool = self._offer.by_name.get(name)
@@ -266,10 +267,11 @@ class Dispatch:
             beginning, _, _ = line.partition(":")
             if not line.startswith("- ") or beginning in earlier:
                 lines.append(line)
-        heading = _HEADING.format(name=self._name)
-        lines.append(heading)
-        lines += map(_write_definition, new)
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._list_definitions(new)])
+
+    def _list_definitions(self, tools: Sequence[Any]) -> list[str]:
+        """Return the lines that say how tools are called, and define them."""
+        return [_HEADING.format(name=self._name), *map(_write_definition, tools)]
 
 
 def _find_strict(offer: Offer) -> frozenset[str]:
@@ -293,12 +295,7 @@ def _write_definition(tool: Any) -> str:
     return encode(about).decode()
 
 
-def _find_in_results(history: Sequence[Any]) -> set[str]:
-    """Return names of the tools that results define, and not words behind a message.
-
-    A model that searches for what it was told there has not read it.
-    """
-    texts = [text for text in _find_texts(list(history)) if FITTING not in text]
+def _find_all_defined(texts: Iterable[str]) -> set[str]:
     return {name for text in texts for name in _find_defined(text)}
 
 

@@ -22,10 +22,10 @@ from toolscout.turns.left_out import LeftOut, Upstream
 from toolscout.turns.providers import Json, Provider, find_native, get_provider
 from toolscout.turns.providers.calls import is_of_model
 from toolscout.turns.providers.native import Native
-from toolscout.turns.providers.provider import QUERY_SCHEMA, Choice
+from toolscout.turns.providers.provider import Choice
 from toolscout.turns.refusals import Form
 from toolscout.turns.session import SessionStore
-from toolscout.turns.shown import Shown, choose_free_name, describe_search
+from toolscout.turns.shown import QUERY_SCHEMA, Shown, choose_free_name, describe_search
 
 MAX_ROUNDS = 5
 

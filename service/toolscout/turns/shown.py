@@ -11,6 +11,7 @@ from toolscout.tools.shapes import read_texts
 from toolscout.tools.summary import cut_first_sentence, sum_up
 from toolscout.turns import local
 from toolscout.turns.providers.calls import Call
+from toolscout.turns.providers.fields import Json
 from toolscout.turns.providers.provider import Tools
 
 Found = tuple[Call, Selection[Any]]
@@ -199,6 +200,9 @@ DESCRIPTION = (
     "Search for tools that can do what is needed. Most tools are not listed until they are found "
     "here: describe the action in a few words, then call the tools that appear."
 )
+_QUERY = {"type": "string", "description": "What the tool should do, in a few words, or its name"}
+QUERY_SCHEMA: Json = {"type": "object", "properties": {"query": _QUERY}, "required": ["query"]}
+"""The input of the search tool."""
 NO_MORE = (
     "That was the last search of this turn. Call a tool that was found, or answer without one."
 )

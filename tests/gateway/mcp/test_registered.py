@@ -54,7 +54,7 @@ def known(**more: Any) -> dict[str, Any]:
     return {"client_id": "known", "client_secret": "${THE_SECRET}", **port, **more}
 
 
-@pytest.mark.parametrize(
+METHODS = pytest.mark.parametrize(
     ("publishes", "methods", "how"),
     [
         (False, None, "client_secret_post"),
@@ -63,6 +63,10 @@ def known(**more: Any) -> dict[str, Any]:
         (True, ["client_secret_basic"], "client_secret_basic"),
     ],
 )
+"""What a server publishes of how clients send their secrets, and how ours does."""
+
+
+@METHODS
 def test_a_registered_client_logs_in_and_is_let_in(
     tmp_path: Path,
     command: Command,
@@ -95,14 +99,7 @@ def test_a_registered_client_logs_in_and_is_let_in(
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize(
-    ("publishes", "methods", "how"),
-    [
-        (False, None, "client_secret_post"),
-        (True, None, "client_secret_post"),
-        (True, ["client_secret_basic"], "client_secret_basic"),
-    ],
-)
+@METHODS
 def test_a_token_is_renewed_as_the_registered_client(
     command: Command,
     monkeypatch: pytest.MonkeyPatch,

@@ -107,7 +107,7 @@ class Connection:
         self._is_started = asyncio.Event()
         """Set when the attempt to start that a call waits for is over."""
         self._has_started = False
-        """Whether the latest start has come to a list."""
+        """Whether the list was read since the latest start."""
         self._used_at = self._age_s = 0.0
         self._pause_s = PAUSE_S
         if self.server.fault is not None:

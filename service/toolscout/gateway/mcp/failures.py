@@ -79,7 +79,7 @@ def is_lost(error: BaseException) -> bool:
 
 
 def describe_length(size: int | None, most: int = MAX_MESSAGE_BYTES) -> str:
-    """Return the error for an answer of so many bytes, which are too many; None is not known."""
+    """Return the error for an answer that is too long; without a `size` where nobody knows it."""
     if size is None:
         return f"{_TOO_LONG}it has more than {most:,} bytes"
     return f"{_TOO_LONG}it has {size:,} bytes; at most {most:,} are read"

@@ -22,8 +22,9 @@ def _read_auth(value: Any) -> dict[str, Any] | None:
         return {}
     if not isinstance(value, dict):
         return None
-    given = {key: one for key, one in value.items() if one is not None and one != ""}
-    fields = {FIELDS[key]: one for key, one in given.items() if key in FIELDS}
+    fields = {
+        FIELDS[key]: text for key, text in value.items() if key in FIELDS and text not in (None, "")
+    }
     if isinstance(fields.get("scopes"), str):
         fields["scopes"] = fields["scopes"].split()
     return fields or None

@@ -148,7 +148,7 @@ class _BoundedBody(httpx2.AsyncByteStream):
 
     @staticmethod
     async def _find_excess(event: bytearray, dropped: int) -> str | None:
-        """Return why an event is not read, of which so many bytes were dropped before."""
+        """Return why an event is not read; its first `dropped` bytes are gone already."""
         size = dropped + len(event)
         if size > MAX_MESSAGE_BYTES:
             return describe_length(size)

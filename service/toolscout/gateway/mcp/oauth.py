@@ -235,8 +235,8 @@ def _choose_method(context: OAuthContext) -> None:
     """Send a client's secret in the header where its server does not take it in the body."""
     client = context.client_info
     metadata = context.oauth_metadata
-    known = (metadata and metadata.token_endpoint_auth_methods_supported) or [_IN_BODY]
-    if client and client.token_endpoint_auth_method == _IN_BODY and _IN_BODY not in known:
+    taken = (metadata and metadata.token_endpoint_auth_methods_supported) or [_IN_BODY]
+    if client and client.token_endpoint_auth_method == _IN_BODY and _IN_BODY not in taken:
         client.token_endpoint_auth_method = _IN_HEADER
 
 
@@ -255,7 +255,7 @@ async def log_in(name: str, server: HttpServer) -> str:
     """Have a person authorize the gateway at a server, keep the tokens, and say so.
 
     Raises:
-        ConfigurationError: it has come to nothing.
+        ConfigurationError: it has failed.
     """
     logging.disable(logging.CRITICAL)  # libraries log addresses and stack traces
     file = TokenFile(server.url, is_new=True)
@@ -287,7 +287,7 @@ def _write_json(found: BaseModel | None) -> dict[str, Any] | None:
 
 
 def _explain_refusal(error: BaseException, context: OAuthContext, server: HttpServer) -> str:
-    """Return why a login has come to nothing, and what to do."""
+    """Return why a login has failed, and what to do."""
     # The library tells of a refusal by a bare error; the outermost says that there was none.
     kinds = (OAuthFlowError, RuntimeError)
     causes = list_causes(error)

@@ -144,11 +144,10 @@ class Exchange(msgspec.Struct):
 
 
 def find_provider(request: httpx2.Request) -> ProviderName | None:
-    """Return whose interface a request is for; None where its body is not to be read."""
-    headers = request.headers
+    """Return whose interface a request is for, however packed; None if it is not to be read."""
     url = request.url
-    is_plain = "json" in headers.get("content-type", "") and "content-encoding" not in headers
-    if request.method != "POST" or not is_plain or is_signed(request):
+    is_json_sent = "json" in request.headers.get("content-type", "")
+    if request.method != "POST" or not is_json_sent or is_signed(request):
         return None
     if url.path.endswith(":streamGenerateContent") and url.params.get("alt") != "sse":
         return None  # an array of JSON, which no SDK of Google's asks for

@@ -95,7 +95,7 @@ class _Exchanges:
     async def _exchange(self, request: httpx2.Request) -> Exchange | None:
         """Read a request; None if it cannot be. An event loop reads none that is large."""
         provider = find_provider(request)
-        if provider is None:
+        if provider is None or "content-encoding" in request.headers:
             return None
         waits = self.discovery.waits
         content = await request.aread() if waits else request.read()
@@ -105,12 +105,11 @@ class _Exchanges:
         splits_aside = waits and len(content) > SPLIT_AT_ONCE_BYTES
         split = partial(WrittenBody, content)
         written = await asyncio.to_thread(split) if splits_aside else split()
-        is_searched = not written.is_too_large
-        if not is_searched:
-            logger.warning("a request is not searched: too many bytes or values beside long texts")
-            written.cut_large_fields()
         in_thread = waits and written.is_large
         body = await asyncio.to_thread(written.decoded) if in_thread else written.decoded()
+        is_searched = written.is_searched
+        if not is_searched:
+            logger.warning("a request is not searched: too many bytes or values beside long texts")
         if body is None:
             return None
         slices = written.slices

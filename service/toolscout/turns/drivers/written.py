@@ -63,34 +63,29 @@ class WrittenBody:
         if (tools := self._known.get(self._fields.get(_TOOLS, b""))) is not None:
             self._fields[_TOOLS] = tools
         self._written = {k: text for k, text in self._fields.items() if isinstance(text, bytes)}
+        self.is_searched = True
+        """Whether its tools may be deferred, once it is decoded: not where it holds too much."""
 
     @property
     def is_large(self) -> bool:
         """Whether an event loop may not be held while it is decoded and prepared."""
-        return _count_bytes(self._unread) > LARGE_BYTES
-
-    @property
-    def is_too_large(self) -> bool:
-        """Whether it holds too much to be searched."""
-        return _is_too_large(self._unread)
+        return sum(map(len, self._unread)) > LARGE_BYTES
 
     @property
     def _unread(self) -> Collection[bytes]:
         return self._written.values() if self._fields else (self._content,)
 
-    def cut_large_fields(self) -> None:
-        """Cut out whole fields, as the conversation, and leave the tools."""
-        for key, text in self._written.items():
-            if key != _TOOLS and len(text) > LONG_BYTES:
-                whole = put_slices_back(text, self.slices)
-                stand_in = name_slice(whole)
-                self.slices[stand_in] = whole
-                self._written[key] = stand_in
-
     def decoded(self) -> Json | None:
-        """Return it as a dict; None if it is no JSON object, or still holds too much."""
-        if self.is_too_large:
-            return None
+        """Return it as a dict; None if it is no JSON object.
+
+        Of what holds too much to be searched large fields are cut out whole, as the conversation;
+        None if it holds too much all the same.
+        """
+        if _is_too_large(self._unread):
+            self.is_searched = False
+            self._cut_large_fields()
+            if _is_too_large(self._unread):
+                return None
         if not self._fields:  # perhaps it has lone surrogates
             return object_of(self._content)
         try:
@@ -100,6 +95,14 @@ class WrittenBody:
         if isinstance(tools := read.get(_TOOLS), list):
             read[_TOOLS] = self._known.keep(self._written[_TOOLS], tools)
         return {**self._fields, **read}
+
+    def _cut_large_fields(self) -> None:
+        for key, text in self._written.items():
+            if key != _TOOLS and len(text) > LONG_BYTES:
+                whole = put_slices_back(text, self.slices)
+                stand_in = name_slice(whole)
+                self.slices[stand_in] = whole
+                self._written[key] = stand_in
 
 
 def _split_fields(content: bytes) -> dict[str, Any]:
@@ -124,11 +127,7 @@ def _has_more(content: bytes, most: int, count: Callable[[bytes], int]) -> bool:
     return False
 
 
-def _count_bytes(texts: Collection[bytes]) -> int:
-    return sum(map(len, texts))
-
-
 def _is_too_large(texts: Collection[bytes]) -> bool:
-    if _count_bytes(texts) > MAX_SEARCHED_BYTES:
+    if sum(map(len, texts)) > MAX_SEARCHED_BYTES:
         return True
     return sum(map(count_values, texts)) > MAX_SEARCHED_VALUES

@@ -345,8 +345,3 @@ class Provider:
 
     def _is_users(self, turn: Json) -> bool:
         return turn.get("role", self.default_role) == "user"
-
-
-_QUERY = {"type": "string", "description": "What the tool should do, in a few words, or its name"}
-QUERY_SCHEMA: Json = {"type": "object", "properties": {"query": _QUERY}, "required": ["query"]}
-"""The input of the search tool."""
