@@ -182,8 +182,8 @@ audit: $(VENV)/.shipped ## ask PyPI for known vulnerabilities of a server instal
 	  echo 'the advisory service at https://pypi.org does not answer'; test -n "$(AUDIT_MAY_SKIP)"; \
 	fi
 
-bench: $(STAMP) ## the speed table (TOOLSCOUT_DATA names the folder with catalogs/)
-	$(BIN)/python -m evals.speed
+bench: $(STAMP) ## the speed table (TOOLSCOUT_DATA names the folder with catalogs/; AGAINST a commit)
+	$(BIN)/python -m evals.speed $(if $(AGAINST),--against $(AGAINST))
 
 $(VENV)/.evaluated: $(STAMP)
 	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,evals]'

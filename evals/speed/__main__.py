@@ -12,7 +12,7 @@ from dataclasses import asdict
 from os import cpu_count
 from pathlib import Path
 
-from evals.speed import callers, report, scale, scenarios, traffic
+from evals.speed import against, callers, report, scale, scenarios, traffic
 from evals.speed.plan import Plan
 
 
@@ -23,12 +23,14 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5, help="repeats per row")
     parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
     for flag, measure, about in (
-        ("--questions", scenarios.of_questions, "new questions and old, only"),
+        ("--lengths", against.measure, "new questions of all lengths and old, only"),
+        ("--questions", scenarios.of_questions, "new questions of some lengths and old, only"),
         ("--callers", callers.measure, "what asking costs callers, only"),
         ("--large", scale.large, "50,000 and 100,000 tools, only"),
         ("--many", scale.many, "what a tool takes in memory, only"),
     ):
         parser.add_argument(flag, dest="measure", action="store_const", const=measure, help=about)
+    parser.add_argument("--against", metavar="COMMIT", help="a commit that is asked the same")
     parser.add_argument("--database", metavar="URL", help="held and in this PostgreSQL, only")
     parser.add_argument("--tools", type=int, nargs="+", default=[10_000, 100_000], help="how many")
     parser.add_argument("--json", type=Path, help="also write the figures here")
@@ -37,7 +39,7 @@ def main() -> int:
     if folder is None:
         print("skipped: no catalogs; name their folder with --data or TOOLSCOUT_DATA")
         return 0
-    plan = Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick)
+    plan = Plan(folder, 2 if parsed.quick else parsed.repeats, parsed.quick, parsed.against)
     if parsed.database:
         measured = scale.external(plan, parsed.database, parsed.tools)
     else:

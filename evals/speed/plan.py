@@ -34,6 +34,8 @@ class Plan:
     folder: Path
     repeats: int
     quick: bool
+    against: str | None = None
+    """Another commit, which is asked the same."""
     seeds: list[int] = field(default_factory=list)
 
     @property

@@ -5,17 +5,15 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from urllib.parse import quote
 
-from evals.speed import client, compiles, scale, servers, traffic
+from evals.speed import against, client, compiles, scale, servers, traffic
 from evals.speed.plan import BUSY, CROWDS, Asked, Plan, alone, in_turn, learn, pool, pooled, row
 from evals.speed.questions import LENGTHS
 from evals.speed.report import Row
 
-ASKED_BEFORE = 120
-"""Questions that come in turn where all of them were asked before."""
-
 
 def measure(plan: Plan) -> Iterator[Row]:
     """Run every scenario."""
+    yield from against.measure(plan)
     with servers.floor() as floor, servers.toolscout() as ours:
         yield Row("start to ready", note=f"{ours.ready_s:.2f} s, {ours.memory()}")
         for scenario in (_warm, _questions, _crowds, _digest, _rankers, _agents, _classes, _cold):
@@ -55,7 +53,7 @@ def _questions(plan: Plan, floor: servers.Running, ours: servers.Running) -> Ite
     for words in LENGTHS:
         new = [plan.never_asked(payloads, words) for payloads in (inline, inline, by_digest)]
         yield from _against_floor(plan, list(zip(three, new, strict=True)), f"{words} words")
-    asked = traffic.PROSE[:ASKED_BEFORE]
+    asked = traffic.PROSE[: against.ASKED_BEFORE]
     again = [traffic.inline(tools, asked)] * 2 + [traffic.by_digest(digest, asked)]
     yield from _against_floor(plan, list(zip(three, again, strict=True)), "asked before")
 

@@ -1,11 +1,14 @@
 """Starting, watching and stopping the servers under test."""
 
+import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 from evals import programs
@@ -39,11 +42,12 @@ class Running:
         return note.format(*self.memory_mib(), self.proportional_mib())
 
 
-def toolscout(*flags: str) -> AbstractContextManager[Running]:
-    """Yield the service as a user would start it, without its log."""
+def toolscout(*flags: str, source: Path | None = None) -> AbstractContextManager[Running]:
+    """Yield the service as a user would start it, without its log; of another folder's code."""
     port = free_port()
     command = ["-m", "toolscout", "serve", "--port", str(port), "--log", "off", *flags]
-    return listening([sys.executable, *command], port, ready)
+    environment = {**os.environ, "PYTHONPATH": str(source)} if source else None
+    return listening([sys.executable, *command], port, ready, env=environment)
 
 
 def application(path: str) -> AbstractContextManager[Running]:
@@ -62,11 +66,15 @@ def floor() -> AbstractContextManager[Running]:
 
 @contextmanager
 def listening(
-    command: list[str], port: int, is_ready: Callable[[int], bool] = programs.answers
+    command: list[str],
+    port: int,
+    is_ready: Callable[[int], bool] = programs.answers,
+    **options: Any,
 ) -> Iterator[Running]:
     """Yield any program, once it listens or is ready."""
     began = time.perf_counter()
-    with programs.running(command, lambda: is_ready(port), end=signal.SIGINT) as process:
+    started = programs.running(command, lambda: is_ready(port), end=signal.SIGINT, **options)
+    with started as process:
         yield Running(port, process.pid, time.perf_counter() - began)
 
 
