@@ -3,10 +3,11 @@
 from functools import partial
 
 import prometheus_client
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter, Gauge
 from prometheus_client.exposition import choose_encoder
 
 from toolscout import __version__
+from toolscout.server.observe.histogram import Distributions
 
 # A counter begins with its process; a gauge that says so for each would double the text.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -29,7 +30,7 @@ class Metrics:
 
         counter = partial(Counter, namespace="toolscout", registry=registry)
         gauge = partial(Gauge, namespace="toolscout", registry=registry)
-        histogram = partial(Histogram, namespace="toolscout", registry=registry)
+        histogram = partial(Distributions, namespace="toolscout", registry=registry)
 
         self.requests = counter("requests", "Searches by outcome", ("outcome",))
         about = "Time spent on a search, by phase"
@@ -41,8 +42,10 @@ class Metrics:
         self.degraded = counter("degraded", about, ("ranker",))
         about = "Queries matched as regular expressions, by what came of it"
         self.patterns = counter("patterns", about, ("result",))
-        self.offered = histogram("offered_tools", "Distinct tools in a search", buckets=_TOOLS)
-        self.selected = histogram("selected_tools", "Tools selected", buckets=_TOOLS[:9])
+        about = "Distinct tools in a search"
+        self.offered = histogram("offered_tools", about, buckets=_TOOLS).labels()
+        about = "Tools selected"
+        self.selected = histogram("selected_tools", about, buckets=_TOOLS[:9]).labels()
         self.ignored = counter("ignored_fields", "Requests with fields that are none of ours")
         about = "Estimated prompt tokens of the tools in searches of compiled lists, by tenant"
         self.tokens_offered = counter("tokens_offered", about, ("tenant",))

@@ -223,7 +223,7 @@ class Recorder:
         figures.cache[trace.cache] += 1
         figures.time(decision.ranking.ranker, phases)
         if catalog is not None:
-            offered = int(catalog.tokens.sum())
+            offered = catalog.all_tokens
             shown = sum(map(catalog.tokens.item, decision.rows))
             # Nothing is an answer after which the caller shows everything.
             self._add_tokens(trace.tenant, offered, shown if decision.rows else offered, counted)
