@@ -46,6 +46,10 @@ FEW_CHUNKS = 1_000
 MIN_CHUNK = 64
 """Minimum average bytes of a chunk after the first ones, because parsing chunks takes time."""
 
+HELD_BYTES = 1 << 18
+"""Bytes of a body that the service's application is woken for, unless it is complete before: 300
+tools are three reads. No more requests hold them than are admitted by their heads."""
+
 MAX_UNREAD = 1 << 16
 """Maximum bytes read of a body after its answer; then reading stops."""
 
@@ -78,6 +82,9 @@ class LimitedProtocol(HttpToolsProtocol):
         self._header_count = 0
         self._chunks = 0
         self._body_bytes = 0
+        self._pieces: list[bytes] = []
+        """What has come of a body since the application was last woken."""
+        self._held_bytes = 0
         self._pending = 0
         """Bytes since the parser last reported something: a part of one header."""
         self._has_progressed = False
@@ -104,6 +111,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Forget a connection."""
         self.limits.leave(self)
         self._unfed = b""
+        self._pieces = []
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -253,9 +261,21 @@ class LimitedProtocol(HttpToolsProtocol):
         """Take a part of the body."""
         self._has_progressed = True
         self._body_bytes += len(body)
-        super().on_body(body)
+        self._pieces.append(body)
+        self._held_bytes += len(body)
+        if self._held_bytes > (HELD_BYTES if self.limits.is_service else 0):
+            self._hand_over()
         if self._body_bytes > MAX_UNREAD and self.cycle.response_complete:
             self.transport.close()
+
+    def _hand_over(self) -> None:
+        """Give the application what has come of its request's body, in one piece and uncopied."""
+        together = b"".join(self._pieces)
+        self._pieces = []
+        self._held_bytes = 0
+        if not self.cycle.body:
+            self.cycle.body = b""  # type: ignore[assignment]  # uvicorn's array is copied twice
+        super().on_body(together)
 
     def on_chunk_header(self) -> None:
         """Note that a chunk begins, so that earlier headers were no trailers.
@@ -277,6 +297,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._in_message = False
         self._head_bytes = 0
         self.limits.unwatch(self, "body")
+        if self._pieces:
+            self._hand_over()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
