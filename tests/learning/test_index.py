@@ -59,3 +59,11 @@ def test_reports_about_other_tools_change_nothing_for_these():
         assert after is not None
         assert after.failed == pytest.approx(before.failed)
     assert index.version == version
+
+
+def test_a_past_query_that_is_not_related_says_nothing():
+    experience = Experience()
+    learn(experience, "ship the parcel", "send_email", times=4)
+    index = LearnedIndex(KEYS, experience, 0.0)
+    assert index.prior(asked("ship a parcel")) is not None
+    assert index.prior(asked("which colours suit an autumn garden")) is None

@@ -95,12 +95,12 @@ def test_parallel_requests_get_200_or_503(crowded: Process):
 
 def test_one_late_turn_of_the_event_loop_is_no_overload():
     admission = Admission(max_in_flight=256, max_lag_ms=400)
-    admission.measured.append(1.5)
+    admission.note_lateness(1.5)
     assert isinstance(admission.enter("acme"), AdmissionSlot)
-    admission.measured.append(0.5)
+    admission.note_lateness(0.5)
     assert admission.enter("acme") == "loop_lag"
     for _ in range(PROBES):
-        admission.measured.append(0.01)
+        admission.note_lateness(0.01)
     assert isinstance(admission.enter("acme"), AdmissionSlot)
 
 

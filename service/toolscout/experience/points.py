@@ -88,8 +88,11 @@ class Points:
         self._words[:, place] = 0
         self.results[place] = NONE
 
-    def find_nearest(self, pattern: Pattern) -> list[tuple[float, int]]:
-        """Return the nearest patterns, the nearest first, each as its cosine and its place."""
+    def find_nearest(self, pattern: Pattern, least: float = -1.0) -> list[tuple[float, int]]:
+        """Return the nearest patterns, the nearest first, each as its cosine and its place.
+
+        None of them if not even the nearest has a cosine of at least `least`: most have not.
+        """
         used = self.used
         cosines: Floats = self._leading[:used].dot(pattern.meaning[:LEADING])
         if pattern.places:
@@ -103,6 +106,8 @@ class Points:
         else:
             places = _find_largest(cosines, CANDIDATES)
             cosines = cosines[places] + self._rest.take(places, axis=0).dot(rest)
+        if np.maximum.reduce(cosines) < least:
+            return []
         near = cosines >= cosines[_find_largest(cosines, NEIGHBOURS)].min()
         pairs = zip(cosines[near].tolist(), places[near].tolist(), strict=True)
         # Places depend on the order of the reports, which may not be told from an answer.

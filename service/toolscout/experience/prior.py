@@ -17,7 +17,7 @@ from toolscout.experience.turns import REPORTS_PER_SOURCE
 from toolscout.index.catalog import Catalog
 from toolscout.index.pattern_vectors import Pattern, keep, read_pattern, unpack
 from toolscout.ranking.ask import Learned, Past, Prior
-from toolscout.ranking.experience import NEARLY_SAME
+from toolscout.ranking.experience import MIN_RELATED_COSINE, NEARLY_SAME
 
 SAME_QUERY = 0.01
 """Difference of the cosine from 1 up to which a past query is the query itself."""
@@ -136,9 +136,9 @@ class LearnedIndex:
         return True
 
     def prior(self, pattern: Pattern) -> Learned | None:
-        """Return the experience for a query; None without relevant experience."""
+        """Return the experience for a query; None where no past query is related to it."""
         nearest = self._find_nearest(pattern) if self._points.used else []
-        if not nearest or nearest[0][0] <= 0:
+        if not nearest:
             return None
         of_tools: dict[int, list[tuple[float, int]]] = {}
         for cosine, place in nearest:
@@ -182,7 +182,7 @@ class LearnedIndex:
         What worked for this very query, but not since another tool began that has worked for it
         often enough, has been replaced.
         """
-        nearest = self._points.find_nearest(pattern)
+        nearest = self._points.find_nearest(pattern, MIN_RELATED_COSINE)
         results = self._points.results
         began = [results[place].since for cosine, place in nearest if cosine > 1 - SAME_QUERY]
         if not began:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from toolscout.index.counts import FIELDS, Corpus, TermCounts, limit_rare, weigh_frequency
 from toolscout.index.facets import Allowed
 from toolscout.index.inverted import InvertedIndex, pack
-from toolscout.index.one_text import add_up, weigh_one_text
+from toolscout.index.one_text import weigh_one_text
 from toolscout.text.query import QueryTerm
 from toolscout.text.tokens import analyse_word
 from toolscout.text.typos import Vocabulary
@@ -229,6 +229,7 @@ class Postings:
         sizes = []
         weights = []
         worths = []
+        plain_weights = []
         looked_up = self._looked_up
         for term, weight, worth in query:
             posting = looked_up.get(term) or self.read_posting(term)
@@ -240,11 +241,12 @@ class Postings:
             if worth is None:
                 worth = weight * idf
                 total += worth
-                plain.append((rows, plain_of_rows * np.float32((1.0 + weight) / 2.0)))
+                plain_weights.append((1.0 + weight) / 2.0)
             else:
-                plain.append((rows, plain_of_rows * np.float32(weight)))
+                plain_weights.append(weight)
             tools.append(rows)
             gains.append(gain_of_rows)
+            plain.append(plain_of_rows)
             sizes.append(size)
             weights.append(weight)
             worths.append(worth)
@@ -254,11 +256,14 @@ class Postings:
             return LexicalScores(none, nothing, total, self.idf_unseen, none)
         # In the types that bincount() takes, so that nothing is converted twice.
         hit = np.concatenate(tools, dtype=np.intp)
-        gain, worth_of_hit = np.array((weights, worths)).repeat(sizes, axis=1)
+        of_terms = np.array((weights, worths, plain_weights))
+        gain, worth_of_hit, plain_weight = of_terms.repeat(sizes, axis=1)
         gain *= np.concatenate(gains, dtype=np.float64)
         scores = np.bincount(hit, gain, self.size)
         covered = np.bincount(hit, worth_of_hit, self.size).astype(np.float64, copy=False)
-        in_one_text = add_up(plain, self.size)
+        in_one_text = np.bincount(
+            hit, plain_weight.astype(np.float32) * np.concatenate(plain), self.size
+        ).astype(np.float32)
         return LexicalScores(
             scores.astype(np.float32), covered, total, self.idf_unseen, in_one_text
         )

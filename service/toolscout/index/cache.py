@@ -116,6 +116,10 @@ class CatalogCache:
         self.latest.touch(tenant, digest)
         return self._catalogs.get((tenant, digest))
 
+    def has_digest(self, tenant: str, digest: str) -> bool:
+        """Whether this tenant has sent the catalog of a digest; it counts as no use of it."""
+        return self._catalogs.peek((tenant, digest)) is not None
+
     def add_alias(self, tenant: str, raw_hash: bytes, tools: Listed) -> None:
         """Remember that these bytes of `tools` mean this list."""
         self._aliases.put((tenant, raw_hash), (tools.digest, tools.offered, tools.skipped), 1)

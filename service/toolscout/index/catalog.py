@@ -51,6 +51,8 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     vectors: VectorIndex | None
     tokens: NDArray[np.int64]
     """Estimated prompt tokens of each tool, shape (tools,)."""
+    all_tokens: int
+    """Those of all together."""
     facets: Facets
     """What filters look at."""
     wires: tuple[bytes, ...]

@@ -169,6 +169,8 @@ class LatestLists:
             if digests is None:
                 digests = {}
                 self._digests.put(space, digests)
+            elif next(reversed(digests)) == digest:
+                return
             digests.pop(digest, None)
             digests[digest] = None
             if len(digests) > MAX_COMPARED:

@@ -247,6 +247,7 @@ class Compiler:
             lines=lines,
             vectors=None,
             tokens=tokens,
+            all_tokens=int(tokens.sum()),
             facets=Facets(wires, clues, None if available.all() else available, self.taxonomy),
             wires=wires,
             texts=Okapi(wires),

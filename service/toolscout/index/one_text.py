@@ -1,7 +1,5 @@
 """BM25 over a tool as one text, as rank-bm25 computes it, from the postings of its fields."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,14 +23,3 @@ def weigh_one_text(index: InvertedIndex, idf: NDArray[np.float64]) -> Floats:
     weights = idf * counts * (PLAIN_K1 + 1.0) / (counts + discounts[index.rows])
     made: Floats = weights.astype(np.float32)
     return made
-
-
-def add_up(terms: Sequence[tuple[NDArray[np.int32], Floats]], size: int) -> Floats:
-    """Add up what terms are worth in each tool, shape (tools,)."""
-    if not terms:
-        return np.zeros(size, np.float32)
-    rows, weights = zip(*terms, strict=True)
-    hit = np.concatenate(rows, dtype=np.intp)
-    worth = np.concatenate(weights, dtype=np.float64)
-    scores: Floats = np.bincount(hit, worth, size).astype(np.float32)
-    return scores

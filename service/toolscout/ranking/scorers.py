@@ -141,9 +141,12 @@ def fuse_evidence(ranking: Ranking) -> Floats:
         scores = scores * (1 + fuse.scale_to_top(of_last, LAST_TURN))
     if ranking.ranker == "hybrid":
         asked = frozenset(find_literal_terms(ranking.query))
-        rows = take_best_rows(scores, NAMED_DEPTH).tolist()
-        names = {row: _analyse_name(ranking.source.names[row]) for row in rows}
-        complete = {row: name for row, name in names.items() if len(name) > 1 and asked >= name}
+        names = ranking.source.names
+        complete = {
+            row: name
+            for row in take_best_rows(scores, NAMED_DEPTH).tolist()
+            if len(name := _analyse_name(names[row])) > 1 and asked >= name
+        }
         for row, name in complete.items():
             if not any(name < other for other in complete.values()):
                 scores[row] += np.float32(WHOLE_NAME)

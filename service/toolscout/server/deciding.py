@@ -45,11 +45,9 @@ class Together:
             TooMuchWork: as for `run_in_thread`.
         """
         if tools > MAX_INLINE_TOOLS:
-            (timed,) = await run_in_thread(self._decide, [read_question()])
-            return timed
+            return await run_in_thread(self._decide_alone, read_question())
         if len(self._connections.answering) <= 1:
-            (timed,) = self._decide([read_question()])
-            return timed
+            return self._decide_alone(read_question())
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._decide_waiting)
@@ -80,17 +78,30 @@ class Together:
         for (_, result), decision in zip(waiting, decisions, strict=True):
             result.set_result(decision)
 
+    def _decide_alone(self, question: Question) -> TimedDecision:
+        began = perf_counter()
+        catalog, ask, options = question
+        decision = self._engine.decide(catalog, ask, **options)
+        spent = perf_counter() - began
+        self._costs.learn(_name_cost(question, decision), spent * 1_000)
+        return decision, spent
+
     def _decide(self, questions: Sequence[Question]) -> list[TimedDecision]:
+        if len(questions) == 1:
+            return [self._decide_alone(questions[0])]
         began = perf_counter()
         decisions = self._engine.decide_together(questions)
         spent_ms = (perf_counter() - began) * 1_000
-        rankers = [
-            f"{decision.degraded or ask.ranker}:{find_bucket(len(catalog))}"
-            for (catalog, ask, _), decision in zip(questions, decisions, strict=True)
-        ]
+        rankers = [*map(_name_cost, questions, decisions)]
         usual = [*map(self._costs.expected, rankers)]
         scale = spent_ms / sum(usual)
         shares = [scale * each for each in usual]
         for ranker, share in zip(rankers, shares, strict=True):
             self._costs.learn(ranker, share)
         return [(each, share / 1_000) for each, share in zip(decisions, shares, strict=True)]
+
+
+def _name_cost(question: Question, decision: Decision) -> str:
+    """Return the name by which `Costs` knows what a decision took."""
+    catalog, ask, _ = question
+    return f"{decision.degraded or ask.ranker}:{find_bucket(len(catalog))}"

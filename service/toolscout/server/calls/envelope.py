@@ -204,8 +204,8 @@ def _make_question(
 
 def ask_with(settings: Settings, **fields: Any) -> Ask:
     """Make a question; settings, and then defaults, replace what is missing or None."""
-    values = {name: value for name, value in fields.items() if value is not None}
-    return Ask(**{name: getattr(settings, name) for name in _SET} | values)
+    usual = {name: getattr(settings, name) for name in _SET}
+    return Ask(**usual | {name: value for name, value in fields.items() if value is not None})
 
 
 def is_newer(request: object) -> bool:

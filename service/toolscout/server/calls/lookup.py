@@ -135,7 +135,7 @@ async def resolve_shared(service: Service, space: str, read: Read[R]) -> Read[R]
     named = read.request.catalog
     if named is None or not is_absent(read.request.tools):
         return read
-    if service.cache.find_by_digest(space, named) is not None:
+    if service.cache.has_digest(space, named):
         return read
     loading = service.loads.get((space, named))
     if loading is None:
@@ -342,7 +342,7 @@ async def _load(service: Service, space: str, name: str) -> tuple[str | None, Co
 def _find_compiled_here(service: Service, space: str, name: str) -> str | None:
     """Return the digest that a name stood for when it was last looked up, if it is compiled."""
     digest = _find_last_seen(service, space, name).seen
-    return digest if service.cache.find_by_digest(space, digest) is not None else None
+    return digest if service.cache.has_digest(space, digest) else None
 
 
 def _find_last_seen(service: Service, space: str, name: str) -> Named:

@@ -80,8 +80,10 @@ class Admission:
         self._max_lag = max_lag_ms / 1_000
         self._slots = Shares(max_in_flight)
         self._bytes = Shares(max_bytes)
-        self.measured = deque([0.0] * PROBES, PROBES)
+        self._measured = deque([0.0] * PROBES, PROBES)
         """By how many seconds the latest probes were late."""
+        self.lag = 0.0
+        """How late the event loop has run lately, in seconds: their mean."""
         self._reading: dict[str, list[float]] = {}
         """Unknown lists that are being read and scanned, by tenant, in KiB."""
         self._due = 0.0
@@ -101,11 +103,6 @@ class Admission:
             self._timer.cancel()
 
     @property
-    def lag(self) -> float:
-        """How late the event loop has run lately, in seconds."""
-        return sum(self.measured) / PROBES
-
-    @property
     def in_flight(self) -> int:
         """Requests that are being answered."""
         return self._slots.used
@@ -118,10 +115,8 @@ class Admission:
         """Give a new request a slot, or return the reason for a refusal."""
         sends_most = self._slots.ask(tenant)
         # A probe that is overdue takes the place of the oldest.
-        lag = max(
-            self.lag,
-            self.lag + (self._measure_lateness(perf_counter()) - self.measured[0]) / PROBES,
-        )
+        more = self._measure_lateness(perf_counter()) - self._measured[0]
+        lag = self.lag + max(0.0, more) / PROBES
         if lag > (self._max_lag if sends_most else PATIENCE * self._max_lag):
             return "loop_lag"
         is_first = not self.in_flight
@@ -164,9 +159,14 @@ class Admission:
             if not mine:
                 del self._reading[tenant]
 
+    def note_lateness(self, seconds: float) -> None:
+        """Note by how much a probe was late."""
+        self._measured.append(seconds)
+        self.lag = sum(self._measured) / PROBES
+
     def _probe(self) -> None:
         now = perf_counter()
-        self.measured.append(max(0.0, self._measure_lateness(now)))
+        self.note_lateness(max(0.0, self._measure_lateness(now)))
         self._busy = 0.0
         self._busy_since = now
         self._due = now + PROBE_S

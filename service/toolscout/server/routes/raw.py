@@ -1,10 +1,11 @@
 """Handlers that answer over bytes, as routes of Litestar's."""
 
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from typing import Any, Self
 
 from litestar.handlers import ASGIRouteHandler
-from litestar.types import Receive, Scope, Send
+from litestar.types import ExceptionHandlersMap, Receive, Scope, Send
 
 from toolscout.contract.bounds import MAX_ANSWER_BYTES
 from toolscout.server.context import context_of
@@ -36,6 +37,14 @@ class RawHandler(ASGIRouteHandler):
             await fn(scope, receive, send)
 
         return super().__call__(answer)
+
+    @cached_property
+    def _exception_handlers(self) -> ExceptionHandlersMap:
+        return super().resolve_exception_handlers()
+
+    def resolve_exception_handlers(self) -> ExceptionHandlersMap:
+        """Return those of all layers, which Litestar would join anew with each request."""
+        return self._exception_handlers
 
     def resolve_guards(self) -> list[Any]:
         """Return none: `check_head` is called before the application."""
