@@ -9,7 +9,7 @@ $(foreach name,$(filter-out PYTHON,$(filter PYTHON%,$(.VARIABLES))),$(eval unexp
 export REPOSITORY_URL ?= $(if $(GITHUB_REPOSITORY),$(GITHUB_SERVER_URL)/$(GITHUB_REPOSITORY))
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-newest test-integration test-nightly nightly attacks callers image load soak scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals agent-eval mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
+.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-newest test-integration test-nightly nightly attacks callers image load soak scale scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals agent-eval mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -105,6 +105,12 @@ load: $(VENV)/.loaded ## load from locust users, with a verdict; report in loadt
 SOAK_S ?= 3600
 soak: $(VENV)/.loaded ## the same load for an hour (SOAK_S seconds), watched for growth
 	$(BIN)/python -m loadtests --soak --seconds $(SOAK_S)
+
+scale: $(VENV)/.loaded ## how far it goes: two processes, memory a tool, long lists; DATABASE a PostgreSQL URL (TOOLSCOUT_DATA)
+	$(BIN)/python -m loadtests.scaleout --processes 1 2 --connections 64
+	$(BIN)/python -m evals.speed --many
+	$(BIN)/python -m evals.speed --large
+	$(if $(DATABASE),$(BIN)/python -m evals.speed --database $(DATABASE))
 
 scale-out: $(VENV)/.loaded ## throughput and cache hits of 1, 2 and 4 processes behind HAProxy
 	$(BIN)/python -m loadtests.scaleout

@@ -73,11 +73,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m loadtests.scaleout", description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="of measuring, per row")
     parser.add_argument("--processes", type=int, nargs="+", default=PROCESSES)
+    parser.add_argument("--connections", type=int, default=CONNECTIONS, help="of the callers")
     flags = parser.parse_args()
     if shutil.which("haproxy", path=_path()) is None:
         sys.stderr.write("needs haproxy (apt-get install haproxy)\n")
         return 1
-    print(f"{CALLERS} catalogs of 300 tools over {CONNECTIONS} connections, {os.cpu_count()} cores")
+    over = f"over {flags.connections} connections, {os.cpu_count()} cores"
+    print(f"{CALLERS} catalogs of 300 tools {over}")
     print("| processes | balanced | calls/s | p50 ms | p95 ms | found their catalog | failed |")
     print("|---|---|---|---|---|---|---|")
     failed = 0
@@ -87,7 +89,7 @@ def main() -> int:
         for policy in (POLICIES if count > 1 else ("by catalog",))
     ]
     for count, policy in tqdm(rows, desc="scale-out", unit="row", disable=None):
-        tally = measure(count, policy, flags.seconds)
+        tally = measure(count, policy, flags.seconds, flags.connections)
         failed += tally.failed
         rate = len(tally.latencies) / flags.seconds
         cells = (count, policy, f"{rate:,.0f}", f"{tally.quantile(0.5):.1f}")
@@ -96,7 +98,7 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def measure(count: int, policy: str, seconds: float) -> Tally:
+def measure(count: int, policy: str, seconds: float, connections: int = CONNECTIONS) -> Tally:
     """Run so many processes under so long a load."""
     with ExitStack() as running:
         flags = ("--cache-bytes", str(CACHE_BYTES))
@@ -104,14 +106,18 @@ def measure(count: int, policy: str, seconds: float) -> Tally:
         port = running.enter_context(_balancer([r.port for r in replicas], POLICIES[policy]))
         callers = [Caller(catalogs.unseen(300)) for _ in range(CALLERS)]
         for _ in range(WARM_UPS):
-            asyncio.run(_load(port, callers, calls=CALLERS))
+            asyncio.run(_load(port, callers, connections, calls=CALLERS))
             while any(_compiling(replica.port) for replica in replicas):
                 sleep(0.1)
-        return asyncio.run(_load(port, callers, seconds=seconds))
+        return asyncio.run(_load(port, callers, connections, seconds=seconds))
 
 
 async def _load(
-    port: int, callers: list[Caller], calls: int | None = None, seconds: float = 3_600
+    port: int,
+    callers: list[Caller],
+    connections: int,
+    calls: int | None = None,
+    seconds: float = 3_600,
 ) -> Tally:
     tally, until = Tally(), monotonic() + seconds
     turn = islice(cycle(callers), calls)
@@ -135,7 +141,7 @@ async def _load(
             tally.latencies.append(perf_counter() - began)
         writer.close()
 
-    await asyncio.gather(*(connection() for _ in range(CONNECTIONS)))
+    await asyncio.gather(*(connection() for _ in range(connections)))
     return tally
 
 
