@@ -29,10 +29,10 @@ from evals.speed.servers import toolscout
 from toolscout.commands.evaluation.commands import show_progress
 from toolscout.commands.evaluation.questions import JudgedQuestion, read_questions
 from toolscout.commands.terminal import read_positive
-from toolscout.commands.tool_files.reading import read_file
 from toolscout.contract.tools import Tool
 from toolscout.discovery import ToolDiscovery
 from toolscout.errors import ToolscoutError
+from toolscout.files.reading import read_file
 from toolscout.tools.refused import find_sent_schema
 from toolscout.tools.summary import estimate_text_tokens
 from toolscout.turns.refusals import find_status, read_refusal

@@ -1,7 +1,9 @@
 """The selector as a library."""
 
 import inspect
+import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -265,3 +267,14 @@ def test_a_text_is_no_list_of_names():
         engine.remove("read_file")
     engine.remove(name for name in ["read_file"])
     assert engine.resolve("read_file") == []
+
+
+def test_an_openapi_document_or_a_file_of_one_is_a_list_of_tools(tmp_path: Path):
+    paths = {
+        "/pulls": {"post": {"operationId": "pulls/create", "summary": "Create a pull request"}}
+    }
+    document = {"openapi": "3.1.0", "paths": paths}
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps(document), "utf-8")
+    for given in (document, path):
+        assert Engine(given).search("open a pull request").names == ["pulls_create"]

@@ -19,7 +19,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("engine", "learning"),
     ("experience", "state"),
     ("ranking",),
-    ("index", "metatools"),
+    ("files", "index", "metatools"),
     ("tools",),
     ("text",),
     ("serving", "settings_sources"),
@@ -61,7 +61,6 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
     "commands": (
         ("evaluation", "registering"),
         ("beginning", "searching"),
-        ("tool_files",),
         ("terminal",),
     ),
     "external": (("catalogs",), ("packed_tools", "tables")),
@@ -94,7 +93,7 @@ PRODUCTS = {
     "core": Product(
         "tools and questions; no network, no clock",
         (
-            *("contract", "common", "text", "tools", "index", "ranking", "experience"),
+            *("contract", "common", "text", "tools", "files", "index", "ranking", "experience"),
             *("metatools", "data", "engine", "errors"),
         ),
         (),

@@ -86,7 +86,7 @@ def load(name: str, folder: Path | None) -> Asked:
 def _files(name: str, tools: Path, questions: Path) -> Asked:
     """Read files as `toolscout evaluate` does."""
     from toolscout.commands.evaluation.questions import read_questions
-    from toolscout.commands.tool_files.reading import read_file
+    from toolscout.files.reading import read_file
 
     found = tuple(read_file(tools))
     asked = read_questions(questions.read_bytes(), str(questions), {tool.name for tool in found})

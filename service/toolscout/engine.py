@@ -21,6 +21,7 @@ from toolscout.contract.requests import Context, Filters, Messages, SearchOption
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import EmptyPattern, InvalidRequest, suggest
 from toolscout.experience.examples import ExamplePriors
+from toolscout.files.reading import read_content, read_entries
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.cold import ColdCatalog
@@ -41,7 +42,7 @@ from toolscout.ranking.pipeline import decide_together
 from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
 from toolscout.text.conversation import Conversation
-from toolscout.tools.conversion import NONE_SKIPPED, Skipped, list_in, read_usable
+from toolscout.tools.conversion import NONE_SKIPPED, Skipped, read_usable
 
 _TENANT = "local"
 CHOICES = fields.CHOICES | {"no_match": get_args(NoMatch)}
@@ -82,8 +83,9 @@ class Engine:
     Args:
         tools: in OpenAI, Anthropic, MCP, Gemini, Bedrock or request shape, as dicts, dataclasses,
             pydantic models, `mcp.types.Tool`s or `Tool`s; or a mapping that carries the list, as an
-            answer to MCP's `tools/list`. What is no tool is skipped, with a warning in the log and
-            a note in each result; so are a provider's built-ins without a name.
+            answer to MCP's `tools/list`; an OpenAPI document, whose operations are its tools; or
+            the path of a file with any of these. What is no tool is skipped, with a warning in the
+            log and a note in each result; so are a provider's built-ins without a name.
         model: a model2vec folder, or OWNER/NAME@COMMIT of the hub; None for the bundled model.
         ranker: the ranker when a search names none.
         no_match: what a search without a match returns: nothing, or the pins.
@@ -103,7 +105,7 @@ class Engine:
 
     def __init__(  # noqa: PLR0913  # options of the public class
         self,
-        tools: Iterable[Any] = (),
+        tools: Iterable[Any] | Path = (),
         *,
         model: str | Path | None = None,
         ranker: RankerName = "auto",
@@ -133,13 +135,17 @@ class Engine:
         self._max_tools = max_tools
         self.add(tools)
 
-    def add(self, tools: Iterable[Any]) -> None:
-        """Add tools; one of a known name replaces it. Only new content is compiled.
+    def add(self, tools: Iterable[Any] | Path) -> None:
+        """Add tools, or those of a file; one of a known name replaces it.
+
+        Only new content is compiled.
 
         Raises:
             InvalidRequest: there is no list of tools, or none in it is one.
+            InvalidJson: the file is neither JSON nor YAML.
+            OSError: it cannot be read.
         """
-        listed = list_in(tools)
+        listed = read_entries(tools) if isinstance(tools, Path) else read_content(tools)
         if isinstance(listed, str | Mapping) or not isinstance(listed, Iterable):
             kind = type(listed).__name__
             raise InvalidRequest(f"tools: expected a list, or an object with `tools`, got {kind}")

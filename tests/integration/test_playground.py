@@ -12,7 +12,7 @@ from tests.catalogs import SHAPES, in_shape
 from tests.conftest import ZENITH
 from tests.integration.visits import Visit, visited
 from tests.support import TOOLS, Process, crowd, running
-from toolscout.commands.tool_files.reading import read_file
+from toolscout.files.reading import read_file
 from toolscout.settings import MIB
 
 pytestmark = pytest.mark.integration

@@ -109,7 +109,7 @@ def init(parsed: Any) -> int:
 
 
 def _sample_tools() -> str:
-    from toolscout.commands.tool_files.reading import SAMPLE
+    from toolscout.files.reading import SAMPLE
 
     tools = json.loads(SAMPLE.read_text("utf-8"))["tools"]
     return json.dumps(tools, indent=2, ensure_ascii=False) + "\n"
@@ -117,7 +117,7 @@ def _sample_tools() -> str:
 
 def _write_questions(tools: Path) -> str:
     """Return questions in the words of the first tools of a file, to be replaced by users'."""
-    from toolscout.commands.tool_files.reading import read_file
+    from toolscout.files.reading import read_file
     from toolscout.tools.summary import cut_first_sentence
 
     written = io.StringIO()

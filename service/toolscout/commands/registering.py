@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 
 from toolscout.commands.searching import open_service
-from toolscout.commands.terminal import list_first_names, write_count
+from toolscout.common.counted import list_first_names, write_count
 from toolscout.errors import ConfigurationError
 
 AT_A_TIME = 1_000

@@ -21,8 +21,8 @@ from toolscout.commands.terminal import (
     complain,
     paint,
     read_positive,
-    write_count,
 )
+from toolscout.common.counted import write_count
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.settings import RANKERS
@@ -65,7 +65,7 @@ def search(parsed: argparse.Namespace) -> int:
         ConfigurationError: flags do not fit together, or the service refuses or is not there.
         ToolscoutError: the file has no tools.
     """
-    from toolscout.commands.tool_files.reading import SAMPLE, read_file
+    from toolscout.files.reading import SAMPLE, read_file
 
     if not parsed.pattern.strip():
         raise ConfigurationError("the pattern is blank")

@@ -142,17 +142,6 @@ def _suggest_argument(unknown: Sequence[str], parsed: argparse.Namespace) -> str
     return f"; did you mean {longer[0]}?" if len(flag) == 2 and longer else ""
 
 
-def write_count(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 tool`, `2 tools`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def list_first_names(names: Sequence[str], at_most: int) -> str:
-    """Return the first names of a list, and how many there are beyond."""
-    rest = len(names) - at_most
-    return ", ".join(names[:at_most]) + (f" and {rest:,} more" if rest > 0 else "")
-
-
 def read_whole_number(text: str) -> int:
     """Read a whole number from 0 up, as a type of an argument."""
     return _read_number(text, 0)

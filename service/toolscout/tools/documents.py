@@ -62,7 +62,7 @@ class Document(msgspec.Struct, frozen=True):
     description: str
     """The searched text: description, keywords, tags, and what else a definition says of it."""
     plain_description: str
-    """The description alone."""
+    """The whole description alone, as it is shown."""
     purpose: str
     """The beginning of the description, and the requests that it quotes, for embedding."""
     properties: str
@@ -86,9 +86,11 @@ def read_tool(tool: Tool) -> Document:
     layers = [layer for body in bodies for layer in _unwrap_layers(body)]
     names = [text_of(layer.get("name")) for layer in layers]
     hints = _find_hints(tool, layers)
-    if not description:
-        texts = (text_of(layer.get("description")) for layer in layers)
-        description = next(filter(None, texts), "")
+    texts = [*filter(None, (text_of(layer.get("description")) for layer in layers))]
+    if not description and texts:
+        description = texts[0]
+    # What a definition says in further lines than its caller gave is shown, not searched.
+    whole = next((text for text in texts if _has_more_lines(description, text)), description)
     titles = [text_of(layer.get("title")) for layer in layers if "name" in layer]
     titles.append(text_of((hints or {}).get("title")))
     # The tool's author chose these words for searching, so they count like the description.
@@ -97,13 +99,13 @@ def read_tool(tool: Tool) -> Document:
             *dict.fromkeys(filter(None, titles)),
             *(tool.keywords or ()),
             *(tool.tags or ()),
-            *_read_other_descriptions(description, layers),
+            *_read_other_descriptions(description, texts),
         )
     )
     labels = labels[:MAX_FIELD_CHARS]
-    plain_description = description[:MAX_FIELD_CHARS]
-    description = f"{plain_description} {labels}" if labels else plain_description
-    requests = " ".join(find_quoted_requests(plain_description))
+    searched = description[:MAX_FIELD_CHARS]
+    description = f"{searched} {labels}" if labels else searched
+    requests = " ".join(find_quoted_requests(searched))
     named = [pair for layer in layers for pair in schemas.walk_properties(layer)]
     pieces = [part for pair in named for part in pair if part]
     heads = [part for name, text in named for part in (name, text[:PROPERTY_CHARS]) if part]
@@ -116,7 +118,7 @@ def read_tool(tool: Tool) -> Document:
     return Document(
         name=tool.name,
         description=description,
-        plain_description=plain_description,
+        plain_description=whole[:MAX_FIELD_CHARS],
         purpose=f"{description[:PURPOSE_CHARS]} {requests[:REQUESTS_CHARS]}".rstrip(),
         properties=" ".join(dict.fromkeys(pieces))[:MAX_FIELD_CHARS],
         property_heads=" ".join(heads)[:MAX_FIELD_CHARS],
@@ -158,10 +160,15 @@ def find_quoted_requests(description: str) -> list[str]:
     return [request for request in quoted if " " in request.strip()]
 
 
-def _read_other_descriptions(description: str, layers: list[dict[str, Any]]) -> list[str]:
+def _read_other_descriptions(description: str, texts: list[str]) -> list[str]:
     """Return what the definition says of a tool beside its description."""
-    texts = dict.fromkeys(text_of(layer.get("description")) for layer in layers)
-    return [text.replace(description, " ") for text in texts if text not in description]
+    others = (text for text in dict.fromkeys(texts) if not _has_more_lines(description, text))
+    return [text.replace(description, " ") for text in others if text not in description]
+
+
+def _has_more_lines(description: str, text: str) -> bool:
+    """Whether a text has the lines of a description, and further ones."""
+    return text.startswith(f"{description}\n")
 
 
 def _read_output_and_examples(layer: dict[str, Any]) -> Iterator[str]:

@@ -13,11 +13,11 @@ from toolscout.commands.evaluation.questions import JudgedQuestion
 from toolscout.commands.evaluation.uses import LoggedUse, is_log, read_uses
 from toolscout.commands.searching import ask_service, open_service, post, read_max_tools
 from toolscout.commands.terminal import as_json, read_positive
-from toolscout.commands.tool_files.reading import STDIN
 from toolscout.contract.bounds import MAX_EVENTS
 from toolscout.contract.fields import MAX_LATENCY_BUDGET_MS
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
+from toolscout.files.reading import STDIN
 from toolscout.settings import RANKERS
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def evaluate(parsed: argparse.Namespace) -> int:
     """
     from toolscout.commands.evaluation import report
     from toolscout.commands.evaluation.judging import judge
-    from toolscout.commands.tool_files.reading import read_file
+    from toolscout.files.reading import read_file
 
     if not 0 <= parsed.min_recall <= 1:
         raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
@@ -202,7 +202,7 @@ def lint(parsed: argparse.Namespace) -> int:
 def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":
     """Return what is wrong with a file, and print it unless all of it is to be JSON."""
     from toolscout.commands.evaluation.lint import as_annotations, as_text, find_all
-    from toolscout.commands.tool_files.reading import read_file
+    from toolscout.files.reading import read_file
 
     tools = read_file(path)
     questions = _read_questions(parsed, tools) if parsed.questions else []

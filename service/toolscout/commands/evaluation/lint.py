@@ -12,11 +12,11 @@ import numpy as np
 
 from toolscout.commands.evaluation.judging import Ask, find_telling, judge
 from toolscout.commands.evaluation.questions import JudgedQuestion
-from toolscout.commands.terminal import list_first_names, write_count
-from toolscout.commands.tool_files.reading import STDIN
+from toolscout.common.counted import list_first_names, write_count
 from toolscout.contract.fields import Risk
 from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
+from toolscout.files.reading import STDIN
 from toolscout.index.embedder import load_embedder
 from toolscout.index.prerequisites import find_needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL

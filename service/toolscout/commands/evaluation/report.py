@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from toolscout.commands.evaluation.judging import REASONS, Verdict
-from toolscout.commands.terminal import write_count
+from toolscout.common.counted import write_count
 
 MAX_MISSES = 10
 """Misses and tools that the text shows; the page and the JSON have all of them."""

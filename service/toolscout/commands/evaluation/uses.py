@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from toolscout.commands.terminal import write_count
+from toolscout.common.counted import write_count
 from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PATTERN_CHARS
 from toolscout.errors import NOT_JSON, ConfigurationError
 

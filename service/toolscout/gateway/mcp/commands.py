@@ -70,7 +70,7 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout import`."""
     add = parser.add_argument
     add("--mcp", type=Path, metavar="FILE", help=FILE)
-    about = "list of tools or an OpenAPI 3 document; with a tool in each line, these are written"
+    about = "list of tools or an OpenAPI document; with a tool in each line, these are written"
     about += " one by one into PostgreSQL"
     add("--tools", type=Path, metavar="FILE", help=about)
     add("--catalog", metavar="NAME", required=True, help="name of the catalog")
@@ -182,7 +182,7 @@ def import_servers(parsed: argparse.Namespace) -> int:
         ConfigurationError: the file, a server, the service or the installation is at fault.
     """
     from toolscout.commands.registering import is_keeping_each, register, write_each
-    from toolscout.commands.tool_files.reading import read_entries
+    from toolscout.files.reading import read_entries
     from toolscout.gateway.mcp.config import read_config
 
     if (parsed.tools is None) == (parsed.mcp is None):

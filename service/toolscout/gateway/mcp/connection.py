@@ -21,7 +21,7 @@ from mcp import MCPError
 from mcp.client.session import LoggingFnT
 from pydantic import ValidationError
 
-from toolscout.commands.terminal import write_count
+from toolscout.common.counted import write_count
 from toolscout.gateway.mcp.cache import MAX_AGE_S, NO_CACHE, ListCache, ToolPages
 from toolscout.gateway.mcp.clients import Changed, Client, connect
 from toolscout.gateway.mcp.failures import (

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import mcp_types
 from mcp.shared.dispatcher import ProgressFnT
 
-from toolscout.commands.terminal import write_count
+from toolscout.common.counted import write_count
 from toolscout.common.spelling import find_prefix, make_key, match_names
 from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.cache import KINDS

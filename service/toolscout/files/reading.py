@@ -2,7 +2,6 @@
 
 import codecs
 import re
-import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
@@ -12,31 +11,37 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from toolscout.commands.tool_files.operations import is_openapi, read_operations
 from toolscout.common.json_errors import find_end, locate
-from toolscout.common.optional import write_install_command
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, ConfigurationError, InvalidJson, InvalidRequest
+from toolscout.files.known_forms import explain_form, list_by_name
+from toolscout.files.operations import is_openapi, read_operations
+from toolscout.files.yaml_text import read_yaml
 from toolscout.tools.conversion import list_in, read_usable
+
+_decode_lines = msgspec.json.Decoder().decode_lines
 
 STDIN = Path("-")
 YAML = (".yaml", ".yml")
 
-SAMPLE = Path(__file__).parents[2] / "playground" / "static" / "platform.json"
+SAMPLE = Path(__file__).parents[1] / "playground" / "static" / "platform.json"
 """The first tools of the playground, which are searched where no file is given."""
 
-OF_SERVERS = {"mcpServers", "servers", "context_servers", "amp.mcpServers"}
-"""Keys of files that name MCP servers."""
+_OPENAPI_IN_YAML = re.compile(r"^(?:openapi|swagger)[ \t]*:", re.MULTILINE)
+"""What an OpenAPI document in YAML has that comes from a pipe, or under another name."""
+
+BEGINNING = 4_096
+"""Characters in which that stands."""
 
 _ADDRESS = re.compile(r"(https?):/+(.+)")
 """A web address whose `//` a path has merged into one slash."""
 
 
 def read_file(path: Path) -> list[Tool]:
-    """Read a file: a list of tools, an MCP `tools/list` answer, a search request, or OpenAPI 3.
+    """Read a file: a list of tools, an MCP `tools/list` answer, a search request, or OpenAPI.
 
-    It is JSON, or YAML by its name. The path `-` reads standard input. What is no tool is skipped,
-    with a warning in the log.
+    It is JSON, a tool in each line, or YAML. The path `-` reads standard input. What is no tool is
+    skipped, with a warning in the log.
 
     Raises:
         ConfigurationError: it is YAML, and nothing here reads that.
@@ -111,67 +116,70 @@ def _show_name(path: Path) -> str:
     return "standard input" if path == STDIN else str(path)
 
 
+def read_content(content: Any, path: Path | None = None) -> Any:
+    """Return the tools of decoded content as they are written; what is no list as it is.
+
+    They are those of a list, of an answer or request that carries one, of an object that has them
+    by name, or the operations of an OpenAPI document, whose other files lie beside `path`.
+    """
+    if is_openapi(content):
+        return read_operations(content, _decode_file, path)
+    listed = list_in(content)
+    return list_by_name(listed) or listed
+
+
 def _list_tools(data: bytes, path: Path) -> list[Any]:
     """Return the tools of a file as they are written, or as an OpenAPI document means them."""
+    shown = _show_name(path)
+    file = None if path == STDIN else path
+    if (lines := _read_lines(data)) is not None:
+        return lines
+    content = _decode(data, path)
+    listed = read_content(content, file)
+    if isinstance(listed, list):
+        return listed
+    if known := explain_form(listed, file):
+        raise InvalidRequest(f"{shown}: {known}")
+    expected = "a list of tools, tools by name, an object with `tools`, or an OpenAPI document"
+    raise InvalidRequest(f"{shown}: expected {expected}, version 2.0 or 3")
+
+
+def _read_lines(data: bytes) -> list[Any] | None:
+    """Return the objects of a file with one in each line; None of another file."""
+    data = data.removeprefix(codecs.BOM_UTF8).lstrip()
+    first, _, rest = data.partition(b"\n")
+    if rest.lstrip().startswith(b"{") and _is_object(first):
+        with suppress(*NOT_JSON):
+            return _decode_lines(data)
+    return None
+
+
+def _decode_file(path: Path) -> Any:
+    return _decode(path.read_bytes(), path)
+
+
+def _decode(data: bytes, path: Path) -> Any:
+    """Return the values of JSON, or of YAML by the file's name or by how it begins.
+
+    Raises:
+        ConfigurationError: it is YAML, and nothing here reads that.
+        InvalidJson: it is neither.
+    """
     data = data.removeprefix(codecs.BOM_UTF8)
     shown = _show_name(path)
     try:
         text = data.decode("utf-8")
-        is_yaml = path.suffix.lower() in YAML
-        content = _read_yaml(text, shown) if is_yaml else msgspec.json.decode(text)
+        if path.suffix.lower() in YAML or _OPENAPI_IN_YAML.search(text, 0, BEGINNING):
+            return read_yaml(text, shown)
+        return msgspec.json.decode(text)
     except UnicodeDecodeError as error:
         wrong = f"not UTF-8: byte 0x{data[error.start]:02x}"
         raise InvalidJson(f"{shown}{_place(data, error)}: {wrong}") from None
     except NOT_JSON as error:
-        wrong = f"not valid JSON: {error}{_explain_lines(data, path)}"
+        table = "; a table holds no schemas, so tools are written as JSON"
+        hint = table if path.suffix.lower() == ".csv" else ""
+        wrong = f"not valid JSON: {error}{hint}"
         raise InvalidJson(f"{shown}{_place(data, error)}: {wrong}") from None
-    listed: Any = read_operations(content) if is_openapi(content) else list_in(content)
-    if isinstance(listed, dict) and listed.keys() & OF_SERVERS:
-        file = "mcp.json" if path == STDIN else shlex.quote(shown)
-        lists = f"toolscout mcp --config {file} --list > tools.json"
-        registers = f"toolscout import --mcp {file} --catalog mine"
-        raise InvalidRequest(
-            f"{shown}: names servers, not tools; {lists} writes theirs, {registers} registers them"
-        )
-    if not isinstance(listed, list):
-        expected = "a list of tools, an object with `tools`, or an OpenAPI 3 document"
-        raise InvalidRequest(f"{shown}: expected {expected}{_explain_content(content)}")
-    return listed
-
-
-def _explain_lines(data: bytes, path: Path) -> str:
-    """Return the end of a message about a file that is a table, or has a tool in each line."""
-    if path.suffix.lower() == ".csv":
-        return "; a table holds no schemas, so tools are written as JSON"
-    if _is_object(data.partition(b"\n")[0]):
-        return "; if there is a tool in each line: jq -s . makes a list of them"
-    return ""
-
-
-def _explain_content(content: Any) -> str:
-    """Return the end of a message about JSON that has tools in a form that is not read."""
-    if not isinstance(content, dict):
-        return ""
-    if "swagger" in content:
-        return "; this is Swagger 2: convert it first, such as by npx swagger2openapi"
-    if content and all(isinstance(one, dict) for one in content.values()):
-        return "; if these are tools by name: make a list of them, each with its name in it"
-    return ""
-
-
-def _read_yaml(text: str, shown: object) -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise ConfigurationError(f"reading YAML needs: {write_install_command('server')}") from None
-    try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        return yaml.load(text, loader)  # noqa: S506  # both make plain values alone
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or error
-        raise InvalidJson(f"{shown}{place}: not valid YAML: {problem}") from None
 
 
 def _place(data: bytes, error: Exception) -> str:

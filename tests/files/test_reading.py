@@ -1,13 +1,15 @@
 """Tools as people have them: dicts of any provider, and files that hold lists of them."""
 
 import json
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.catalogs import in_shape
-from toolscout.commands.tool_files.reading import read_file
 from toolscout.errors import InvalidJson, InvalidRequest
+from toolscout.files.reading import STDIN, read_file
 from toolscout.tools.conversion import read_tools
 
 SCHEMA = {"properties": {"city": {"type": "string"}}}
@@ -66,6 +68,42 @@ def test_what_is_no_tool_is_skipped_with_a_warning(tmp_path: Path, caplog):
     assert [tool.name for tool in read_file(path)] == ["one", "two"]
     for place in ("tools[2] (", "tools[3].name (", "tools[4] ("):
         assert place in caplog.text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "\n".join(json.dumps(tool) for tool in TWO),
+        "\n\n".join(json.dumps(tool) for tool in TWO) + "\n",
+        {"one": {"inputSchema": SCHEMA}, "two": {"description": "second"}},
+        {"tools": {"one": {"description": "first"}, "two": {"parameters": SCHEMA}}},
+    ],
+    ids=["lines", "lines with blanks", "by name", "by name within an object"],
+)
+def test_lines_and_objects_of_tools_are_read(tmp_path: Path, content: object):
+    assert [tool.name for tool in read_file(written(tmp_path, content))] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        ({"kind": "discovery#restDescription"}, "npx api-spec-converter"),
+        ({"info": {"schema": "https://schema.getpostman.com/v2.1"}, "item": []}, "Postman"),
+        ({"$schema": "https://x/2025-09-29/server.schema.json"}, "mcpServers in mcp.json"),
+        ({"name": "a", "skills": [], "capabilities": {}}, "card of an agent"),
+        ({"asyncapi": "3.0.0"}, "AsyncAPI"),
+        ({"mcpServers": {"git": {"command": "git-mcp"}}}, "tools.json --list > tools.json"),
+    ],
+)
+def test_a_file_of_another_kind_is_named_with_what_to_do(tmp_path: Path, content, advice: str):
+    with pytest.raises(InvalidRequest, match=f"tools\\.json: .*{advice}"):
+        read_file(written(tmp_path, content))
+
+
+def test_yaml_from_a_pipe_is_known_by_how_it_begins(capsys, monkeypatch):
+    document = b"# An API\nopenapi: 3.0.3\npaths: {/a: {get: {operationId: list_all}}}\n"
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(document)))
+    assert [tool.name for tool in read_file(STDIN)] == ["list_all"]
 
 
 def test_a_missing_file_is_an_os_error(tmp_path: Path):

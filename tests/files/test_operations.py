@@ -1,4 +1,4 @@
-"""OpenAPI 3 documents are files of tools: one for each operation."""
+"""OpenAPI documents are files of tools: one for each operation."""
 
 import json
 from collections.abc import Callable
@@ -12,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscout.cli import main
-from toolscout.commands.tool_files.operations import is_openapi, read_operations
-from toolscout.commands.tool_files.reading import read_file
+from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidJson, InvalidRequest
+from toolscout.files.operations import is_openapi, read_operations
+from toolscout.files.reading import read_file
+from toolscout.tools.conversion import read_tools
+from toolscout.tools.documents import read_tool
 
 ROOT = Path(__file__).parents[2]
 REF = "#/components/schemas/{}".format
@@ -78,7 +81,7 @@ def by_name() -> dict[str, Any]:
 
 
 def test_names_and_descriptions_are_those_of_the_operations():
-    assert {name: tool["description"] for name, tool in by_name().items()} == {
+    assert {name: tool["definition"]["description"] for name, tool in by_name().items()} == {
         "books_read": "Read a book",
         "replace_book": "Replace a book\nAll of its fields.",
         "post_books": "POST /books",
@@ -86,7 +89,7 @@ def test_names_and_descriptions_are_those_of_the_operations():
 
 
 def test_parameters_of_path_and_operation_are_properties():
-    schema = by_name()["books_read"]["input_schema"]
+    schema = by_name()["books_read"]["definition"]["input_schema"]
     assert schema["properties"] == {
         "book": {},
         "page": {"description": "From 1", "type": "integer"},
@@ -95,7 +98,7 @@ def test_parameters_of_path_and_operation_are_properties():
 
 
 def test_the_fields_of_a_body_are_properties_with_their_references_written_out():
-    schema = by_name()["replace_book"]["input_schema"]
+    schema = by_name()["replace_book"]["definition"]["input_schema"]
     assert schema["required"] == ["book", "title", "shelf"]
     assert schema["properties"]["shelf"] == {"type": "string", "enum": ["A", "B"]}
     sequel = schema["properties"]["sequel"]
@@ -104,8 +107,8 @@ def test_the_fields_of_a_body_are_properties_with_their_references_written_out()
 
 
 def test_a_body_that_is_no_object_is_one_property():
-    schema = by_name()["post_books"]["input_schema"]
-    assert schema["properties"] == {"dry": {}, "body": {"type": "array"}}
+    schema = by_name()["post_books"]["definition"]["input_schema"]
+    assert schema["properties"] == {"dry": {}, "body": {"type": "array", "items": {}}}
     assert schema["required"] == []
 
 
@@ -142,27 +145,8 @@ def test_yaml_that_is_none_says_where(tmp_path: Path):
     with pytest.raises(InvalidJson, match=r"tools\.yaml:3:1: not valid YAML: "):
         read_file(path)
     path.write_text("openapi: 2.0.0\npaths: {}\n", "utf-8")
-    with pytest.raises(InvalidRequest, match="an OpenAPI 3 document"):
+    with pytest.raises(InvalidRequest, match="an OpenAPI document, version"):
         read_file(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "hint"),
-    [
-        ("api.json", '{"swagger": "2.0", "paths": {}}', "npx swagger2openapi"),
-        ("api.yaml", "swagger: '2.0'", "npx swagger2openapi"),
-        ("lines.jsonl", '{"name": "a"}\n{"name": "b"}\n', "jq -s . makes a list"),
-        ("tools.csv", "name,description\n", "written as JSON"),
-        ("map.json", '{"a": {"description": "Read"}}', "each with its name in it"),
-    ],
-)
-def test_a_file_in_a_known_form_that_is_not_read_says_what_to_do(
-    tmp_path: Path, capsys, name: str, content: str, hint: str
-):
-    path = tmp_path / name
-    path.write_text(content, "utf-8")
-    assert main(["search", "read", "--tools", str(path)]) == 2
-    assert hint in capsys.readouterr().err
 
 
 def test_a_file_of_servers_says_what_lists_their_tools(tmp_path: Path):
@@ -247,47 +231,47 @@ WIDE = {
 }
 
 
-@pytest.mark.parametrize("schema", [nested(9), nested(40), WIDE], ids=["deep", "deeper", "wide"])
+@pytest.mark.parametrize("schema", [nested(14), nested(40)], ids=["deep", "deeper"])
 def test_what_is_shortened_here_is_no_fault_of_the_document(lint: Lint, schema):
     found, told = lint(schema)
     assert found == []
-    assert told == ["the schemas of 1 tool are shortened to 12 levels and 2,000 values: put_0"]
+    assert told == ["shortened 1 of 1 schema, where … stands: put_0"]
 
 
 def test_shortened_schemas_are_told_once_for_all_tools(lint: Lint):
     _, (told,) = lint(*[nested(20)] * 4)
-    assert told.endswith(
-        "4 tools are shortened to 12 levels and 2,000 values: put_0, put_1, put_2 and 1 more"
-    )
+    assert told.endswith("4 of 4 schemas, where … stands: put_0, put_1, put_2 and 1 more")
 
 
 def test_a_schema_of_usual_depth_is_neither_shortened_nor_told(lint: Lint):
     assert lint(nested(5)) == ([], [])
 
 
-@pytest.mark.parametrize("above", [1, 4, 5])
-def test_a_required_name_that_the_document_lacks_is_a_fault_also_beside_what_is_shortened(
-    lint: Lint, above: int
-):
+@pytest.mark.parametrize("above", [0, 1, 4, 5])
+def test_a_required_name_without_a_property_is_told_and_taken_as_it_comes(lint: Lint, above: int):
     ghost = nested(3)
     ghost["required"].append("ghost")
     for _ in range(above):
         ghost = {"type": "object", "properties": {"next": ghost}, "required": ["next"]}
-    (found,), _ = lint(ghost)
-    assert "requires ghost, which is no property of it (gemini)" in found
+    found, told = lint(ghost)
+    assert found == []
+    assert told == ["required, but described nowhere, so taken as they come: ghost"]
 
 
-def test_a_list_of_values_is_whole_or_left_out_with_its_schema():
-    (tool,) = read_operations(document_of(WIDE | {"required": ["part_0"]}))
-    last = tool["input_schema"]["properties"]["part_599"]
-    assert last == {}
-    for part in tool["input_schema"]["properties"].values():
-        kinds = part.get("properties", {}).get("kind", {})
-        assert kinds.get("enum", ["a", None]) == ["a", None]
-
-
-def test_a_reference_that_leads_nowhere_is_told_and_a_required_name_is_kept(lint: Lint):
+def test_a_reference_that_leads_nowhere_is_told(lint: Lint):
     body = {"type": "object", "properties": {"of": {"$ref": "#/components/schemas/Gone"}}}
-    found, warned = lint(body | {"required": ["of", "nobody"]})
-    assert warned == ["references that lead nowhere: #/components/schemas/Gone"]
-    assert any("requires nobody, which is no property of it" in each for each in found)
+    _, told = lint(body)
+    assert told == ["references that lead nowhere: #/components/schemas/Gone"]
+
+
+def test_a_tool_is_found_by_its_first_line_and_its_methods_verb():
+    (tool,) = [tool for tool in read_operations(LIBRARY) if tool["name"] == "replace_book"]
+    assert tool["description"] == "Replace a book"
+    assert tool["keywords"] == ["set"]
+    assert "all of its fields" not in json.dumps(read_tool(convert(tool)).description).lower()
+    assert read_tool(convert(tool)).plain_description == "Replace a book\nAll of its fields."
+
+
+def convert(tool: dict[str, Any]) -> Tool:
+    (converted,) = read_tools([tool])
+    return converted

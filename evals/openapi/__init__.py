@@ -1,0 +1,1 @@
+"""Operations of public APIs: what documents are read to, and whether requests find them."""
