@@ -185,6 +185,30 @@ def test_findings_are_written_for_the_lines_of_their_file(tmp_path, capsys):
     assert alike.startswith(f"::warning file={path},line=3,title=same-name::look, up, look_up: ")
 
 
+def test_findings_are_written_as_a_log_of_static_analysis(tmp_path, capsys):
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([tool("look up", "Look a buyer up"), tool("x", "")], indent=1))
+    assert main(["lint", "--sarif", "--tools", str(path)]) == 1
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    refused, silent = run["results"]
+    assert (refused["ruleId"], refused["level"]) == ("refused", "error")
+    place = refused["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == str(path)
+    assert place["region"]["startLine"] == 3
+    assert silent["level"] == "warning"
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert {"refused", "says-nothing"} <= rules
+
+
+def test_a_sentence_that_many_tools_share_is_one_finding(tmp_path: Path, capsys: Any):
+    terms = "By using this operation you agree to the terms of the service."
+    things = ("invoices", "mailboxes", "customers", "weather stations", "train tickets")
+    tools = [tool(f"list_{n}", f"Shows all {thing}. {terms}") for n, thing in enumerate(things)]
+    found = [names for kind, names in findings(tmp_path, tools, capsys) if kind == "boilerplate"]
+    assert found == [[f"list_{n}" for n in range(5)]]
+    assert "boilerplate" not in [kind for kind, _ in findings(tmp_path, tools[:4], capsys)]
+
+
 def test_the_line_of_an_operation_is_found_in_yaml(tmp_path, capsys):
     path = tmp_path / "openapi.yaml"
     lines = ["openapi: 3.0.3", "paths:", "  /users:", "    get:", "      operationId: users"]
@@ -209,7 +233,8 @@ def test_several_files_are_judged_one_by_one(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--annotate", "--json"], "expected either --annotate or --json"),
+        (["--annotate", "--json"], "expected one of --annotate, --json and --sarif"),
+        (["--sarif", "--json"], "expected one of --annotate, --json and --sarif"),
         (["--questions", "q.csv"], "--questions: expected one file of --tools"),
     ],
 )

@@ -20,6 +20,9 @@ FOLDER = os.environ.get("TOOLSCOUT_OPENAPI", "")
 
 pytestmark = [pytest.mark.integration, pytest.mark.nightly]
 
+WHETHER_SCHEMA = Draft202012Validator(Draft202012Validator.META_SCHEMA)
+"""Without formats: a pattern is ECMAScript's, which nothing here knows."""
+
 OVER = 1.2
 """By how much names and frames may exceed the bound, which is estimated."""
 
@@ -44,7 +47,7 @@ def test_every_document_becomes_tools_that_every_provider_takes():
         assert max(map(len, names), default=0) <= MAX_NAME, path
         for tool in tools:
             schema = tool["definition"]["input_schema"]
-            Draft202012Validator.check_schema(schema)
+            WHETHER_SCHEMA.validate(schema)
             for reason in explain_refusals(tool["name"], schema):
                 refused[reason] += 1
     print(f"{documents:,} documents, {operations:,} operations")

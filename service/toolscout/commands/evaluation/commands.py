@@ -170,6 +170,7 @@ def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
         help="tools in any provider's shape, or OpenAPI; several are judged each")  # fmt: skip
     _add_asking(parser, counted=False)
     add("--annotate", action="store_true", help="print what GitHub shows beside the lines")
+    add("--sarif", action="store_true", help="print a log of static analysis, SARIF 2.1.0")
     _add_questions(parser)
     add("--ignore", action="append", metavar="KIND", default=[],
         help="leave out a kind of finding; may be given several times")  # fmt: skip
@@ -183,25 +184,29 @@ def lint(parsed: argparse.Namespace) -> int:
         ToolscoutError: a file has no tools or no questions.
         OSError: a file cannot be read.
     """
+    from toolscout.commands.evaluation.beside_lines import as_sarif
     from toolscout.commands.evaluation.lint import KINDS
 
     if unknown := set(parsed.ignore) - set(KINDS):
         kinds = ", ".join(KINDS)
         raise ConfigurationError(f"--ignore: no such kind {unknown.pop()!r}; there are {kinds}")
-    if parsed.annotate and parsed.json:
-        raise ConfigurationError("expected either --annotate or --json")
+    if parsed.annotate + parsed.json + parsed.sarif > 1:
+        raise ConfigurationError("expected one of --annotate, --json and --sarif")
     paths = list(dict.fromkeys(parsed.tools))
     if parsed.questions and len(paths) > 1:
         raise ConfigurationError("--questions: expected one file of --tools")
     by_file = {str(path): _lint(parsed, path) for path in paths}
     if parsed.json:
         print(as_json(by_file if len(paths) > 1 else by_file[str(paths[0])]))  # noqa: T201
+    elif parsed.sarif:
+        print(as_json(as_sarif(by_file)))  # noqa: T201
     return 1 if any(by_file.values()) else 0
 
 
 def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":
     """Return what is wrong with a file, and print it unless all of it is to be JSON."""
-    from toolscout.commands.evaluation.lint import as_annotations, as_text, find_all
+    from toolscout.commands.evaluation.beside_lines import as_annotations
+    from toolscout.commands.evaluation.lint import as_text, find_all
     from toolscout.files.reading import read_file
 
     tools = read_file(path)
@@ -210,7 +215,7 @@ def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":
     shown = [each for each in find_all(tools, questions, ask) if each.kind not in parsed.ignore]
     if parsed.annotate and shown:
         print(as_annotations(shown, path))  # noqa: T201
-    elif not parsed.annotate and not parsed.json:
+    elif not (parsed.annotate or parsed.json or parsed.sarif):
         print(f"{path}: {as_text(shown, tools)}")  # noqa: T201
     return shown
 

@@ -4,7 +4,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -16,7 +15,6 @@ from toolscout.common.counted import list_first_names, write_count
 from toolscout.contract.fields import Risk
 from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
-from toolscout.files.reading import STDIN
 from toolscout.index.embedder import load_embedder
 from toolscout.index.prerequisites import find_needed_noun
 from toolscout.index.static_model import BUNDLED_MODEL
@@ -35,6 +33,7 @@ Kind = Literal[
     "same-name",
     "says-nothing",
     "too-long",
+    "boilerplate",
     "no-provider",
     "loses",
 ]
@@ -46,6 +45,7 @@ KINDS: dict[Kind, str] = {
     "same-name": "names that differ in spelling only, or not at all",
     "says-nothing": "descriptions that are missing, or say no more than the name",
     "too-long": "descriptions that are long for what they tell",
+    "boilerplate": "sentences that many descriptions share, which tell no tool from another",
     "no-provider": "ids that a call requires and no tool of the file finds",
     "loses": "tools that are not shown for their own questions (with --questions)",
 }
@@ -65,6 +65,16 @@ MIN_TELLING_SHARE = 0.3
 
 LONG_CHARS = 2_000
 """Characters of a description that is too long whatever it tells: some 500 tokens a request."""
+
+MIN_SENTENCE_CHARS = 40
+"""Characters from which a sentence that several descriptions have is looked at."""
+
+MIN_SHARING = 5
+"""Tools that have it."""
+
+SHOWN_CHARS = 80
+
+_SENTENCE_END = re.compile(r"\s*\n\s*|(?<=[.!?])\s+")
 
 QUOTE = 'Use when the user says "…"'
 """How a description quotes a request."""
@@ -99,6 +109,7 @@ def find_all(
         *_find_near_duplicates(distinct),
     ]
     every += [each for tool in distinct for each in _check_description(tool)]
+    every += _find_boilerplate(distinct)
     every += _find_without_provider(distinct)
     return [*every, *(_find_losers(distinct, questions, ask) if ask else ())]
 
@@ -177,7 +188,7 @@ def _describe_near_duplicate(names: list[str], described: Sequence[Sequence[str]
 
 
 def _check_description(tool: Tool) -> Iterator[Finding]:
-    description = description_of(tool)
+    description = read_tool(tool).plain_description
     telling_words = find_telling(description)
     if not telling_words - find_telling(tool.name):
         what = "it says no more than the name" if description.strip() else "there is none"
@@ -190,6 +201,19 @@ def _check_description(tool: Tool) -> Iterator[Finding]:
         detail = f"{count:,} words, of which {len(telling_words)} different ones tell something"
         suggestion = "begin with one sentence on what it does; put the rest into the parameters"
         yield Finding("too-long", [tool.name], detail, suggestion)
+
+
+def _find_boilerplate(tools: Sequence[Tool]) -> Iterator[Finding]:
+    sharing: defaultdict[str, list[str]] = defaultdict(list)
+    for tool in tools:
+        for sentence in dict.fromkeys(_SENTENCE_END.split(read_tool(tool).plain_description)):
+            if len(sentence) >= MIN_SENTENCE_CHARS:
+                sharing[sentence].append(tool.name)
+    for sentence, names in sharing.items():
+        if len(names) >= MIN_SHARING:
+            detail = f"{write_count(len(names), 'description')} say: {sentence[:SHOWN_CHARS]}"
+            suggestion = "leave it out; what holds for all tools is said once, by their server"
+            yield Finding("boilerplate", names, detail, suggestion)
 
 
 def _find_without_provider(tools: Sequence[Tool]) -> Iterator[Finding]:
@@ -234,7 +258,7 @@ def as_text(every: Sequence[Finding], tools: Sequence[Tool]) -> str:
         of_kind = [each for each in every if each.kind == kind]
         lines += ["", f"{kind}: {title} ({len(of_kind):,})"] if of_kind else []
         for each in of_kind:
-            lines += [f"  {_list_names(each.tools)}: {each.detail}"]
+            lines += [f"  {list_names(each.tools)}: {each.detail}"]
         lines += [
             f"  → {suggestion}" for suggestion in dict.fromkeys(e.suggestion for e in of_kind)
         ]
@@ -253,35 +277,9 @@ def infer_risks(tools: Sequence[Tool]) -> list[Risk]:
 def _check_quotes(quoting: Sequence[str]) -> str:
     if not quoting:
         return f"Tip: quote a user in each description, such as: {QUOTE}"
-    return f"{len(quoting):,} quote what users say, and are found by it: {_list_names(quoting)}"
+    return f"{len(quoting):,} quote what users say, and are found by it: {list_names(quoting)}"
 
 
-def _list_names(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
+    """Return the first tools of a finding, and how many there are beyond."""
     return list_first_names(names, MAX_NAMES)
-
-
-def as_annotations(every: Sequence[Finding], path: Path) -> str:
-    """Return the findings as commands by which GitHub shows them beside the lines of a file.
-
-    A finding stands where its first tool is named; a refused or poisoned tool is an error.
-    """
-    lines = [] if path == STDIN else path.read_text("utf-8", "replace").split("\n")
-    written = []
-    for each in every:
-        level = "error" if each.kind in ("refused", "poisoned") else "warning"
-        where = f"file={_escape(str(path))},line={_find_line(each.tools[0], lines)}"
-        text = f"{_list_names(each.tools)}: {each.detail}; {each.suggestion}"
-        written.append(f"::{level} {where},title={each.kind}::{_escape(text, in_text=True)}")
-    return "\n".join(written)
-
-
-def _find_line(name: str, lines: Sequence[str]) -> int:
-    """Return the number of the line that names a tool; 1 where none does."""
-    named = re.compile(rf"""(?:name|operationId)["']?\s*:\s*["']?{re.escape(name)}(?![\w.-])""")
-    return next((number for number, line in enumerate(lines, 1) if named.search(line)), 1)
-
-
-def _escape(text: str, *, in_text: bool = False) -> str:
-    for character in "%\r\n" if in_text else "%\r\n:,":
-        text = text.replace(character, f"%{ord(character):02X}")
-    return text

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic, perf_counter
 
-from toolscout.common.fairness import Shares, sum_ahead
+from toolscout.common.fairness import RESERVE, Shares, sum_ahead
 from toolscout.errors import Overloaded
 from toolscout.ranking.ladder import Costs
 
@@ -40,6 +40,9 @@ because a late answer is better than none.
 
 MAX_HELD_BYTES = 256 * 1024 * 1024
 """Bytes of bodies that are being read or answered; more get 503. Tenants share them like slots."""
+
+LARGEST_BODY = MAX_HELD_BYTES - MAX_HELD_BYTES // RESERVE
+"""Bytes of one body that always come to have room: whatever is larger never would."""
 
 PATIENCE = 4
 """Multiple of the permitted lag at which tenants that send no more than others are refused."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from litestar.types import Receive, Scope
 
-from toolscout.server.http.admission import AdmissionSlot
+from toolscout.server.http.admission import LARGEST_BODY, AdmissionSlot
 from toolscout.server.http.auth import KeyScope
 from toolscout.server.http.problems import Refused
 from toolscout.serving.connections import LATE
@@ -88,7 +88,7 @@ class LimitedRequest:
             raise Refused("unsupported_media_type", "send Content-Type: application/json")
         if self.header(b"content-encoding").strip().lower() not in (b"", b"identity"):
             raise Refused("unsupported_media_type", "send the body without Content-Encoding")
-        most = settings.max_body_bytes
+        most = min(settings.max_body_bytes, LARGEST_BODY)
         body = await self._read_body(most if limit is None else min(limit, most))
         self.arrived = perf_counter()
         return body
@@ -138,9 +138,8 @@ class LimitedRequest:
         return chunk
 
     def _refuse_large(self, limit: int) -> Refused:
-        return Refused(
-            "payload_too_large", f"the body may have at most {limit} bytes (max_body_bytes)"
-        )
+        why = "a process takes no more at once" if limit == LARGEST_BODY else "max_body_bytes"
+        return Refused("payload_too_large", f"the body may have at most {limit} bytes ({why})")
 
 
 def request_id(sent: bytes) -> str:
