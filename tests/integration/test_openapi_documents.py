@@ -7,9 +7,9 @@ import os
 from collections import Counter
 from pathlib import Path
 
+import jsonschema_rs
 import msgspec
 import pytest
-from jsonschema import Draft202012Validator
 
 from toolscout.errors import NOT_JSON
 from toolscout.files.naming import MAX_NAME
@@ -19,9 +19,6 @@ from toolscout.tools.refused import explain_refusals
 FOLDER = os.environ.get("TOOLSCOUT_OPENAPI", "")
 
 pytestmark = [pytest.mark.integration, pytest.mark.nightly]
-
-WHETHER_SCHEMA = Draft202012Validator(Draft202012Validator.META_SCHEMA)
-"""Without formats: a pattern is ECMAScript's, which nothing here knows."""
 
 OVER = 1.2
 """By how much names and frames may exceed the bound, which is estimated."""
@@ -47,7 +44,7 @@ def test_every_document_becomes_tools_that_every_provider_takes():
         assert max(map(len, names), default=0) <= MAX_NAME, path
         for tool in tools:
             schema = tool["definition"]["input_schema"]
-            WHETHER_SCHEMA.validate(schema)
+            jsonschema_rs.meta.validate(schema)
             for reason in explain_refusals(tool["name"], schema):
                 refused[reason] += 1
     print(f"{documents:,} documents, {operations:,} operations")

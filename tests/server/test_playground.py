@@ -140,3 +140,44 @@ def test_the_page_knows_every_field_of_a_tool():
     listed = re.search(r"const FIELDS = \[(.*?)\]", text, re.S)
     assert listed
     assert tuple(re.findall(r'"(\w+)"', listed[1])) == Tool.__struct_fields__
+
+
+YAML = """openapi: 3.0.3
+paths:
+  /orders:
+    post: {operationId: orders.create, summary: Create an order}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (YAML, ["orders_create"]),
+        ('{"name": "a", "description": "x"}\n{"name": "b", "description": "y"}', ["a", "b"]),
+        ('{"a": {"description": "x"}}', ["a"]),
+    ],
+)
+def test_the_page_has_texts_read_as_the_command_line_reads_files(server: Process, text, names):
+    answer = server.post({"text": text}, "/playground/tools")
+    assert [tool["name"] for tool in answer.json()["tools"]] == names
+
+
+def test_a_text_without_tools_is_refused_with_what_to_do(server: Process):
+    for text, says in (
+        ('{"mcpServers": {}}', "names servers, not tools"),
+        ("openapi: [", "not valid YAML"),
+        ("5", "expected a list of tools"),
+    ):
+        answer = server.post({"text": text}, "/playground/tools")
+        assert answer.status_code in (400, 422)
+        assert says in answer.json()["detail"]
+
+
+def test_a_text_reads_no_file_of_the_service(server: Process):
+    linked = YAML.replace("post:", "parameters: [{$ref: pyproject.toml}]\n    post:")
+    (tool,) = server.post({"text": linked}, "/playground/tools").json()["tools"]
+    assert tool["definition"]["input_schema"]["properties"] == {}
+
+
+def test_no_text_is_read_where_the_page_is_off(hidden: Process):
+    assert hidden.post({"text": YAML}, "/playground/tools").status_code == 404

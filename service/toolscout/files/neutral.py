@@ -4,7 +4,7 @@ Providers refuse `nullable`, a boolean `exclusiveMinimum` or a type `file`; what
 knows (`xml`, `discriminator`, `x-…`) is left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolscout.tools.refused import TYPES
@@ -33,40 +33,31 @@ SINGLE = frozenset(
 
 NESTING = MAPS | LISTS | SINGLE
 
-_PLAIN = frozenset(
-    [
-        "type",
-        "enum",
-        "const",
-        "title",
-        "description",
-        "default",
-        "examples",
-        "deprecated",
-        "writeOnly",
-        "format",
-        "pattern",
-        "minLength",
-        "maxLength",
-        "contentEncoding",
-        "contentMediaType",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "minContains",
-        "maxContains",
-        "minProperties",
-        "maxProperties",
-        "required",
-        "dependentRequired",
-    ]
-)
-_KEYWORDS = NESTING | _PLAIN
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+_TEXT = ("title", "description", "format", "pattern", "contentEncoding", "contentMediaType")
+_NUMBER = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_FLAG = ("deprecated", "writeOnly", "uniqueItems")
+_COUNTED = ("Length", "Items", "Contains", "Properties")
+_IS_RIGHT: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(_TEXT, lambda value: isinstance(value, str)),
+    **dict.fromkeys(_NUMBER, _is_number),
+    **{f"{end}{what}": _is_count for end in ("min", "max") for what in _COUNTED},
+    **dict.fromkeys(
+        ("deprecated", "writeOnly", "uniqueItems"), lambda value: value in (True, False)
+    ),
+    **dict.fromkeys(("enum", "examples", "required"), lambda value: isinstance(value, list)),
+    **dict.fromkeys(("type", "const", "default"), lambda value: True),
+    "multipleOf": lambda value: _is_number(value) and value > 0,
+}
+"""For each keyword that holds no schema, whether a value is such as it may have."""
 
 _MEANT = {
     written: meant
@@ -89,25 +80,25 @@ _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 
 def neutralise(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema in this form; those within it are as they were."""
-    made = {key: value for key, value in schema.items() if key in _KEYWORDS}
+    made = {key: value for key, value in schema.items() if _is_taken(key, value)}
     _set_type(made)
     for exclusive, bound in _BOUNDS:
-        if isinstance(made.get(exclusive), bool):
-            is_exclusive = made.pop(exclusive)
-            if is_exclusive and bound in made:
-                made[exclusive] = made.pop(bound)
+        if schema.get(exclusive) is True and bound in made:
+            made[exclusive] = made.pop(bound)
     _set_items(made, schema)
     for name, needs in _read_map(schema.get("dependencies")).items():
         kind = "dependentRequired" if isinstance(needs, list) else "dependentSchemas"
         made[kind] = {**_read_map(made.get(kind)), name: needs}
     if "example" in schema and "examples" not in made:
         made["examples"] = [schema["example"]]
-    for key in ("examples", "enum", "required"):
-        if not isinstance(made.get(key), list):
-            made.pop(key, None)
     if schema.get("nullable") is True or schema.get("x-nullable") is True:
         return _allow_null(made)
     return made
+
+
+def _is_taken(key: str, value: Any) -> bool:
+    """Whether a keyword is one of JSON Schema's, with a value such as it may have."""
+    return key in NESTING or (key in _IS_RIGHT and _IS_RIGHT[key](value))
 
 
 def _set_type(made: dict[str, Any]) -> None:

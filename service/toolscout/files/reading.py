@@ -60,6 +60,15 @@ def read_file(path: Path) -> list[Tool]:
     return tools
 
 
+def read_text(data: bytes) -> list[Any]:
+    """Return the tools of a text as they are written there; it refers to no files.
+
+    Raises:
+        ConfigurationError, InvalidJson, InvalidRequest: as `read_file`.
+    """
+    return _list_tools(data, None)
+
+
 def read_entries(path: Path) -> list[Any] | Iterator[Any]:
     """Return the tools of a file as they are written there: a list, or one after another.
 
@@ -112,7 +121,9 @@ def _open_file(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def _show_name(path: Path) -> str:
+def _show_name(path: Path | None) -> str:
+    if path is None:
+        return "the text"
     return "standard input" if path == STDIN else str(path)
 
 
@@ -128,7 +139,7 @@ def read_content(content: Any, path: Path | None = None) -> Any:
     return list_by_name(listed) or listed
 
 
-def _list_tools(data: bytes, path: Path) -> list[Any]:
+def _list_tools(data: bytes, path: Path | None) -> list[Any]:
     """Return the tools of a file as they are written, or as an OpenAPI document means them."""
     shown = _show_name(path)
     file = None if path == STDIN else path
@@ -158,7 +169,7 @@ def _decode_file(path: Path) -> Any:
     return _decode(path.read_bytes(), path)
 
 
-def _decode(data: bytes, path: Path) -> Any:
+def _decode(data: bytes, path: Path | None) -> Any:
     """Return the values of JSON, or of YAML by the file's name or by how it begins.
 
     Raises:
@@ -167,9 +178,10 @@ def _decode(data: bytes, path: Path) -> Any:
     """
     data = data.removeprefix(codecs.BOM_UTF8)
     shown = _show_name(path)
+    suffix = "" if path is None else path.suffix.lower()
     try:
         text = data.decode("utf-8")
-        if path.suffix.lower() in YAML or _OPENAPI_IN_YAML.search(text, 0, BEGINNING):
+        if suffix in YAML or _OPENAPI_IN_YAML.search(text, 0, BEGINNING):
             return read_yaml(text, shown)
         return msgspec.json.decode(text)
     except UnicodeDecodeError as error:
@@ -177,7 +189,7 @@ def _decode(data: bytes, path: Path) -> Any:
         raise InvalidJson(f"{shown}{_place(data, error)}: {wrong}") from None
     except NOT_JSON as error:
         table = "; a table holds no schemas, so tools are written as JSON"
-        hint = table if path.suffix.lower() == ".csv" else ""
+        hint = table if suffix == ".csv" else ""
         wrong = f"not valid JSON: {error}{hint}"
         raise InvalidJson(f"{shown}{_place(data, error)}: {wrong}") from None
 

@@ -131,4 +131,4 @@ byId("key-form").addEventListener("submit", (event) => event.preventDefault());
 keyboard(() => ask(0));
 explainWords(byId("meaning"));
 keeping.start(restore());
-sources(use).catch(failed);
+sources(service, use).catch(failed);
