@@ -124,4 +124,4 @@ def test_a_method_may_only_raise_the_risk(method: str, summary: str, risk: str):
 
 def test_what_is_deprecated_says_so():
     (tool,) = read_operations(api({"deprecated": True}))
-    assert tool["definition"]["description"] == "Show one\nDeprecated."
+    assert tool["definition"]["description"] == "Show one\n\nDeprecated."

@@ -83,7 +83,7 @@ def by_name() -> dict[str, Any]:
 def test_names_and_descriptions_are_those_of_the_operations():
     assert {name: tool["definition"]["description"] for name, tool in by_name().items()} == {
         "books_read": "Read a book",
-        "replace_book": "Replace a book\nAll of its fields.",
+        "replace_book": "Replace a book\n\nAll of its fields.",
         "post_books": "POST /books",
     }
 
@@ -269,7 +269,7 @@ def test_a_tool_is_found_by_its_first_line_and_its_methods_verb():
     assert tool["description"] == "Replace a book"
     assert tool["keywords"] == ["set"]
     assert "all of its fields" not in json.dumps(read_tool(convert(tool)).description).lower()
-    assert read_tool(convert(tool)).plain_description == "Replace a book\nAll of its fields."
+    assert read_tool(convert(tool)).plain_description == "Replace a book\n\nAll of its fields."
 
 
 def convert(tool: dict[str, Any]) -> Tool:

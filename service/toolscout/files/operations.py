@@ -118,9 +118,9 @@ def _list_operations(references: References, root: DocumentValue) -> Iterator[Pa
 def _write_description(operation: PathMethod) -> str:
     parts = [operation.place.value.get(key) for key in ("summary", "description")]
     texts = dict.fromkeys(text.strip() for text in parts if isinstance(text, str) and text.strip())
-    text = "\n".join(texts) or f"{operation.method.upper()} {operation.path}"
+    text = "\n\n".join(texts) or f"{operation.method.upper()} {operation.path}"
     if operation.place.value.get("deprecated") is True and "deprecated" not in text.lower():
-        text = f"{text}\nDeprecated."
+        text = f"{text}\n\nDeprecated."
     most = MAX_TOOL_BYTES // 2
     return text if len(text) <= most else text[: most - 1] + CUT
 
