@@ -16,11 +16,10 @@ from toolscout.index.changed import (
     MOST_CHANGED,
     MOST_CHANGED_BYTES,
     MOST_COMMAS,
-    Change,
     LatestLists,
-    make_catalog,
     read_entries,
 )
+from toolscout.index.increment import Change, make_catalog
 from toolscout.index.tool_list import MAX_TOOLS, ToolList
 
 WORDS = "file issue create list user_id delete weather naïve 日本語 report acmeUser zzq".split()

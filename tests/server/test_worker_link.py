@@ -36,7 +36,7 @@ from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import link as link_module
 from toolscout.server.compiling import queue as queue_module
 from toolscout.server.compiling import worker as worker_module
-from toolscout.server.compiling.link import CHECKS, TRIES, Link, WorkerProcess
+from toolscout.server.compiling.link import CHECKS, IDLE_CHECKS, TRIES, Link, WorkerProcess
 from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.compiling.worker import (
     BEAT,
@@ -250,3 +250,50 @@ def test_a_compile_that_goes_on_tells_so(monkeypatch: pytest.MonkeyPatch):
     assert heartbeats(ours) >= len(TOOLS)
     assert isinstance(next(replies), tuple)
     assert heartbeats(ours) >= len(TOOLS)
+
+
+class Grown(Deaf):
+    """A worker that takes as much memory as its test says."""
+
+    nbytes = 0
+
+    def measure_resident(self) -> int:
+        return self.nbytes
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("excess", [0, 1])
+async def test_an_idle_worker_that_has_grown_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, excess: int
+):
+    make = partial(Grown, is_gone=False)
+    started.clear()
+    monkeypatch.setattr(link_module, "WorkerProcess", make)
+    monkeypatch.setattr(link_module, "RESTART_S", 0)
+    limit = link_module.GROWN_BYTES + SETTINGS.cache_bytes // link_module.GROWN_SHARE
+    monkeypatch.setattr(Grown, "nbytes", limit + excess)
+    restarted = Mock()
+    link = Link(make(), SETTINGS, ENGINE.compiler, restarted)
+    link.open()
+    for _ in range(IDLE_CHECKS):
+        link.check_health()
+    assert started[0].other.closed == bool(excess)
+    async with asyncio.timeout(PATIENCE_S):
+        while len(started) < 1 + excess:
+            await asyncio.sleep(0.001)
+    asked = asyncio.create_task(link.ask("call", "acme", print))
+    await asyncio.to_thread(started[-1].other.recv_bytes)
+    for _ in range(2 * IDLE_CHECKS):
+        link.check_health()
+    assert not started[-1].other.closed  # it is asked something
+    asked.cancel()
+    restarted.assert_not_called()
+    link.close()
+
+
+def test_a_worker_tells_its_resident_memory():
+    process = WorkerProcess(SETTINGS)
+    if Path("/proc/self/statm").exists():
+        assert process.measure_resident() > 0
+    process.end()
+    assert process.measure_resident() == 0

@@ -27,6 +27,9 @@ EXAMPLE_BYTES = 2_000
 """About what one example takes, in the index that a question makes of them."""
 
 
+DIGEST_BYTES = 32
+
+
 class Embedded(NamedTuple):
     """What an embedding model makes of the tools of a catalog."""
 
@@ -43,6 +46,8 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """
 
     digest: str
+    digests: bytes
+    """Those of the tools, joined; empty where nobody compares them."""
     names: tuple[str, ...]
     rows: dict[str, int]
     postings: Postings
@@ -73,6 +78,11 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     def tool(self, row: int) -> Tool:
         """Return a tool as it was sent."""
         return decode_tool(self.wires[row])
+
+    def list_digests(self) -> list[bytes]:
+        """Return the digest of each tool."""
+        joined = self.digests
+        return [joined[at : at + DIGEST_BYTES] for at in range(0, len(joined), DIGEST_BYTES)]
 
     def measure_tool(self, row: int) -> int:
         """About how many bytes a tool has as it was sent."""

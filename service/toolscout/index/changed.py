@@ -1,28 +1,22 @@
 """Lists of which a few tools have changed: only those are compiled, in the process that serves.
 
 Callers write a date into a description, or a server adds a tool, and post the whole list as one
-that nobody has sent. Its entries are compared with those of the latest lists by their hashes; the
-catalog that comes of it is to the last bit the one that compiling the whole list makes.
+that nobody has sent. Its entries are compared with those of the latest lists by their hashes.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import sha256
 from threading import Lock
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from toolscout.common.lru import Lru
 from toolscout.errors import NOT_JSON, ToolscoutError
-from toolscout.index.catalog import Catalog, Embedded
-from toolscout.index.compile import CompiledTool, Compiler, compile_tool
-from toolscout.index.lines import TextLines
-from toolscout.index.tool_list import ToolList, hash_catalog, split_entries
-from toolscout.index.vector_index import QUANTISED_ABOVE, index_vectors
-from toolscout.tools.documents import read_at, read_tool
-
-T = TypeVar("T")
+from toolscout.index.catalog import Catalog
+from toolscout.index.increment import Change, make_change
+from toolscout.index.tool_list import ToolList, split_entries
+from toolscout.index.vector_index import QUANTISED_ABOVE
 
 MOST_CHANGED = 20
 """New tools, or missing ones, up to which a list counts as changed: each takes some .3 ms."""
@@ -44,36 +38,22 @@ SAMPLED = 8
 """Entries that are looked up first; a list of which half are unknown is a new one."""
 
 KEY_BYTES = 16
-DIGEST_BYTES = 32
 
 ENTRY_BYTES = 200
 """About what is kept of an entry."""
 
 
 class Entries(msgspec.Struct, frozen=True):
-    """The entries of a list as they were sent, hashed, and the digests of their tools, by row."""
+    """The entries of a list as they were sent, hashed, by row."""
 
     keys: bytes
-    digests: bytes
     commas: int
-
-
-class Change(NamedTuple):
-    """How a list differs from a catalog."""
-
-    base: Catalog
-    digest: str
-    offered: int
-    gone: frozenset[str]
-    tools: ToolList
-    """Those that are new."""
 
 
 class _Known(NamedTuple):
     digest: str
     rows: dict[bytes, int]
     """By the hash of an entry."""
-    digests: bytes
     commas: int
 
 
@@ -90,7 +70,7 @@ def read_entries(raw: bytes, tools: ToolList) -> Entries | None:
     if entries is None:
         return None
     keys = b"".join([_hash_entry(entries[place]) for place in tools.places])
-    return Entries(keys, b"".join(tools.digests), commas)
+    return Entries(keys, commas)
 
 
 class LatestLists:
@@ -120,7 +100,7 @@ class LatestLists:
         if len(keys) > len(catalog) or catalog.examples or catalog.vectors is None:
             return
         rows = {key: row for row, key in enumerate(keys)}
-        listed = _Known(catalog.digest, rows, entries.digests, entries.commas)
+        listed = _Known(catalog.digest, rows, entries.commas)
         self._lists.put((space, catalog.digest), listed, ENTRY_BYTES * len(rows))
         self._put_last(space, catalog.digest)
 
@@ -152,7 +132,7 @@ class LatestLists:
             nbytes = sum(memoryview(entry).nbytes for entry in new)
             is_near = max(len(new), len(gone)) <= MOST_CHANGED and nbytes <= MOST_CHANGED_BYTES
             if is_near and len(sent) == len(keys):
-                return _change(base, listed, len(keys), gone, new, limit)
+                return _change(base, len(keys), gone, new, limit)
         return None
 
     def _find_latest(self, space: str) -> Iterator[_Known]:
@@ -179,7 +159,6 @@ class LatestLists:
 
 def _change(
     base: Catalog,
-    latest: _Known,
     offered: int,
     gone: Collection[int],
     new: Sequence[msgspec.Raw],
@@ -196,67 +175,7 @@ def _change(
         return None
     if not 0 < offered <= limit:
         return None
-    stay = [DIGEST_BYTES * row for row in range(len(base)) if row not in gone]
-    digests = [latest.digests[at : at + DIGEST_BYTES] for at in stay]
-    return Change(base, hash_catalog([*digests, *tools.digests]), offered, without, tools)
-
-
-def make_catalog(change: Change, compiler: Compiler) -> Catalog | None:
-    """Return the catalog of a changed list; None if a new tool has examples.
-
-    Raises:
-        Exception: a new tool cannot be compiled.
-    """
-    base = change.base
-    new = change.tools
-    compiled = {
-        tool.name: compile_tool(tool, read_at(tool, place), compiler.taxonomy)
-        for tool, place in zip(new.tools, new.places, strict=True)
-    }
-    gone = (base.tool(base.rows[name]) for name in change.gone)
-    former = {tool.name: compile_tool(tool, read_tool(tool), compiler.taxonomy) for tool in gone}
-    embedded = compiler.vectors([*compiled.values()])
-    if base.vectors is None or embedded is None or embedded.examples:
-        return None
-    names = tuple(sorted((base.rows.keys() - change.gone) | compiled.keys()))
-    rows = {name: row for row, name in enumerate(names)}
-    before = [-1 if name in compiled else base.rows[name] for name in names]
-    moved = [-1 if name in change.gone else rows[name] for name in base.names]
-    tools = {rows[name]: tool for name, tool in compiled.items()}
-
-    def merged(parts: Sequence[T], part_of: Callable[[CompiledTool], T]) -> list[T]:
-        changed = [parts[row] for row in before]  # of a new tool the last one, until it is replaced
-        for row, tool in tools.items():
-            changed[row] = part_of(tool)
-        return changed
-
-    named, before_named = (
-        {name: tool.spellings for name, tool in some.items()} for some in (compiled, former)
-    )
-    spellings = base.spellings
-    if named != before_named:
-        spellings = spellings.with_changes(moved, {rows[name]: one for name, one in named.items()})
-    available = base.facets.available
-    is_available = [True] * len(base) if available is None else available.tolist()
-    catalog = compiler.catalog(
-        change.digest,
-        names,
-        base.postings.with_changes(
-            np.array(moved, np.int32),
-            {row: tool.counts for row, tool in tools.items()},
-            [tool.counts for tool in former.values()],
-        ),
-        spellings,
-        TextLines(merged(base.lines.pairs(), lambda tool: tool.lines)),
-        np.array(merged(base.tokens.tolist(), lambda tool: tool.tokens), np.int64),
-        merged(base.facets.clues, lambda tool: tool.clues),
-        np.array(merged(is_available, lambda tool: tool.available), np.bool_),
-        tuple(merged(base.wires, lambda tool: tool.wire)),
-        merged(base.prerequisites.needs, lambda tool: tool.needs),
-    )
-    vectors = base.vectors.rows[before]
-    vectors[[rows[name] for name in compiled]] = embedded.vectors.rows
-    return catalog.with_vectors(Embedded(index_vectors(vectors), ()))
+    return make_change(base, without, tools)
 
 
 def _is_plain(tools: ToolList) -> bool:

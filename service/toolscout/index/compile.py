@@ -152,7 +152,9 @@ class Compiler:
                     compiled[tool.name] = made
         skipped = tuple(tool.name for tool in tools.tools if tool.name not in compiled)
         of_each = list(compiled.values())
-        return self._assemble(tools.digest, tuple(compiled), of_each, skipped), of_each
+        digests = b"".join([digest for tool, digest, _ in every if tool.name in compiled])
+        names = tuple(compiled)
+        return self._assemble(tools.digest, digests, names, of_each, skipped), of_each
 
     def embed(self, catalog: Catalog, compiled: Sequence[CompiledTool]) -> Catalog:
         """Return the same catalog with vectors; tools embedded before are not embedded again."""
@@ -198,11 +200,12 @@ class Compiler:
         """
         ordered = dict(sorted(tools.items()))
         parts = list(ordered.values())
-        return self.embed(self._assemble("", tuple(ordered), parts, (), corpus), parts)
+        return self.embed(self._assemble("", b"", tuple(ordered), parts, (), corpus), parts)
 
-    def _assemble(
+    def _assemble(  # the parts of a catalog
         self,
         digest: str,
+        digests: bytes,
         names: tuple[str, ...],
         compiled: Sequence[CompiledTool],
         skipped: tuple[str, ...],
@@ -210,6 +213,7 @@ class Compiler:
     ) -> Catalog:
         return self.catalog(
             digest,
+            digests,
             names,
             Postings([tool.counts for tool in compiled], self._weights, corpus),
             NameIndex(tool.spellings for tool in compiled),
@@ -225,6 +229,7 @@ class Compiler:
     def catalog(  # noqa: PLR0913  # the parts of a catalog
         self,
         digest: str,
+        digests: bytes,
         names: tuple[str, ...],
         postings: Postings,
         spellings: NameIndex,
@@ -240,6 +245,7 @@ class Compiler:
         text_bytes = sum(map(len, names)) + 620 * len(names) + 160 * len(spellings)
         return Catalog(
             digest=digest,
+            digests=digests,
             names=names,
             rows={name: row for row, name in enumerate(names)},
             postings=postings,

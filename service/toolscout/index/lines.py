@@ -8,11 +8,12 @@ long scan in a thread holds nobody up.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
-from itertools import accumulate, pairwise
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from time import perf_counter
 
 import msgspec
+import numpy as np
 import re2
 
 from toolscout.text.regex import TooCostly, compile_pattern
@@ -29,6 +30,11 @@ LINE_WORK = 40_000_000
 
 LIBRARY_SCAN_S = 1.0
 """Seconds that a scan may take where the caller sets no deadline."""
+
+OFFSET_BYTES = 16
+"""About what the place of a line takes."""
+
+_NEWLINE = b"\n"[0]
 
 NO_HIT = "no regex match"
 INVALID = "not a valid regular expression, read as words"
@@ -64,7 +70,7 @@ class TextLines:
         """Bytes of the longest line."""
         self.size = sum(sizes)
         """Bytes of all lines."""
-        self.nbytes = self.size + 16 * len(self._lines)
+        self.nbytes = self.size + OFFSET_BYTES * len(self._lines)
         """Bytes of the buffer and its offsets."""
 
     def estimate_work(self, expression: "re2._Regexp") -> int:
@@ -100,11 +106,34 @@ class TextLines:
                 return tools, starts[line]
         return tools, len(buffer)
 
-    def pairs(self) -> list[tuple[bytes, bytes]]:
-        """Return the two lines of each tool."""
+    def with_changes(
+        self, gone: Sequence[int], before: Sequence[int], tools: Sequence[tuple[bytes, bytes]]
+    ) -> "TextLines":
+        """Return the text of the same tools but for a few.
+
+        Args:
+            gone: the rows of those that are left out, in order.
+            before: the rows before which new ones stand, in order.
+            tools: the lines of these.
+        """
         buffer, starts = self._joined or self.prepare()
-        lines = [buffer[begin:end] for begin, end in pairwise([*starts, len(buffer)])]
-        return list(zip(lines[::2], lines[1::2], strict=True))
+        bounds = [*starts[::2], len(buffer)]
+        added: dict[int, list[bytes]] = {}
+        for row, pair in zip(before, tools, strict=True):
+            added.setdefault(row, []).extend(pair)
+        pieces: list[bytes] = []
+        end = 0
+        for row in sorted({*gone, *added}):
+            pieces += (buffer[end : bounds[row]], *added.get(row, ()))
+            end = bounds[row + 1 if row in gone else row]
+        text = b"".join((*pieces, buffer[end:]))
+        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
+        made = TextLines(())
+        made._joined = (text, [0, *ends[:-1].tolist()][: len(ends)])
+        made.size = len(text)
+        made.longest = int(np.diff(ends, prepend=0).max(initial=0))
+        made.nbytes = made.size + OFFSET_BYTES * len(ends)
+        return made
 
     def prepare(self) -> tuple[bytes, list[int]]:
         """Join all lines to one buffer, unless they are; also says where each begins."""

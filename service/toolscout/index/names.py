@@ -79,8 +79,10 @@ class NameIndex:
         made = NameIndex(())
         for before, after in ((self._full, made._full), (self._bare, made._bare)):
             for form, owners in before.items():
-                left = tuple([row for owner in owners if (row := moved[owner]) >= 0])
-                if left:
+                if len(owners) == 1:  # as nearly all are
+                    if (row := moved[owners[0]]) >= 0:
+                        after[form] = (row,)
+                elif left := tuple([row for owner in owners if (row := moved[owner]) >= 0]):
                     after[form] = left
         made._take(tools.items())
         return made

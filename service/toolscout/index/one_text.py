@@ -16,7 +16,9 @@ PLAIN_B = 0.75
 
 def weigh_one_text(index: InvertedIndex, idf: NDArray[np.float64]) -> Floats:
     """Return what each posting is worth where all fields are one text; `idf` is that of each."""
-    counts = index.counts.sum(axis=1, dtype=np.float64)
+    name, description, properties = index.counts.T
+    counts = np.add(name, description, dtype=np.float64)  # sum() takes five times as long
+    counts += properties
     lengths = index.lengths.sum(axis=1, dtype=np.float64)
     average = max(float(lengths.mean()), 1e-9) if len(lengths) else 1.0
     discounts = PLAIN_K1 * (1.0 - PLAIN_B + PLAIN_B * lengths / average)

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import faiss
 import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index.embedder import Floats, QueryVectors
+
+N = TypeVar("N", np.uint8, np.float32)
 
 _inner_products = faiss.fvec_inner_products_ny  # type: ignore[attr-defined]
 _pointer = faiss.swig_ptr
@@ -40,6 +42,21 @@ class VectorIndex:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return VectorIndex, (self.rows,)
+
+    def with_changes(
+        self, moved: NDArray[np.int32], rows: Sequence[int], new: Floats
+    ) -> "VectorIndex | None":
+        """Return the index of the same vectors but for a few, as indexing all of them makes it.
+
+        Args:
+            moved: the new row of each vector, -1 for one that is gone; shape (size,).
+            rows: those of the new vectors.
+            new: these, shape (rows, dimension).
+
+        Returns:
+            None where the former ones are not known well enough.
+        """
+        return index_vectors(_merge(self.rows, moved, rows, new))
 
     def similarities(self, query: QueryVectors) -> tuple[Floats, Floats]:
         """Similarity of a query to every row, each of shape (size,).
@@ -101,6 +118,16 @@ class QuantisedIndex(VectorIndex):
     def __reduce__(self) -> tuple[Any, ...]:
         return QuantisedIndex, (self._codes, self._scales)
 
+    def with_changes(
+        self, moved: NDArray[np.int32], rows: Sequence[int], new: Floats
+    ) -> VectorIndex | None:
+        """Return the same, each vector quantised by itself; None where so few are kept exactly."""
+        added = QuantisedIndex.of(new)
+        codes = _merge(self._codes, moved, rows, added._codes)
+        if len(codes) <= QUANTISED_ABOVE:
+            return None
+        return QuantisedIndex(codes, _merge(self._scales, moved, rows, added._scales))
+
     def products(self, vectors: Sequence[Floats]) -> list[Floats]:
         """Decode rows while they are in the processor's cache, once for all vectors."""
         products = [np.empty(self.size, np.float32) for _ in vectors]
@@ -130,6 +157,17 @@ def index_vectors(vectors: Floats) -> VectorIndex:
 def measure_tool(size: int, dimension: int) -> int:
     """Return the bytes of one vector in a catalog of this size."""
     return dimension + 4 if size > QUANTISED_ABOVE else 4 * dimension
+
+
+def _merge(
+    values: NDArray[N], moved: NDArray[np.int32], rows: Sequence[int], new: NDArray[N]
+) -> NDArray[N]:
+    """Return the values of vectors, some of them new, in another order."""
+    stay = moved >= 0
+    merged = np.empty((np.count_nonzero(stay) + len(rows), *values.shape[1:]), values.dtype)
+    merged[moved[stay]] = values[stay]
+    merged[rows] = new
+    return merged
 
 
 @cache

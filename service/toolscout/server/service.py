@@ -17,7 +17,8 @@ from toolscout.index.cache import CatalogCache
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
-from toolscout.server.compiling.queue import CompileJob, CompileQueue
+from toolscout.server.compiling.jobs import CompileJob
+from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.compiling.worker import make_engine
 from toolscout.server.deciding import Together

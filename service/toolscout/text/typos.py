@@ -1,6 +1,6 @@
 """The words of a catalog, for completing and correcting unknown words."""
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable
 from itertools import chain
 
@@ -42,8 +42,12 @@ class Vocabulary:
         made = Vocabulary(())
         made._by_letter = {**self._by_letter}
         for letter in {term[0] for term in (*gone, *new)}:
-            words = {*self._by_letter.get(letter, ()), *(term for term in new if term[0] == letter)}
-            made._by_letter[letter] = sorted(words.difference(gone))
+            made._by_letter[letter] = [*self._by_letter.get(letter, ())]
+        for term in gone:
+            words = made._by_letter[term[0]]
+            del words[bisect_left(words, term)]
+        for term in new:
+            insort(made._by_letter[term[0]], term)
         return made
 
     def terms(self) -> list[str]:

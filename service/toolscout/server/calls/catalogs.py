@@ -11,17 +11,14 @@ from secrets import randbelow
 from time import time
 from typing import TypeVar
 
-import msgspec
 from litestar import Response, delete, get, patch, put
 from litestar.openapi import ResponseSpec
 from litestar.params import JSONBody
 
 from toolscout.contract.bounds import MAX_CATALOGS
 from toolscout.contract.catalogs import CatalogInfo, CatalogPatch, CatalogPut
-from toolscout.contract.fields import is_absent
-from toolscout.errors import CatalogUnknown, FieldError, TooManyTools
+from toolscout.errors import CatalogUnknown
 from toolscout.index.catalog import Catalog
-from toolscout.index.tool_list import RAISE, ToolList
 from toolscout.server.calls import lookup
 from toolscout.server.calls.typed import (
     CatalogId,
@@ -31,11 +28,11 @@ from toolscout.server.calls.typed import (
     answer_not_modified,
     tag_content,
 )
-from toolscout.server.compiling.worker import Worker
+from toolscout.server.compiling.patching import patch_list
 from toolscout.server.http.answer import has_tag
 from toolscout.server.http.problems import Refused, refuse_field
 from toolscout.server.service import Named, Service
-from toolscout.state.registry import CatalogRecord, Place, patch_tools
+from toolscout.state.registry import CatalogRecord, Place
 from toolscout.state.store import Changed
 from toolscout.tools.conversion import check_whole
 
@@ -51,8 +48,6 @@ longest wait between them.
 """
 
 _NO_TTL = "a catalog that PostgreSQL keeps stays until it is deleted"
-
-_encode = msgspec.json.Encoder().encode
 
 
 @put(call="catalog", scope="write", responses={201: ResponseSpec(CatalogInfo)})
@@ -121,13 +116,19 @@ async def patch_catalog(
             if data.ttl_s is not None:
                 raise refuse_field("ttl_s", _NO_TTL)
             return await service.external.change(place, current, data)
-        raw = await service.registry.tools(place, current)
-        if raw is None:
-            raise Changed  # deleted or replaced since its record was read
-        listed = await service.compiles.run(
-            trace.tenant, _patch, raw, data, service.settings.max_tools
+        catalog = await service.compiles.compile_patched(
+            trace.tenant, current.digest, data, lookup.COMPILED_WITHIN_S
         )
-        catalog = await lookup.get_completed(service, trace, listed)
+        if catalog is None:  # not held here, or much of it is changed
+            raw = await service.registry.tools(place, current)
+            if raw is None:
+                raise Changed  # deleted or replaced since its record was read
+            listed = await service.compiles.run(
+                trace.tenant, patch_list, raw, data, service.settings.max_tools
+            )
+            catalog = await lookup.get_completed(service, trace, listed)
+        trace.catalog = catalog.digest
+        trace.unique = len(catalog)
         expires = current.expires if data.ttl_s is None else time() + data.ttl_s
         return await _write(service, place, current, catalog, expires)
 
@@ -217,18 +218,6 @@ async def _write(
     # A search of this name does without the store, should that be slow.
     service.named.put(place, Named(digest, digest, record.created), 1)
     return record
-
-
-def _patch(_: Worker, raw: bytes, request: CatalogPatch, most: int) -> bytes:
-    """Return the JSON array of the tools after a change, each name once."""
-    present = ToolList.decode(raw, most).tools
-    upsert = b"[]" if is_absent(request.upsert) else request.upsert
-    sent = ToolList.decode(upsert, most, "upsert").checked("upsert").tools
-    by_name = patch_tools((*present, *sent), request)
-    if len(by_name) > most:
-        message = f"makes it {len(by_name)} tools; the limit is {most}: {RAISE}"
-        raise TooManyTools(f"upsert {message}", (FieldError("upsert", message),))
-    return b"[" + b",".join(map(_encode, by_name.values())) + b"]"
 
 
 def _check_conditions(

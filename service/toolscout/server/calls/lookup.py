@@ -15,8 +15,8 @@ from toolscout.external.catalogs import ExternalCatalog, NeedsAllTools
 from toolscout.index.catalog import Catalog
 from toolscout.ranking.ask import Ask
 from toolscout.server.calls.envelope import R, Read
+from toolscout.server.compiling.jobs import CompileJob, find_stage, wait_for_best
 from toolscout.server.compiling.link import HUNG_S, TRIES
-from toolscout.server.compiling.queue import CompileJob, find_stage, wait_for_best
 from toolscout.server.http.problems import Refused, refuse_field
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Named, Service

@@ -33,7 +33,7 @@ from toolscout.server.calls.lookup import (
     take_known,
 )
 from toolscout.server.calls.unknown_fields import UNUSED, check_spelling, show_fields
-from toolscout.server.compiling.queue import CompileJob, find_stage, get_finished, wait_for_best
+from toolscout.server.compiling.jobs import CompileJob, find_stage, get_finished, wait_for_best
 from toolscout.server.compiling.scanning import add_source
 from toolscout.server.compiling.scanning import scan as scan_words
 from toolscout.server.compiling.work_threads import DEADLINE_S, run_in_thread

@@ -7,13 +7,14 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
-from time import perf_counter
 from typing import Any, TypeVar, cast
 
 import msgspec
 
 from toolscout.common.fairness import Shares, sum_ahead
 from toolscout.common.lru import Lru
+from toolscout.common.threads import FairPool, trim_heap
+from toolscout.contract.catalogs import CatalogPatch
 from toolscout.engine import Engine
 from toolscout.errors import (
     NOT_JSON,
@@ -25,10 +26,13 @@ from toolscout.errors import (
 )
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.changed import make_catalog
+from toolscout.index.increment import Change, make_catalog
+from toolscout.index.vector_index import QUANTISED_ABOVE
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import work_threads, worker
+from toolscout.server.compiling.jobs import CompileJob
 from toolscout.server.compiling.link import Link, WorkerProcess
+from toolscout.server.compiling.patching import find_change
 from toolscout.serving.connections import Events
 from toolscout.settings import Settings
 from toolscout.state.registry import SharedCatalogs
@@ -44,59 +48,15 @@ compile, and at most how much: some ten seconds of compiling. Lists beyond it ar
 are sent again."""
 
 
+PATCHES = FairPool(1, "patch", most_waiting=work_threads.MOST_WAITING)
+"""Changes of registered catalogs, one at a time: they share an interpreter lock, and one of a large
+catalog takes as much memory as it has postings several times."""
+
+TRIMMED_AFTER_S = 1.0
+"""Seconds after which the system gets back what is free when a large catalog was compiled."""
+
 TOO_LARGE_REMEMBERED = 1_024
 """Lists that are not compiled again because their catalog cannot be kept."""
-
-
-class CompileJob:
-    """A compile on its way; each future is set as soon as its stage is done.
-
-    Where too much waits to be compiled, only the tools are read, and the later stages fail with
-    `Overloaded`.
-    """
-
-    def __init__(self, sent: worker.SentList) -> None:
-        loop = asyncio.get_running_loop()
-        self.sent = sent
-        self.task: asyncio.Task[None] | None = None
-        self.listing: asyncio.Future[worker.CompiledList] = loop.create_future()
-        self.lexical: asyncio.Future[Catalog] = loop.create_future()
-        """The catalog as far as its words go."""
-        self.complete: asyncio.Future[Catalog] = loop.create_future()
-        self.is_hurried = False
-        self.was_awaited = False
-        """Whether a search that the former tools could answer has waited for these."""
-
-    def fail(self, error: Exception) -> None:
-        """Fail all stages that are not done."""
-        for stage in (self.listing, self.lexical, self.complete):
-            if not stage.done():
-                stage.set_exception(error)
-                stage.exception()  # where nobody waits any more, it is no unhandled error
-
-
-def find_stage(job: CompileJob, ranker: str) -> "asyncio.Future[Catalog]":
-    """Return the first stage of a compile that has all that a ranker needs."""
-    return job.lexical if ranker in ("bm25", "regex") else job.complete
-
-
-async def wait_for_best(
-    job: CompileJob, stage: "asyncio.Future[Catalog]", deadline: float
-) -> Catalog | None:
-    """Wait for a stage until a time of `perf_counter`; return it, else the words if they are done.
-
-    Raises:
-        Exception: that of the stage, unless it is not queued or cannot be kept.
-    """
-    await asyncio.wait([stage], timeout=max(deadline - perf_counter(), 0.0))
-    return get_finished(stage) or get_finished(job.lexical)
-
-
-def get_finished(stage: "asyncio.Future[Catalog]") -> Catalog | None:
-    """Return the result of a stage; None if it is not done, not queued, or cannot be kept."""
-    if not stage.done() or isinstance(stage.exception(), Overloaded | TooLargeToKeep):
-        return None
-    return stage.result()
 
 
 class CompileQueue:
@@ -204,6 +164,39 @@ class CompileQueue:
                 raise
             raise WorkerUnavailable("the worker does not answer and is being replaced") from None
 
+    async def compile_patched(
+        self, tenant: str, digest: str, patch: CatalogPatch, seconds: float
+    ) -> Catalog | None:
+        """Compile the tools of a catalog that a patch changes, here.
+
+        Return None if it is not held, or has to be compiled as a whole.
+
+        Raises:
+            ToolscoutError: the patch is at fault, or it took longer than that.
+        """
+        base = self.cache.find_by_digest(tenant, digest)
+        if base is None:
+            return None
+        made: list[Catalog | None] = []
+
+        def make() -> None:
+            change = find_change(base, patch, self.settings.max_tools)
+            made.append(self._make_catalog(tenant, change))
+
+        late = "the change took too long; try again"
+        try:
+            call = PATCHES.submit(tenant, make)
+            await work_threads.wait_in_time(asyncio.wrap_future(call), seconds, late)
+        except ToolscoutError:
+            raise
+        except Exception:
+            self._note_failure()
+            return None
+        catalog = made.pop()  # else it would live as long as the future, until that is collected
+        if catalog is not None:
+            self._keep(tenant, catalog)
+        return catalog
+
     def __len__(self) -> int:
         return len(self._jobs)
 
@@ -240,30 +233,43 @@ class CompileQueue:
         except (ToolscoutError, msgspec.ValidationError, *NOT_JSON):
             return None  # the worker reads the whole list, and says what is wrong with it
         except Exception:
-            self.log.exception("compile_failed", detail="a changed list is compiled anew")
-            self.count_failure()
+            self._note_failure()
             return None
         if changed is not None:
-            self._keep(sent, changed[1])
+            self._keep(sent.space, changed[1])
         return changed
 
     def _make_changed(self, sent: worker.SentList) -> tuple[worker.CompiledList, Catalog] | None:
-        by_digest = partial(self.cache.find_by_digest, sent.space)
-        change = self.cache.latest.compare(sent.space, sent.raw, by_digest, self.settings.max_tools)
+        held = partial(self.cache.find_by_digest, sent.space)
+        change = self.cache.latest.compare(sent.space, sent.raw, held, self.settings.max_tools)
+        catalog = self._make_catalog(sent.space, change)
+        if change is None or catalog is None:
+            return None
+        offered = len(catalog)
+        return worker.CompiledList(catalog.digest, offered, NONE_SKIPPED, offered), catalog
+
+    def _make_catalog(self, space: str, change: Change | None) -> Catalog | None:
+        """Return what a change makes of a catalog; None if it cannot be made here, or kept."""
         if change is None:
             return None
-        catalog = by_digest(change.digest) or make_catalog(change, self.engine.compiler)
+        catalog = self.cache.find_by_digest(space, change.digest)
+        catalog = catalog or make_catalog(change, self.engine.compiler)
         if catalog is None or catalog.nbytes > self.cache.catalog_limit:
             return None
-        return worker.CompiledList(
-            change.digest, change.offered, NONE_SKIPPED, change.offered
-        ), catalog
+        return catalog
 
-    def _keep(self, sent: worker.SentList, catalog: Catalog) -> None:
+    def _note_failure(self) -> None:
+        self.log.exception("compile_failed", detail="a changed list is compiled anew")
+        self.count_failure()
+
+    def _keep(self, space: str, catalog: Catalog) -> None:
         if self.shared is not None:
             tools = b"[" + b",".join(catalog.wires) + b"]"
-            self.shared.keep(tenant_of(sent.space), catalog.digest, tools)
-        self.cache.add(sent.space, catalog)
+            self.shared.keep(tenant_of(space), catalog.digest, tools)
+        self.cache.add(space, catalog)
+        if len(catalog) > QUANTISED_ABOVE:
+            # Making it took as much again, and the one that it replaces is in use until then.
+            asyncio.get_running_loop().call_later(TRIMMED_AFTER_S, trim_heap)
 
     async def _compile_new(self, job: CompileJob, digest: str) -> Catalog:
         """Compile a list in the worker, if there is room for it.
@@ -299,6 +305,6 @@ class CompileQueue:
             catalog = catalog.with_vectors(vectors)
         if entries is not None:
             self.cache.latest.keep(sent.space, catalog, entries)
-        self._keep(sent, catalog)
+        self._keep(sent.space, catalog)
         self.costs.learn("compile", spent)
         return catalog
