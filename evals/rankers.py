@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from toolscout.contract.fields import Outcome, RankerName
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
-from toolscout.index.bm25 import Bm25Weights
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
 from toolscout.index.embedder import Embedder
 from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.index.tool_list import ToolList
+from toolscout.index.weighing import Bm25Weights
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide
 

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import select
-from toolscout.index.bm25 import Bm25Weights, Postings
+from toolscout.index.bm25 import Postings
 from toolscout.index.counts import TermCounts
 from toolscout.index.okapi import PositiveOkapi
+from toolscout.index.weighing import Bm25Weights
 
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
 DESCRIPTION_ALONE = Bm25Weights(field=(0.0, 1.0, 0.0))

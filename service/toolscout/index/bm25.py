@@ -1,9 +1,8 @@
 """BM25 over fields, with postings compiled once per catalog.
 
-Each posting carries its finished contribution, so a query is a handful of array additions.
-The formula is BM25F (Zaragoza et al., TREC 2004): every field has its own weight and length
-normalisation, the weighted frequencies are summed and then saturated once. The idf
-ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalog of one.
+Each posting carries its finished contribution (`weighing`), so a query is a handful of array
+additions. The idf ln((N - df + 0.5) / (df + 0.5) + 1) is positive for every term, also in a catalog
+of one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.counts import FIELDS, Corpus, TermCounts, limit_rare, weigh_frequency
+from toolscout.index.counts import FIELDS, Corpus, TermCounts, limit_rare
 from toolscout.index.facets import Allowed
 from toolscout.index.inverted import InvertedIndex, pack
-from toolscout.index.one_text import weigh_one_text
+from toolscout.index.weighing import Bm25Weights, weigh_postings
 from toolscout.text.query import QueryTerm
 from toolscout.text.tokens import analyse_word
 from toolscout.text.typos import Vocabulary
@@ -35,17 +34,6 @@ LOOK_UP_BYTES = 450
 """Approximate bytes of one look-up."""
 
 _NAME = FIELDS.index("name")
-
-
-@dataclass(frozen=True, slots=True)
-class Bm25Weights:
-    """The free numbers of the formula; the defaults were chosen on the development sets."""
-
-    k1: float = 1.2
-    field: tuple[float, float, float] = (2.5, 1.0, 0.3)
-    """How much one occurrence counts in name, description and property text."""
-    b: tuple[float, float, float] = (0.75, 0.75, 0.75)
-    """How strongly each field's length discounts it: 0 not at all, 1 fully."""
 
 
 class LexicalScores(msgspec.Struct, frozen=True, eq=False):
@@ -129,15 +117,7 @@ class Postings:
         idf = np.log((self._total - found_in + 0.5) / (found_in + 0.5) + 1.0)
         self._idf = pack("d", idf)
         self.idf_unseen = float(np.log((self._total + 0.5) / 0.5 + 1.0))
-        formula = self._bm25
-        tf = weigh_frequency(index.counts, index.rows, index.lengths, formula.field, formula.b)
-        gain = np.repeat(idf, frequency)
-        gain *= tf
-        gain *= formula.k1 + 1.0
-        tf += formula.k1
-        gain /= tf
-        self.weights = gain.astype(np.float32)
-        self._plain = weigh_one_text(index, np.repeat(idf, frequency))
+        self.weights, self._plain = weigh_postings(index, idf, self._bm25)
 
     def with_changes(
         self,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from toolscout.common.spelling import list_forms
 from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidJson
-from toolscout.index.bm25 import Bm25Weights, Postings
+from toolscout.index.bm25 import Postings
 from toolscout.index.catalog import Catalog, Embedded
 from toolscout.index.counts import Corpus, TermCounts
 from toolscout.index.embedder import Embedder
@@ -28,6 +28,7 @@ from toolscout.index.pattern_vectors import pack_text
 from toolscout.index.prerequisites import Prerequisites, find_needed_noun
 from toolscout.index.tool_list import ToolList
 from toolscout.index.vector_index import index_vectors
+from toolscout.index.weighing import Bm25Weights
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import analyse_terms, analyse_words, fold, split_words

@@ -62,28 +62,6 @@ def unpack_counts(packed: bytes) -> Counts:
     return np.minimum(counts, MOST_COUNTED).astype(np.uint8)
 
 
-def weigh_frequency(
-    counts: Counts,
-    tools: NDArray[np.int32],
-    lengths: NDArray[np.int32],
-    weights: Sequence[float],
-    discounts: Sequence[float],
-) -> NDArray[np.float64]:
-    """Field counts over their length discounts, summed: one frequency per posting.
-
-    `tools` says whose posting each is, `lengths` how many terms each tool has per field.
-    """
-    total = np.zeros(len(counts))
-    if not len(counts):
-        return total
-    for field, (weight, b) in enumerate(zip(weights, discounts, strict=True)):
-        length = lengths[:, field]
-        average = max(float(length.mean()), 1e-9)
-        discount = weight / np.maximum(1.0 - b + b * length / average, 1e-9)
-        total += counts[:, field] * discount[tools]
-    return total
-
-
 def limit_rare(size: int) -> int:
     """How many of `size` tools a rare word may be in: one in a hundred, or two."""
     return max(2, size // 100)

@@ -22,18 +22,20 @@ class InvertedIndex:
 
     def __init__(
         self,
-        hashes: NDArray[np.int64],
+        keys: NDArray[np.int64],
+        bounds: NDArray[np.int64],
         rows: NDArray[np.int32],
         counts: Counts,
         lengths: NDArray[np.int32],
     ) -> None:
-        """Take postings in that order, and how many terms each tool has per field."""
+        """Take hashes of terms in order, postings in that order, and each tool's terms per field.
+
+        `bounds` are where the postings of each term begin, and where those of the last end.
+        """
         self.rows = rows
         self.counts = counts
         self.lengths = lengths
-        begins = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
-        begins = begins[: len(hashes)]
-        self._set_keys(hashes[begins], np.append(begins, len(hashes)))
+        self._set_keys(keys, bounds)
 
     @classmethod
     def of(cls, tools: Sequence[TermCounts]) -> "tuple[InvertedIndex, list[str]]":
@@ -43,7 +45,11 @@ class InvertedIndex:
         rows, hashes, counts = _join_postings(tools, range(len(tools)))
         # A stable sort keeps the tools of one term in order.
         order = np.argsort(hashes, kind="stable")
-        index = cls(hashes[order], rows[order], counts[order], lengths)
+        hashes = hashes[order]
+        begins = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
+        begins = begins[: len(hashes)]
+        bounds = np.append(begins, len(hashes))
+        index = cls(hashes[begins], bounds, rows[order], counts[order], lengths)
         every = list(chain.from_iterable([tool.terms for tool in tools]))
         return index, [every[at] for at in order[index.starts[:-1]].tolist()]
 
@@ -57,26 +63,36 @@ class InvertedIndex:
             tools: those that are new, by row.
         """
         rows = moved[self.rows]
-        stays = rows >= 0
-        rows = rows[stays]
-        counts = self.counts[stays]
-        hashes = np.repeat(self.keys, self.frequencies)[stays]
+        gone = np.flatnonzero(rows < 0)
+        rows = np.delete(rows, gone)
+        counts = np.delete(self.counts, gone, axis=0)
         new_rows, new_hashes, new_counts = _join_postings([*tools.values()], [*tools])
         order = np.lexsort((new_rows, new_hashes))
         new_rows = new_rows[order]
         new_hashes = new_hashes[order]
-        first, beyond = (np.searchsorted(hashes, new_hashes, side) for side in ("left", "right"))
+        keys = self.keys
+        sizes = self.frequencies
+        np.subtract.at(sizes, np.searchsorted(self.starts, gone, "right") - 1, 1)
+        unknown = np.setdiff1d(new_hashes, keys)
+        at = np.searchsorted(keys, unknown)
+        keys = np.insert(keys, at, unknown)
+        sizes = np.insert(sizes, at, 0)
+        bounds = np.append(0, np.cumsum(sizes))
+        slots = np.searchsorted(keys, new_hashes)
         places = [
             start + np.searchsorted(rows[start:end], row)
-            for start, end, row in zip(first, beyond, new_rows, strict=True)
+            for start, end, row in zip(bounds[slots], bounds[slots + 1], new_rows, strict=True)
         ]
+        np.add.at(sizes, slots, 1)
+        used = sizes > 0
         stay = moved >= 0
         lengths = np.zeros((np.count_nonzero(stay) + len(tools), len(FIELDS)), np.int32)
         lengths[moved[stay]] = self.lengths[stay]
         for row, tool in tools.items():
             lengths[row] = tool.lengths
         return InvertedIndex(
-            np.insert(hashes, places, new_hashes),
+            keys[used],
+            np.append(0, np.cumsum(sizes[used])),
             np.insert(rows, places, new_rows),
             np.insert(counts, places, new_counts[order], axis=0),
             lengths,

@@ -3,9 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from toolscout.index.inverted import InvertedIndex
-
-Floats = NDArray[np.float32]
+from toolscout.index.counts import Counts
 
 PLAIN_K1 = 1.5
 """How soon a repeated word counts no more, as in rank-bm25."""
@@ -14,14 +12,23 @@ PLAIN_B = 0.75
 """How much the length of a text counts, as in rank-bm25."""
 
 
-def weigh_one_text(index: InvertedIndex, idf: NDArray[np.float64]) -> Floats:
+def discount_texts(lengths: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return how much the length of each tool discounts it; `lengths` are those of its fields."""
+    of_tools = lengths.sum(axis=1, dtype=np.float64)
+    average = max(float(of_tools.mean()), 1e-9) if len(of_tools) else 1.0
+    discounts: NDArray[np.float64] = PLAIN_K1 * (1.0 - PLAIN_B + PLAIN_B * of_tools / average)
+    return discounts
+
+
+def weigh_one_text(
+    counts: Counts,
+    tools: NDArray[np.int32],
+    discounts: NDArray[np.float64],
+    idf: NDArray[np.float64],
+) -> NDArray[np.float64]:
     """Return what each posting is worth where all fields are one text; `idf` is that of each."""
-    name, description, properties = index.counts.T
-    counts = np.add(name, description, dtype=np.float64)  # sum() takes five times as long
-    counts += properties
-    lengths = index.lengths.sum(axis=1, dtype=np.float64)
-    average = max(float(lengths.mean()), 1e-9) if len(lengths) else 1.0
-    discounts = PLAIN_K1 * (1.0 - PLAIN_B + PLAIN_B * lengths / average)
-    weights = idf * counts * (PLAIN_K1 + 1.0) / (counts + discounts[index.rows])
-    made: Floats = weights.astype(np.float32)
-    return made
+    name, description, properties = counts.T
+    count = np.add(name, description, dtype=np.float64)  # sum() takes five times as long
+    count += properties
+    worth: NDArray[np.float64] = idf * count * (PLAIN_K1 + 1.0) / (count + discounts[tools])
+    return worth
