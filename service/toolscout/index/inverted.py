@@ -73,7 +73,8 @@ class InvertedIndex:
         keys = self.keys
         sizes = self.frequencies
         np.subtract.at(sizes, np.searchsorted(self.starts, gone, "right") - 1, 1)
-        unknown = np.setdiff1d(new_hashes, keys)
+        terms = chain.from_iterable(tool.terms for tool in tools.values())
+        unknown = sorted({hash(term) for term in terms if self.slot(term) is None})
         at = np.searchsorted(keys, unknown)
         keys = np.insert(keys, at, unknown)
         sizes = np.insert(sizes, at, 0)
