@@ -86,6 +86,9 @@ class ForkedWorker:
         self._process.start()
         theirs.close()
 
+    def measure_resident(self) -> int:
+        return 0
+
     def end(self) -> None:
         self._process.kill()
         self._process.join()

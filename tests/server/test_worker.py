@@ -18,6 +18,7 @@ from tests.support import (
     running,
     until,
 )
+from toolscout.server.calls.new_lists import SCANNED_HERE_BYTES
 from toolscout.server.compiling.link import HUNG_S, TRIES
 
 
@@ -79,20 +80,20 @@ def test_a_worker_that_is_stopped_ends_with_its_server(fresh: Process):
     until(lambda: not is_alive(worker))
 
 
-def test_a_list_that_the_worker_does_not_read_is_refused_after_its_budget(fresh: Process):
+def test_a_list_that_the_worker_does_not_read_is_answered_by_its_words(fresh: Process):
     (worker,) = below(fresh.process.pid)
     with ThreadPoolExecutor(1) as pool:
         os.kill(worker, signal.SIGSTOP)
         try:
-            patient = pool.submit(fresh.search, "spin", crowd(3, "patient"))
-            refused = fresh.search("spin", crowd(3, "other"), latency_budget_ms=1)
-            is_patient = not patient.done()
+            large = [{"name": "large", "description": "x" * SCANNED_HERE_BYTES}]
+            refused = pool.submit(fresh.search, "spin", large, latency_budget_ms=1)
+            answer = fresh.search("spin", crowd(3, "other"), latency_budget_ms=1)
+            problem_of(refused.result(), 503, "worker_unavailable")
         finally:
             os.kill(worker, signal.SIGCONT)
-        problem_of(refused, 503, "worker_unavailable")
-        assert int(refused.headers["retry-after"]) >= 1
-        assert is_patient
-        assert patient.result().status_code == 200
+    assert int(refused.result().headers["retry-after"]) >= 1
+    assert answer.json()["selected_names"][0].startswith("other")
+    assert "degraded=keyword" in answer.headers["x-tool-selection"]
 
 
 @pytest.mark.integration

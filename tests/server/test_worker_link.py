@@ -87,6 +87,7 @@ async def test_what_ends_each_worker_is_given_up(monkeypatch: pytest.MonkeyPatch
     with linked(gone()) as link, pytest.raises(TooMuchWork):
         await link.ask("call", "acme", print)
     assert len(started) >= TRIES
+    assert link.lost >= TRIES
 
 
 @pytest.mark.anyio

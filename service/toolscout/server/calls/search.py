@@ -13,9 +13,7 @@ from time import perf_counter
 
 from toolscout.contract.requests import SearchRequest
 from toolscout.engine import explain_unread
-from toolscout.errors import TooLargeToKeep
 from toolscout.index.catalog import Catalog
-from toolscout.index.cold import ColdCatalog
 from toolscout.index.embedder import Embedder
 from toolscout.index.source import Source
 from toolscout.ranking import ladder
@@ -32,17 +30,13 @@ from toolscout.server.calls.lookup import (
     resolve_shared,
     take_known,
 )
+from toolscout.server.calls.new_lists import compile_or_scan
 from toolscout.server.calls.unknown_fields import UNUSED, check_spelling, show_fields
-from toolscout.server.compiling.jobs import CompileJob, find_stage, get_finished, wait_for_best
-from toolscout.server.compiling.scanning import add_source
-from toolscout.server.compiling.scanning import scan as scan_words
-from toolscout.server.compiling.work_threads import DEADLINE_S, run_in_thread
+from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.http.answer import RawAnswer
 from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.settings import MIB
-from toolscout.tools.filters import tenant_of
 
 ENCODE_RESERVE_MS = 2.0
 """Milliseconds reserved for writing the answer when the budget is divided."""
@@ -55,13 +49,6 @@ INFERRED_AT_ONCE = 500
 
 INDEXED_AT_ONCE = 30
 """Maximum number of tools indexed on the event loop for `okapi`, not in a thread."""
-
-READ_S = 3.0
-"""Least seconds that a new list has to be read, and as many more for each MiB: many times what it
-takes, also while the worker is replaced, because until then there is nothing to answer by."""
-
-SOONEST = 0.5
-"""Share of its expected time in which a compile may be done; if not, words answer at once."""
 
 _NOTHING_LEARNED = Prior(lambda query, vectors: None)
 """Of candidates in PostgreSQL, which differ from question to question: experience is looked up by
@@ -151,7 +138,7 @@ async def find(
         return catalog
     trace.cache = "miss"
     began = perf_counter()
-    source = await _compile(service, read, trace, deadline, parts)
+    source = await compile_or_scan(service, read, trace, deadline, parts)
     scanned = sum(part.phases.get("rank", 0.0) for part in parts)
     trace.phases["compile"] = perf_counter() - began - scanned
     trace.catalog = source.digest
@@ -292,59 +279,3 @@ async def remember(service: Service, trace: Trace, turn: str | None, decision: D
         trace.turn = turn
         if service.learner is not None:
             await service.learner.remember(trace.tenant, turn, decision)
-
-
-async def _compile(
-    service: Service, read: Read[R], trace: Trace, deadline: float, parts: Sequence[Trace]
-) -> Source:
-    """Compile new tools, or answer by their words if time is short.
-
-    A catalog without vectors answers by words. If not even its words can be indexed in time, the
-    texts are scanned.
-    """
-    raw = bytes(read.request.tools)
-    costs = service.costs
-    left_ms = (deadline - perf_counter()) * 1_000
-    # Patience with a new list is no room for more of them at once.
-    is_asked_for = getattr(read.request, "latency_budget_ms", None) is not None
-    wait_ms = left_ms if is_asked_for else min(left_ms, service.settings.latency_budget_ms)
-    with service.admission.count_unknown(trace.tenant, len(raw) / 1_024, costs, wait_ms):
-        job = service.compiles.start(trace.space, read.raw_hash, raw)
-        patience = max(left_ms / 1_000, READ_S * (1 + len(raw) / MIB))
-        listing = await service.compiles.wait_for_stage(job.listing, min(patience, DEADLINE_S))
-        trace.offered = listing.offered
-        trace.skipped = listing.skipped
-        count = listing.unique
-        stage = find_stage(job, parts[0].ask.ranker)
-        scan_s = costs.estimate("scan", count * len(parts)) / 1_000
-        left = deadline - scan_s - perf_counter()
-        # Assume that the compiles before this one have its size.
-        queued = costs.expected("compile", count) * service.compiles.sum_ahead(trace.tenant) / 1_000
-        soonest = SOONEST * queued
-        if soonest > left and queued <= scan_s:
-            left = scan_s  # words would be no sooner
-        elif soonest > left and not stage.done():
-            # Before the compile has a turn.
-            return await _answer_by_words(service, parts, job)
-    await asyncio.wait([stage], timeout=max(left, 0.0))
-    has_words = get_finished(job.lexical) is not None
-    if has_words and (catalog := await wait_for_best(job, stage, deadline)) is not None:
-        return catalog  # nothing has to be scanned
-    return await _answer_by_words(service, parts, job)
-
-
-async def _answer_by_words(
-    service: Service, parts: Sequence[Trace], job: CompileJob
-) -> ColdCatalog:
-    """Answer by the words in names and descriptions, in the worker process."""
-    asks = [part.ask for part in parts]
-    sent = job.sent
-    scanned = await service.compiles.run(tenant_of(sent.space), scan_words, sent, asks)
-    refused = job.complete.exception() if job.complete.done() else None
-    note = refused.detail if isinstance(refused, TooLargeToKeep) else None
-    catalog = scanned.catalog(service.engine.compiler.taxonomy)
-    for trace, decision, spent in zip(parts, scanned.decisions, scanned.seconds, strict=True):
-        trace.decision = add_source(decision, catalog, note)
-        trace.phases["rank"] = spent
-        service.costs.learn("scan", spent * 1_000 / max(len(catalog), 1))
-    return catalog

@@ -15,9 +15,11 @@ class CompileJob:
     `Overloaded`.
     """
 
-    def __init__(self, sent: worker.SentList) -> None:
+    def __init__(self, sent: worker.SentList, workers_lost: int) -> None:
         loop = asyncio.get_running_loop()
         self.sent = sent
+        self.workers_lost = workers_lost
+        """Workers that had ended before."""
         self.task: asyncio.Task[None] | None = None
         self.listing: asyncio.Future[worker.CompiledList] = loop.create_future()
         self.lexical: asyncio.Future[Catalog] = loop.create_future()

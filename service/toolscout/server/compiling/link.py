@@ -195,6 +195,8 @@ class Link:
         """When the last message came."""
         self.has_begun = False
         """Whether this worker has sent anything; a new one takes seconds to start."""
+        self.lost = 0
+        """Workers that have ended."""
         self._is_open = False
         self._loop: asyncio.AbstractEventLoop
 
@@ -278,6 +280,7 @@ class Link:
                     if isinstance(reply, Packed):
                         reply = unpack(reply, self.compiler)
                     self._call(self._take, number, reply)
+            self.lost += 1
             self.process.end()
             time.sleep(max(0.0, started + RESTART_S - time.monotonic()))
             if not self._is_open:

@@ -106,7 +106,9 @@ class CompileQueue:
         key = (tenant, raw_hash)
         job = self._jobs.get(key)
         if job is None:
-            job = self._jobs[key] = CompileJob(worker.SentList(tenant, raw_hash, raw))
+            job = self._jobs[key] = CompileJob(
+                worker.SentList(tenant, raw_hash, raw), self._link.lost
+            )
             job.task = asyncio.create_task(self._compile(job))
             job.task.add_done_callback(lambda _: self._jobs.pop(key, None))
         elif job.listing.done() and not job.is_hurried:
@@ -144,6 +146,10 @@ class CompileQueue:
         finally:
             self._calls -= 1
 
+    def has_lost_worker(self, job: CompileJob) -> bool:
+        """Whether a worker has ended since a job was started, maybe over its list."""
+        return self._link.lost > job.workers_lost
+
     async def wait_for_stage(
         self, stage: "asyncio.Future[T]", seconds: float = work_threads.DEADLINE_S
     ) -> T:
@@ -153,7 +159,7 @@ class CompileQueue:
             TooMuchWork: the worker is overloaded.
             WorkerUnavailable: the worker is away.
         """
-        late = "reading the tools took too long; try again"
+        late = "the tools were not read in time, this process is busy; try again shortly"
         return await self._wait_in_time(asyncio.shield(stage), seconds, late)
 
     async def _wait_in_time(self, work: Awaitable[T], seconds: float, late: str) -> T:

@@ -1,6 +1,7 @@
 """Answers about tools that are not compiled yet, by the words in names and descriptions.
 
-They are made in the worker, and sent with as much of the list as answers tell.
+They are made in the worker, and sent with as much of the list as answers tell; where the worker is
+late, in this process.
 """
 
 import time
@@ -12,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.contract.tools import Tool
+from toolscout.engine import Engine
 from toolscout.index.cold import ColdCatalog
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask, Decision
-from toolscout.server.compiling.worker import SentList, Worker
+from toolscout.server.compiling.worker import SentList, Worker, read_tools
 from toolscout.text.domains import Taxonomy
 from toolscout.tools.documents import decode_tool
 
@@ -41,14 +43,29 @@ class Scanned(msgspec.Struct, frozen=True):
 
 def scan(worker: Worker, sent: SentList, asks: Sequence[Ask]) -> Scanned:
     """Answer questions by the words in names and descriptions."""
-    tools = worker.read(sent)
-    catalog = ColdCatalog(tools, worker.engine.compiler.taxonomy)
+    return _scan(worker.engine, worker.read(sent), asks)
+
+
+def scan_here(
+    engine: Engine, sent: SentList, most: int, asks: Sequence[Ask]
+) -> tuple[ToolList, Scanned]:
+    """Do the same without a worker; `most` tools may be in the list, which is returned, too.
+
+    Raises:
+        InvalidRequest: the tools are at fault.
+    """
+    tools = read_tools(sent, most, engine.compiler.taxonomy)
+    return tools, _scan(engine, tools, asks)
+
+
+def _scan(engine: Engine, tools: ToolList, asks: Sequence[Ask]) -> Scanned:
+    catalog = ColdCatalog(tools, engine.compiler.taxonomy)
     decisions = []
     seconds = []
     selected = set[int]()
     for ask in asks:
         began = time.perf_counter()
-        decision = worker.engine.decide(catalog, ask)
+        decision = engine.decide(catalog, ask)
         # The list and the model are there already, where this goes.
         ranking = msgspec.structs.replace(decision.ranking, source=None, embedder=None)
         decisions.append(msgspec.structs.replace(decision, ranking=ranking))

@@ -27,7 +27,7 @@ MOST_WAITING = 256
 DEADLINE_S = 10.0
 """Seconds after which a call is no longer waited for (503), and in which it should end."""
 
-TOO_LATE = "the work took too long; send less"
+TOO_LATE = "not done in time: this process is busy, or it is much work; try again shortly"
 
 TENANT: ContextVar[str] = ContextVar("tenant", default="")
 """Whose request the running task answers: tenants take turns at the threads."""

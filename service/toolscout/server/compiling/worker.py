@@ -36,6 +36,7 @@ from toolscout.index.tool_list import ToolList
 from toolscout.index.transfer import SEED, Packed, pack
 from toolscout.index.vector_index import measure_tool
 from toolscout.settings import Settings
+from toolscout.text.domains import Taxonomy
 from toolscout.tools.conversion import Skipped
 from toolscout.tools.filters import filters_of, is_passing
 
@@ -127,11 +128,7 @@ class Worker:
         key = sent.space, sent.raw_hash
         tools = self._lists.get(key)
         if tools is None:
-            tools = ToolList.decode(sent.raw, self._max_tools)
-            if (filters := filters_of(sent.space)) is not None:
-                tools = tools.only(
-                    lambda tool: is_passing(tool, filters, self.engine.compiler.taxonomy)
-                )
+            tools = read_tools(sent, self._max_tools, self.engine.compiler.taxonomy)
             self._lists.put(key, tools, len(sent.raw))
         return tools
 
@@ -217,6 +214,17 @@ class YieldingStore:
             time.sleep(STEP_ASIDE_S)
             self._resumed = time.perf_counter()
         return self._store.get(digest)
+
+
+def read_tools(sent: SentList, most: int, taxonomy: Taxonomy) -> ToolList:
+    """Return the tools of a list that its sender sees.
+
+    Raises:
+        InvalidRequest: they are at fault.
+    """
+    tools = ToolList.decode(sent.raw, most)
+    filters = filters_of(sent.space)
+    return tools if filters is None else tools.only(lambda one: is_passing(one, filters, taxonomy))
 
 
 def read_list(worker: Worker, sent: SentList) -> CompiledList:
