@@ -15,7 +15,7 @@ from tests.conftest import ACME_NEW, ACME_OLD, ZENITH
 from tests.in_process import serving
 from tests.support import ENGINE, GATEWAY, PATIENCE_S, TOOLS, Clock, Server, problem_of
 from toolscout.common.fairness import ACTIVE_S, Shares, sum_ahead
-from toolscout.common.threads import FairPool
+from toolscout.common.threads import FairPool, trim_heap
 from toolscout.errors import TooMuchWork
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling import worker as worker_module
@@ -287,3 +287,9 @@ def test_a_list_that_is_asked_for_again_is_compiled_before_those_asked_for_once(
             order.append(number)
     assert order[0] == 5
     ours.close()
+
+
+def test_a_heap_that_cannot_be_trimmed_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch):
+    """As that of musl."""
+    monkeypatch.setattr("toolscout.common.threads.ctypes.CDLL", lambda _: object())
+    trim_heap()

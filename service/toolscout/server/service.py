@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from toolscout.common.lru import Lru
 from toolscout.common.optional import import_needed
-from toolscout.common.threads import use_one_arena
+from toolscout.common.threads import trim_heap, use_one_arena
 from toolscout.experience.reported import DAY_S
 from toolscout.external.catalogs import ExternalCatalogs
 from toolscout.external.packed_tools import build
@@ -100,6 +100,7 @@ class Service:
         self.guard = Guard(store, lambda action: self.metrics.store_failures.labels(action).inc())
         self.shared = None if isinstance(store, MemoryStore) else SharedCatalogs(self.guard)
         model = hash_model(settings.model or BUNDLED_MODEL)
+        trim_heap()  # loading leaves 7 MB, which a forked worker would have, too
         self.compiles = CompileQueue(
             self.engine,
             self.cache,

@@ -25,7 +25,7 @@ READ_S = 3.0
 MiB: many times what it takes, also while the worker is replaced."""
 
 SCANNED_HERE_BYTES = MIB
-"""Size of a list up to which it is scanned here where the worker is late: some 40 ms."""
+"""Size of a list up to which it is scanned here where the worker is late: some 15 ms."""
 
 SOONEST = 0.5
 """Share of its expected time in which a compile may be done; if not, words answer at once."""
