@@ -6,7 +6,7 @@ import pytest
 
 from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
-from toolscout.state.registry import Changed, Place, Registry
+from toolscout.state.registry import Changed, Place, Registry, join_tools
 from toolscout.state.store import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
@@ -90,3 +90,8 @@ async def test_a_record_that_cannot_be_read_is_replaced(damage: bytes):
     found = await registry.find(PLACE)
     assert found is not None
     assert found[1] == b'[{"name":"b"}]'
+
+
+@pytest.mark.parametrize("tools", [[], [b"1"], [b"1", b"2", b"3"]])
+def test_tools_are_joined_to_a_json_array(tools: list[bytes]):
+    assert join_tools(tools) == b"[" + b",".join(tools) + b"]"

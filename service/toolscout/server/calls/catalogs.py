@@ -213,8 +213,7 @@ async def _write(
             "id", f"these catalogs take {MAX_SHARE:.0%} of the store; delete one first"
         )
     digest = catalog.digest
-    tools = list(catalog.wires)
-    record = await service.registry.put(place, current, digest, tools, expires)
+    record = await service.registry.put(place, current, digest, catalog.wires, expires)
     # A search of this name does without the store, should that be slow.
     service.named.put(place, Named(digest, digest, record.created), 1)
     return record

@@ -35,7 +35,7 @@ from toolscout.server.compiling.link import Link, WorkerProcess
 from toolscout.server.compiling.patching import find_change
 from toolscout.serving.connections import Events
 from toolscout.settings import Settings
-from toolscout.state.registry import SharedCatalogs
+from toolscout.state.registry import SharedCatalogs, join_tools
 from toolscout.tools.conversion import NONE_SKIPPED
 from toolscout.tools.filters import filters_of, tenant_of
 
@@ -270,8 +270,7 @@ class CompileQueue:
 
     def _keep(self, space: str, catalog: Catalog) -> None:
         if self.shared is not None:
-            tools = b"[" + b",".join(catalog.wires) + b"]"
-            self.shared.keep(tenant_of(space), catalog.digest, tools)
+            self.shared.keep(tenant_of(space), catalog.digest, join_tools(catalog.wires))
         self.cache.add(space, catalog)
         if len(catalog) > QUANTISED_ABOVE:
             # Making it took as much again, and the one that it replaces is in use until then.
