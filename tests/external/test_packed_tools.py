@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support import ENGINE, TOOLS, crowd, select
 from toolscout.external.packed_tools import build, pack_tool, unpack_tools
 from toolscout.index.cache import CatalogCache
-from toolscout.index.compile import CompiledTool
+from toolscout.index.compiled_tool import CompiledTool
 from toolscout.index.tool_list import ToolList
 
 LIST = ToolList.decode(

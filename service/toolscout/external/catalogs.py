@@ -32,7 +32,8 @@ from toolscout.external.tables import (
 )
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.compile import CompiledTool, Compiler
+from toolscout.index.compile import Compiler
+from toolscout.index.compiled_tool import CompiledTool
 from toolscout.index.counts import Corpus
 from toolscout.index.embedder import Embedder
 from toolscout.index.expand import load_synonym_terms

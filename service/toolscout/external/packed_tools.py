@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 import toolscout
 from toolscout.index import pattern_vectors
-from toolscout.index.compile import CompiledTool
+from toolscout.index.compiled_tool import CompiledTool
 from toolscout.index.embedder import Embedder
 from toolscout.tools.traits import unpack_clues
 

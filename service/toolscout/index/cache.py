@@ -17,7 +17,7 @@ from typing import Protocol
 from toolscout.common.lru import Lru
 from toolscout.index.catalog import Catalog
 from toolscout.index.changed import LatestLists
-from toolscout.index.compile import CompiledTool
+from toolscout.index.compiled_tool import CompiledTool
 from toolscout.tools.conversion import Skipped
 
 DEFAULT_BYTES = 256 * 1024 * 1024

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index.catalog import Catalog, Embedded
-from toolscout.index.compile import Compiler, compile_tool
+from toolscout.index.compile import Compiler
+from toolscout.index.compiled_tool import compile_tool
 from toolscout.index.tool_list import ToolList, hash_catalog
 from toolscout.tools.documents import read_at, read_tool
 

@@ -31,7 +31,8 @@ from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
 from toolscout.index.changed import Entries, read_entries
-from toolscout.index.compile import CompiledTool, ToolStore, count_examples
+from toolscout.index.compile import ToolStore, count_examples
+from toolscout.index.compiled_tool import CompiledTool
 from toolscout.index.tool_list import ToolList
 from toolscout.index.transfer import SEED, Packed, pack
 from toolscout.index.vector_index import measure_tool
