@@ -14,6 +14,7 @@ from tests.docs.test_links import anchors
 from tests.support import Process
 from toolscout.client.metrics import PrometheusMetrics
 from toolscout.server.http.problems import CODES
+from toolscout.server.observe.histogram import Distributions
 from toolscout.server.observe.metrics import Metrics
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -76,11 +77,14 @@ def of_client() -> dict[str, set[str]]:
 
 def labels() -> dict[str, set[str]]:
     """Return the labels of each metric family."""
-    found = of_client()
-    for metric in vars(Metrics()).values():
+    metrics = Metrics()
+    found = {metric.name: set[str]() for metric in metrics.registry.collect()}
+    for metric in vars(metrics).values():
         if isinstance(metric, MetricWrapperBase):
             found[metric._name] = set(metric._labelnames)
-    return found
+        elif isinstance(metric, Distributions):
+            found[metric.name] = set(metric.label_names)
+    return found | of_client()
 
 
 def family(name: str) -> str:

@@ -48,9 +48,9 @@ class Distributions(Collector):
         registry: CollectorRegistry,
     ) -> None:
         """Register it; `buckets` are the upper bounds, in order, without the infinite one."""
-        self._name = f"{namespace}_{name}"
+        self.name = f"{namespace}_{name}"
         self._about = about
-        self._label_names = label_names
+        self.label_names = label_names
         self._buckets = buckets
         self._shown = [*map(floatToGoString, (*buckets, inf))]
         self._of: dict[tuple[str, ...], Distribution] = {}
@@ -67,7 +67,7 @@ class Distributions(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Return all as one metric."""
-        metric = HistogramMetricFamily(self._name, self._about, labels=self._label_names)
+        metric = HistogramMetricFamily(self.name, self._about, labels=self.label_names)
         for values, one in list(self._of.items()):
             counted = zip(self._shown, map(float, accumulate(one.counts)), strict=True)
             metric.add_metric(values, list(counted), one.total)
