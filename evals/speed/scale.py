@@ -25,7 +25,7 @@ CALLS = 60
 SEED = 7
 
 LARGE = (50_000, 100_000)
-SHAPES = ((100, 100), (34, 300), (10, 1_000), (1, 10_000), (1, 100_000))
+SHAPES = ((100, 100), (34, 300), (10, 1_000), (4, 3_000), (1, 10_000), (1, 100_000))
 """How many lists of how many tools have their memory measured."""
 
 LISTS, AGAIN = 1_000, 40
