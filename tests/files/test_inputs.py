@@ -3,6 +3,7 @@
 import pytest
 
 from tests.files.documents import JSON, api, body, parameter
+from toolscout import Engine
 from toolscout.files.operations import read_operations
 from toolscout.tools.risk import risk_of
 
@@ -122,6 +123,9 @@ def test_a_method_may_only_raise_the_risk(method: str, summary: str, risk: str):
     assert risk_of(tool) == risk
 
 
-def test_what_is_deprecated_says_so():
-    (tool,) = read_operations(api({"deprecated": True}))
-    assert tool["definition"]["description"] == "Show one\n\nDeprecated."
+def test_what_is_deprecated_says_so_and_comes_behind_its_successor():
+    document = api({"operationId": "a_list", "summary": "List all orders", "deprecated": True})
+    document["paths"]["/b"] = {"get": {"operationId": "b_list", "summary": "List all orders"}}
+    old, _ = read_operations(document)
+    assert old["definition"]["description"] == "List all orders (deprecated)"
+    assert Engine(document).search("list all orders").names == ["b_list", "a_list"]

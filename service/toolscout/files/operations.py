@@ -119,8 +119,10 @@ def _write_description(operation: PathMethod) -> str:
     parts = [operation.place.value.get(key) for key in ("summary", "description")]
     texts = dict.fromkeys(text.strip() for text in parts if isinstance(text, str) and text.strip())
     text = "\n\n".join(texts) or f"{operation.method.upper()} {operation.path}"
-    if operation.place.value.get("deprecated") is True and "deprecated" not in text.lower():
-        text = f"{text}\n\nDeprecated."
+    if operation.place.value.get("deprecated") is True:
+        # A word more in the line by which it is found puts it behind its successor.
+        head, *rest = text.split("\n", 1)
+        text = "\n".join([f"{head} (deprecated)", *rest])
     most = MAX_TOOL_BYTES // 2
     return text if len(text) <= most else text[: most - 1] + CUT
 
