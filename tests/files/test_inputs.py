@@ -129,3 +129,42 @@ def test_what_is_deprecated_says_so_and_comes_behind_its_successor():
     old, _ = read_operations(document)
     assert old["definition"]["description"] == "List all orders (deprecated)"
     assert Engine(document).search("list all orders").names == ["b_list", "a_list"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "names"),
+    [
+        (
+            {
+                "parameters": [parameter("id", "path", schema={"type": "integer"})],
+                **body({"properties": {"name": {}}, "required": ["id", "name"]}),
+            },
+            ["id", "name"],
+        ),
+        ({"parameters": [parameter("body")], **body({"type": "array"})}, ["body", "body_body"]),
+        (
+            {"parameters": [parameter("id", "path"), parameter("id", "formData", type="string")]},
+            ["id", "body_id"],
+        ),
+    ],
+)
+def test_a_parameter_and_a_field_of_one_name_are_both_kept(operation, names):
+    assert list(properties_of(operation, "post")) == names
+
+
+def test_what_is_no_path_and_no_id_is_none():
+    document = api({"operationId": None})
+    document["paths"]["x-note"] = {"get": {}}
+    assert [tool["name"] for tool in read_operations(document)] == ["get_a_id"]
+
+
+def test_a_heading_is_no_first_line():
+    text = "### Description\n\nExports the invoices of a customer. As PDF."
+    document = api({"summary": None, "description": text})
+    assert Engine(document).search("export invoices of a customer").names == ["one"]
+
+
+def test_many_operations_of_one_name_are_numbered_at_once():
+    paths = {f"/{n}": {"get": {"operationId": "same"}} for n in range(20_000)}
+    names = [tool["name"] for tool in read_operations({"openapi": "3.0.0", "paths": paths})]
+    assert names[-1] == "same_20000"

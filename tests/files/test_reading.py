@@ -100,6 +100,25 @@ def test_a_file_of_another_kind_is_named_with_what_to_do(tmp_path: Path, content
         read_file(written(tmp_path, content))
 
 
+def test_a_single_tool_is_a_list_of_one(tmp_path: Path):
+    path = written(tmp_path, {"name": "one", "description": "first"})
+    assert [tool.name for tool in read_file(path)] == ["one"]
+
+
+def test_a_line_that_is_no_tool_is_told_by_its_number(tmp_path: Path):
+    lines = [json.dumps(TWO[0]), "", json.dumps(TWO[1]), "{bad"]
+    with pytest.raises(InvalidJson, match="line 4"):
+        read_file(written(tmp_path, "\n".join(lines)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["info: {}\nopenapi: 3\npaths: {/a: {get: {}}}", '"openapi": "3.0"\npaths: {/a: {get: {}}}'],
+)
+def test_yaml_is_known_wherever_its_version_stands(tmp_path: Path, text: str):
+    assert [tool.name for tool in read_file(written(tmp_path, text))] == ["get_a"]
+
+
 def test_yaml_from_a_pipe_is_known_by_how_it_begins(capsys, monkeypatch):
     document = b"# An API\nopenapi: 3.0.3\npaths: {/a: {get: {operationId: list_all}}}\n"
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(document)))

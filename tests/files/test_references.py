@@ -28,8 +28,8 @@ def test_references_lead_to_other_files_of_the_folder_and_back(tmp_path: Path):
     write(tmp_path, "common/kinds.yaml", "Whole: {$ref: 'deeper.json#/Number'}\n")
     number = {"Number": {"type": "integer", "description": "From 1"}}
     write(tmp_path, "common/deeper.json", number)
-    write(tmp_path, "page.json", PAGE)
-    path = write(tmp_path, "api.json", api({"parameters": [{"$ref": "page.json"}]}))
+    write(tmp_path, "my page.json", PAGE)
+    path = write(tmp_path, "api.json", api({"parameters": [{"$ref": "my%20page.json"}]}))
     assert properties_of(path) == {"page": {"type": "integer", "description": "From 1"}}
 
 

@@ -42,7 +42,7 @@ def test_then_fields_that_are_not_required():
     assert found["required"] == [last]
     assert found["properties"][last] == {"type": "string"}
     left = 2_000 - len(found["properties"])
-    assert found["description"] == f"… {left:,} optional fields left out"
+    assert found["description"] == f"… {left:,} fields left out"
 
 
 def test_values_to_choose_from_are_whole():
@@ -96,3 +96,18 @@ def test_all_tools_of_a_document_are_within_one_bound(monkeypatch, caplog):
 )
 def test_the_largest_are_cut_alike(sizes, room, level):
     assert find_level(sizes, room) == level
+
+
+def test_what_is_required_and_does_not_fit_is_left_out_too():
+    fields = {f"a_rather_long_name_of_field_{n}": TOLD for n in range(3_000)}
+    found = schema_of(fields, list(fields))
+    assert found["required"] == list(found["properties"])
+    assert 100 < len(found["required"]) < 3_000
+
+
+def test_descriptions_are_within_the_bound_of_all_tools(monkeypatch):
+    monkeypatch.setattr(operations, "MAX_BYTES", 100_000)
+    paths = {f"/{n}": {"get": {"description": "说明" * 1_000}} for n in range(40)}
+    tools = read_operations({"openapi": "3.0.0", "paths": paths})
+    assert len(json.dumps(tools, ensure_ascii=False).encode()) < 110_000
+    assert all(tool["description"].endswith("…") for tool in tools)

@@ -47,3 +47,24 @@ def test_keys_are_the_texts_that_stand_there():
 def test_what_is_no_plain_value_is_refused_with_its_place(written: str):
     with pytest.raises(InvalidJson, match=r"^it.*: not valid YAML: "):
         read_yaml(written, "it")
+
+
+BOMBS = {
+    "deep": "- " * 100_000 + "a",
+    "deep in brackets": "[" * 100_000,
+    "aliases": "a0: &a0 x\n"
+    + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)),
+    "merges": "a0: &a0 {x: 1}\n"
+    + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 12)),
+    "a circle": "a: &a {b: *a}",
+}
+
+
+@pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS)
+def test_what_has_no_end_is_refused_before_it_is_composed(text: str):
+    with pytest.raises(InvalidJson):
+        read_yaml(text, "it")
+
+
+def test_numbers_that_json_has_not_are_texts():
+    assert read_yaml("a: [.inf, 1e999, .nan]", "it") == {"a": [".inf", "1e999", ".nan"]}

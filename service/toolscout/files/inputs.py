@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from toolscout.files.naming import name_parameters
+from toolscout.files.naming import find_free, name_parameters
 from toolscout.files.references import DocumentValue, References
 from toolscout.files.shortening import Field
 
@@ -26,9 +26,12 @@ class Inputs(NamedTuple):
     """The fields of an operation by name, and which of them a call needs."""
 
     fields: dict[str, Field]
-    required: list[str]
-    missing: list[str]
-    """Names that a body requires and has no field of."""
+    """Its own."""
+    required: dict[str, None]
+    body: Mapping[str, Field] = {}
+    """Those of its body; the same object wherever the body is the same."""
+    missing: tuple[str, ...] = ()
+    """Names that the body requires and has no field of."""
 
 
 Bodies = dict[int, tuple[Any, Inputs | None]]
@@ -42,6 +45,11 @@ class _Parameter(NamedTuple):
     schema: DocumentValue
     description: str | None
     is_required: bool
+
+    @property
+    def field(self) -> Field:
+        """Return it as a property of a tool."""
+        return Field(self.schema, self.description)
 
 
 def read_inputs(
@@ -57,27 +65,22 @@ def read_inputs(
             every[one.name, one.where] = one
     plain = [one for one in every.values() if one.where not in ("body", "formData")]
     names = name_parameters((one.name, one.where) for one in plain)
-    inputs = Inputs({}, [], [])
+    inputs = Inputs({}, {})
     for one in plain:
-        name = names[one.name, one.where]
-        inputs.fields[name] = Field(one.schema, one.description)
-        if one.is_required:
-            inputs.required.append(name)
+        _add(inputs, names[one.name, one.where], one.field, is_needed=one.is_required)
     for one in every.values():
         if one.where == "formData":
-            _add(inputs, one.name, Field(one.schema, one.description), is_needed=one.is_required)
+            _add(inputs, one.name, one.field, is_needed=one.is_required)
         elif one.where == "body":
             fields = _find_fields(references, one.schema, bodies)
-            about = one.description
-            _add_body(inputs, fields, Field(one.schema, about), is_needed=one.is_required)
+            inputs = _with_body(inputs, fields, one.field, is_needed=one.is_required)
     body = references.resolve(operation.below(operation.value.get("requestBody")))
     schema = _find_content(references, body)
-    if schema is not None:
-        about = _read_text(body.value.get("description"))
-        is_needed = body.value.get("required") is True
-        fields = _find_fields(references, schema, bodies)
-        _add_body(inputs, fields, Field(schema, about), is_needed=is_needed)
-    return inputs
+    if schema is None:
+        return inputs
+    fields = _find_fields(references, schema, bodies)
+    whole = Field(schema, _read_text(body.value.get("description")))
+    return _with_body(inputs, fields, whole, is_needed=body.value.get("required") is True)
 
 
 def _read_parameters(references: References, place: DocumentValue) -> Iterator[_Parameter]:
@@ -123,18 +126,17 @@ def _find_fields(references: References, schema: DocumentValue, bodies: Bodies) 
     return bodies[key][1]
 
 
-def _add_body(inputs: Inputs, fields: Inputs | None, body: Field, *, is_needed: bool) -> None:
+def _with_body(inputs: Inputs, fields: Inputs | None, body: Field, *, is_needed: bool) -> Inputs:
     """Add the fields of a body, or the body as one where they cannot stand among parameters."""
     if fields is None or inputs.fields.keys() & fields.fields.keys():
         _add(inputs, BODY, body, is_needed=is_needed)
-        return
-    inputs.fields.update(fields.fields)
-    if is_needed:
-        inputs.required.extend([name for name in fields.required if name not in inputs.required])
-        for name in fields.required:
-            if name not in fields.fields:
-                inputs.missing.append(name)
-                _add(inputs, name, Field(body.schema.below({})), is_needed=True)
+        return inputs
+    needed = fields.required if is_needed else {}
+    known = inputs.fields.keys() | fields.fields.keys()
+    missing = tuple([name for name in needed if name not in known])
+    for name in missing:
+        _add(inputs, name, Field(body.schema.below({})), is_needed=True)
+    return Inputs(inputs.fields, inputs.required | needed, fields.fields, missing)
 
 
 def _join_fields(references: References, schema: DocumentValue) -> Inputs | None:
@@ -142,7 +144,7 @@ def _join_fields(references: References, schema: DocumentValue) -> Inputs | None
 
     Without those that are only in answers.
     """
-    joined = Inputs({}, [], [])
+    joined = Inputs({}, {})
     read_only: set[str] = set()
     left = [schema]
     for place in left:  # which grows meanwhile
@@ -160,17 +162,21 @@ def _join_fields(references: References, schema: DocumentValue) -> Inputs | None
             else:
                 joined.fields.setdefault(str(name), Field(part.below(field)))
         required = value.get("required")
-        joined.required.extend(required if isinstance(required, list) else ())
+        for name in required if isinstance(required, list) else ():
+            if isinstance(name, str):
+                joined.required[name] = None
     if not joined.fields:
         return None
-    needed = [one for one in joined.required if isinstance(one, str) and one not in read_only]
-    return Inputs(joined.fields, list(dict.fromkeys(needed)), [])
+    return Inputs(joined.fields, {name: None for name in joined.required if name not in read_only})
 
 
 def _add(inputs: Inputs, name: str, field: Field, *, is_needed: bool) -> None:
+    """Add a field; where another one has its name it gets one of its own."""
+    if name in inputs.fields:
+        name = find_free(f"{BODY}_{name}", inputs.fields)
     inputs.fields[name] = field
-    if is_needed and name not in inputs.required:
-        inputs.required.append(name)
+    if is_needed:
+        inputs.required[name] = None
 
 
 def _read_text(value: Any) -> str | None:

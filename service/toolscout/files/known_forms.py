@@ -60,6 +60,10 @@ KNOWN_FORMS = (
         "is the card of an agent, whose skills are no tools: what it offers over MCP is listed by"
         " toolscout mcp --config mcp.json --list",
     ),
+    KnownForm(
+        lambda content: "openapi" in content and "paths" not in content,
+        "is an OpenAPI document without paths: it has no operations",
+    ),
     KnownForm(_match_keys("asyncapi"), "is an AsyncAPI document, whose messages are no tools"),
     KnownForm(
         _match_keys("swagger", "apis"),
@@ -76,6 +80,16 @@ def explain_form(content: Any, path: Path | None) -> str | None:
     file = "mcp.json" if path is None else shlex.quote(str(path))
     found = next((form.what for form in KNOWN_FORMS if form.is_it(content)), None)
     return found and found.format(file=file)
+
+
+def is_one_tool(content: Any) -> bool:
+    """Whether an object is a single tool."""
+    return (
+        isinstance(content, Mapping)
+        and isinstance(content.get("name"), str)
+        and not _OF_TOOLS.isdisjoint(content)
+        and "skills" not in content
+    )
 
 
 def list_by_name(content: Any) -> list[dict[str, Any]] | None:

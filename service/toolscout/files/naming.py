@@ -1,7 +1,8 @@
 """Names for operations: readable, unique, and such as every provider takes."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import count
 
 MAX_NAME = 64
@@ -27,9 +28,10 @@ def name_operations(wanted: Iterable[tuple[str, str]]) -> list[str]:
     for number, (_, name) in enumerate(spelt):
         owners.setdefault(name, number)
     taken = set(reserved)
+    numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(2))
     names = []
     for number, (_, name) in enumerate(spelt):
-        own = name if owners[name] == number else _find_free(name, taken)
+        own = name if owners[name] == number else _number(name, taken, numbers[name])
         taken.add(own)
         names.append(own)
     return names
@@ -40,7 +42,7 @@ def name_parameters(places: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str
     found: dict[tuple[str, str], str] = {}
     taken: set[str] = set()
     for name, place in places:
-        own = name if name not in taken else _find_free(f"{place}_{name}", taken)
+        own = name if name not in taken else find_free(f"{place}_{name}", taken)
         taken.add(own)
         found[name, place] = own
     return found
@@ -55,12 +57,11 @@ def _spell(called: str) -> str:
     return f"{name[:_HEAD].rstrip('_-')}_{name[_HEAD + 1 - MAX_NAME :].lstrip('_-')}"
 
 
-def _find_free(name: str, taken: set[str]) -> str:
-    if name not in taken:
-        return name
-    for number in count(2):
-        suffix = f"_{number}"
-        numbered = name[: MAX_NAME - len(suffix)] + suffix
-        if numbered not in taken:
-            return numbered
-    raise AssertionError
+def find_free(name: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: this one, or it with a number."""
+    return name if name not in taken else _number(name, taken, count(2))
+
+
+def _number(name: str, taken: Container[str], numbers: Iterator[int]) -> str:
+    numbered = (f"{name[: MAX_NAME - len(str(n)) - 1]}_{n}" for n in numbers)
+    return next(one for one in numbered if one not in taken)

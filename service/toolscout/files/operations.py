@@ -8,7 +8,8 @@ tools together within `MAX_BYTES`. What was shortened, and what leads nowhere, t
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from toolscout.common.counted import list_first_names, write_count
 from toolscout.files.inputs import Bodies, Inputs, read_inputs
 from toolscout.files.naming import name_operations
 from toolscout.files.references import DocumentValue, LoadFile, References
-from toolscout.files.shortening import CUT, Fitted, Shortener
+from toolscout.files.shortening import CUT, Fitted, Shortener, count_bytes
 from toolscout.tools.risk import judge_risk
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -37,6 +38,9 @@ FRAME_BYTES = 200
 MAX_NAMED = 3
 """Tools with shortened schemas, and lost references, that the log names."""
 
+_HEADINGS = re.compile(r"\A(?:#[^\n]*\n\s*)+")
+"""Headings with which a description begins: "### Description" says nothing."""
+
 _log = logging.getLogger("toolscout")
 
 
@@ -56,7 +60,7 @@ def is_openapi(content: Any) -> bool:
     if not isinstance(content, Mapping) or not isinstance(content.get("paths"), Mapping):
         return False
     version = str(content.get("openapi", content.get("swagger", "")))
-    return version.startswith("3." if "openapi" in content else "2.")
+    return version.partition(".")[0] == ("3" if "openapi" in content else "2")
 
 
 def read_operations(
@@ -73,14 +77,16 @@ def read_operations(
     root = DocumentValue(document, document, file and file.resolve())
     operations = list(_list_operations(references, root))
     names = name_operations(
-        (str(one.place.value.get("operationId", "")), f"{one.method} {one.path}")
-        for one in operations
+        (_read_id(one.place.value), f"{one.method} {one.path}") for one in operations
     )
     bodies: Bodies = {}
     inputs = [read_inputs(references, one.place, one.shared, bodies) for one in operations]
-    texts = [_write_description(one) for one in operations]
+    texts = _cut_texts([_write_description(one) for one in operations])
     shortener = Shortener(references, MAX_TOOL_BYTES)
-    frames = [FRAME_BYTES + len(name) + len(text) for name, text in zip(names, texts, strict=True)]
+    frames = [
+        FRAME_BYTES + 2 * len(name) + _count_twice(text)
+        for name, text in zip(names, texts, strict=True)
+    ]
     fitted = _fit_all(shortener, inputs, MAX_BYTES - sum(frames))
     missing = [*shortener.missing, *(name for one in inputs for name in one.missing)]
     _report(references, missing, names, fitted)
@@ -106,6 +112,8 @@ def _make_tool(method: str, name: str, text: str, schema: dict[str, Any]) -> dic
 
 def _list_operations(references: References, root: DocumentValue) -> Iterator[PathMethod]:
     for path, item in root.value["paths"].items():
+        if str(path).startswith("x-"):
+            continue
         shared = references.resolve(root.below(item))
         more = shared.value.get("additionalOperations")
         every = {**shared.value, **(more if isinstance(more, Mapping) else {})}
@@ -123,8 +131,27 @@ def _write_description(operation: PathMethod) -> str:
         # A word more in the line by which it is found puts it behind its successor.
         head, *rest = text.split("\n", 1)
         text = "\n".join([f"{head} (deprecated)", *rest])
-    most = MAX_TOOL_BYTES // 2
-    return text if len(text) <= most else text[: most - 1] + CUT
+    return _HEADINGS.sub("", text) or text
+
+
+def _cut_texts(texts: Sequence[str]) -> list[str]:
+    """Return descriptions that have half of all bytes together, the longest cut alike."""
+    level = min(find_level([*map(_count_twice, texts)], MAX_BYTES // 2), MAX_TOOL_BYTES)
+    return [text if _count_twice(text) <= level else _cut_text(text, level // 2) for text in texts]
+
+
+def _cut_text(text: str, nbytes: int) -> str:
+    return text.encode()[: max(0, nbytes - len(CUT.encode()))].decode("utf-8", "ignore") + CUT
+
+
+def _count_twice(text: str) -> int:
+    """Return the bytes of a description, whose first line a tool has twice."""
+    return count_bytes(text) + count_bytes(text.partition("\n")[0])
+
+
+def _read_id(operation: Mapping[str, Any]) -> str:
+    written = operation.get("operationId")
+    return written if isinstance(written, str) else ""
 
 
 def _judge_method(method: str, name: str, description: str) -> dict[str, Any]:
@@ -140,24 +167,24 @@ def _judge_method(method: str, name: str, description: str) -> dict[str, Any]:
     return {"annotations": {"readOnlyHint": True}} if by_words == "read_only" else {}
 
 
-def _write_schema(fitted: Fitted, required: Sequence[str]) -> dict[str, Any]:
+def _write_schema(fitted: Fitted, required: Iterable[str]) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "object"}
     if fitted.left_out:
-        schema["description"] = f"{CUT} {write_count(fitted.left_out, 'optional field')} left out"
+        schema["description"] = f"{CUT} {write_count(fitted.left_out, 'field')} left out"
     named = [name for name in required if name in fitted.properties]
     return schema | {"properties": fitted.properties, "required": named}
 
 
 def _fit_all(shortener: Shortener, inputs: Sequence[Inputs], room: int) -> list[Fitted]:
     """Write all schemas; where they are too long together, the longest are shortened alike."""
-    fitted = [shortener.fit(one.fields, one.required) for one in inputs]
+    fitted = [shortener.fit(one.fields, one.body, one.required) for one in inputs]
     sizes = [one.nbytes for one in fitted]
     level = find_level(sizes, room)
     if level >= shortener.most_bytes:
         return fitted
     shortener.most_bytes = level
     return [
-        one if one.nbytes <= level else shortener.fit(given.fields, given.required)
+        one if one.nbytes <= level else shortener.fit(given.fields, given.body, given.required)
         for one, given in zip(fitted, inputs, strict=True)
     ]
 

@@ -14,7 +14,7 @@ import msgspec
 from toolscout.common.json_errors import find_end, locate
 from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, ConfigurationError, InvalidJson, InvalidRequest
-from toolscout.files.known_forms import explain_form, list_by_name
+from toolscout.files.known_forms import explain_form, is_one_tool, list_by_name
 from toolscout.files.operations import is_openapi, read_operations
 from toolscout.files.yaml_text import read_yaml
 from toolscout.tools.conversion import list_in, read_usable
@@ -27,11 +27,8 @@ YAML = (".yaml", ".yml")
 SAMPLE = Path(__file__).parents[1] / "playground" / "static" / "platform.json"
 """The first tools of the playground, which are searched where no file is given."""
 
-_OPENAPI_IN_YAML = re.compile(r"^(?:openapi|swagger)[ \t]*:", re.MULTILINE)
+_OPENAPI_IN_YAML = re.compile(r"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
 """What an OpenAPI document in YAML has that comes from a pipe, or under another name."""
-
-BEGINNING = 4_096
-"""Characters in which that stands."""
 
 _ADDRESS = re.compile(r"(https?):/+(.+)")
 """A web address whose `//` a path has merged into one slash."""
@@ -58,15 +55,6 @@ def read_file(path: Path) -> list[Tool]:
     if not tools:
         raise InvalidRequest(f"{_show_name(path)}: there are no tools in it")
     return tools
-
-
-def read_text(data: bytes) -> list[Any]:
-    """Return the tools of a text as they are written there; it refers to no files.
-
-    Raises:
-        ConfigurationError, InvalidJson, InvalidRequest: as `read_file`.
-    """
-    return _list_tools(data, None)
 
 
 def read_entries(path: Path) -> list[Any] | Iterator[Any]:
@@ -121,9 +109,7 @@ def _open_file(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def _show_name(path: Path | None) -> str:
-    if path is None:
-        return "the text"
+def _show_name(path: Path) -> str:
     return "standard input" if path == STDIN else str(path)
 
 
@@ -136,14 +122,16 @@ def read_content(content: Any, path: Path | None = None) -> Any:
     if is_openapi(content):
         return read_operations(content, _decode_file, path)
     listed = list_in(content)
+    if is_one_tool(listed):
+        return [listed]
     return list_by_name(listed) or listed
 
 
-def _list_tools(data: bytes, path: Path | None) -> list[Any]:
+def _list_tools(data: bytes, path: Path) -> list[Any]:
     """Return the tools of a file as they are written, or as an OpenAPI document means them."""
     shown = _show_name(path)
     file = None if path == STDIN else path
-    if (lines := _read_lines(data)) is not None:
+    if (lines := _read_lines(data, shown)) is not None:
         return lines
     content = _decode(data, path)
     listed = read_content(content, file)
@@ -155,21 +143,30 @@ def _list_tools(data: bytes, path: Path | None) -> list[Any]:
     raise InvalidRequest(f"{shown}: expected {expected}, version 2.0 or 3")
 
 
-def _read_lines(data: bytes) -> list[Any] | None:
-    """Return the objects of a file with one in each line; None of another file."""
+def _read_lines(data: bytes, shown: str) -> list[Any] | None:
+    """Return the objects of a file with one in each line; None of another file.
+
+    Raises:
+        InvalidJson: a line is none.
+    """
     data = data.removeprefix(codecs.BOM_UTF8).lstrip()
     first, _, rest = data.partition(b"\n")
-    if rest.lstrip().startswith(b"{") and _is_object(first):
-        with suppress(*NOT_JSON):
-            return _decode_lines(data)
-    return None
+    if not (rest.lstrip().startswith(b"{") and _is_object(first)):
+        return None
+    with suppress(*NOT_JSON):
+        return _decode_lines(data)
+    lines = data.split(b"\n")
+    if not any(map(_is_object, lines[1:])):
+        return None
+    wrong = next(n for n, line in enumerate(lines, 1) if line.strip() and not _is_object(line))
+    raise InvalidJson(f"{shown}, line {wrong}: not a tool in JSON")
 
 
 def _decode_file(path: Path) -> Any:
     return _decode(path.read_bytes(), path)
 
 
-def _decode(data: bytes, path: Path | None) -> Any:
+def _decode(data: bytes, path: Path) -> Any:
     """Return the values of JSON, or of YAML by the file's name or by how it begins.
 
     Raises:
@@ -178,10 +175,11 @@ def _decode(data: bytes, path: Path | None) -> Any:
     """
     data = data.removeprefix(codecs.BOM_UTF8)
     shown = _show_name(path)
-    suffix = "" if path is None else path.suffix.lower()
+    suffix = path.suffix.lower()
     try:
         text = data.decode("utf-8")
-        if suffix in YAML or _OPENAPI_IN_YAML.search(text, 0, BEGINNING):
+        is_json = text.lstrip()[:1] in ("{", "[")
+        if suffix in YAML or (not is_json and _OPENAPI_IN_YAML.search(text)):
             return read_yaml(text, shown)
         return msgspec.json.decode(text)
     except UnicodeDecodeError as error:

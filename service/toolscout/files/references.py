@@ -6,6 +6,7 @@ Nothing is fetched from the net, and nothing outside the folder is read, whereve
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from toolscout.errors import ToolscoutError
 from toolscout.tools.schemas import follow
@@ -94,18 +95,19 @@ class References:
         if self._folder is None or place.file is None or ":" in name:
             return None
         try:
-            path = (place.file.parent / name).resolve()
+            path = (place.file.parent / unquote(name)).resolve()
             if not path.is_relative_to(self._folder) or not path.is_file():
                 return None
             if path not in self._read:
                 self._left_bytes -= path.stat().st_size
                 if self._left_bytes < 0 or len(self._read) >= MAX_FILES:
                     return None
+                self._read[path] = None  # also if it cannot be read: it is not tried again
                 self._read[path] = self._load(path)
         except (OSError, ValueError, ToolscoutError):
             return None
         document = self._read[path]
-        return DocumentValue(document, document, path)
+        return None if document is None else DocumentValue(document, document, path)
 
 
 def join_schemas(schema: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ depth, then the descriptions of fields, then fields that are not required. What 
 with `…`; names, enumerations and what is required stay.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -57,7 +57,20 @@ class Fitted(NamedTuple):
     nbytes: int
     is_cut: bool
     left_out: int = 0
-    """Properties that are not required and did not fit."""
+    """Properties that did not fit."""
+
+
+class WrittenFields(NamedTuple):
+    """Groups of fields as they were written, and their bytes together."""
+
+    groups: tuple[Mapping[str, Written], ...]
+    nbytes: int
+    is_cut: bool
+
+    def join(self, other: "WrittenFields") -> "WrittenFields":
+        """Return both."""
+        nbytes = self.nbytes + other.nbytes
+        return WrittenFields(self.groups + other.groups, nbytes, self.is_cut or other.is_cut)
 
 
 class Shortener:
@@ -70,54 +83,71 @@ class Shortener:
         """Names that schemas require and have no property of."""
         self._known: dict[tuple[int, int, int], tuple[Any, Written]] = {}
         """By what was written, which is kept alive, and in which form."""
+        self._bodies: dict[tuple[int, int], tuple[Any, WrittenFields]] = {}
         self._last_form = 1
         """The form that the last long tool needed."""
 
-    def fit(self, fields: Mapping[str, Field], required: Sequence[str]) -> Fitted:
-        """Return the properties of a tool in the first form that is short enough."""
+    def fit(
+        self, fields: Mapping[str, Field], body: Mapping[str, Field], required: Container[str]
+    ) -> Fitted:
+        """Return the properties of a tool in the first form that is short enough.
+
+        Those of its body are written once for all tools that have the same.
+        """
         form = 0
-        written, nbytes = self._write_all(fields, form)
-        if nbytes > self.most_bytes:
+        written = self._write_all(fields, body, form)
+        if written.nbytes > self.most_bytes:
             # Forms get ever shorter, and most tools of a document need the same one.
             form = max(1, self._last_form)
-            written, nbytes = self._write_all(fields, form)
-            while nbytes > self.most_bytes and form + 1 < len(FORMS):
+            written = self._write_all(fields, body, form)
+            while written.nbytes > self.most_bytes and form + 1 < len(FORMS):
                 form += 1
-                written, nbytes = self._write_all(fields, form)
-            while nbytes <= self.most_bytes and form > 1:
-                longer, more = self._write_all(fields, form - 1)
-                if more > self.most_bytes:
+                written = self._write_all(fields, body, form)
+            while written.nbytes <= self.most_bytes and form > 1:
+                longer = self._write_all(fields, body, form - 1)
+                if longer.nbytes > self.most_bytes:
                     break
                 form -= 1
                 written = longer
-                nbytes = more
             self._last_form = form
-        if nbytes > self.most_bytes:
-            written, nbytes = self._drop_optional(written, frozenset(required))
-        is_cut = form > 0 or any(one.is_cut for one in written.values())
-        left_out = len(fields) - len(written)
-        properties = {name: one.value for name, one in written.items()}
-        return Fitted(properties, nbytes, is_cut or left_out > 0, left_out)
+        if written.nbytes > self.most_bytes:
+            return self._drop_fields(written, required)
+        properties = {name: one.value for group in written.groups for name, one in group.items()}
+        return Fitted(properties, written.nbytes, written.is_cut or form > 0)
 
-    def _write_all(self, fields: Mapping[str, Field], form: int) -> tuple[dict[str, Written], int]:
-        """Write fields in a form; also return their bytes."""
+    def _write_all(
+        self, fields: Mapping[str, Field], body: Mapping[str, Field], form: int
+    ) -> "WrittenFields":
+        """Write fields in a form."""
+        own = self._write_group(fields, form)
+        known = self._bodies.get((id(body), form))
+        if known is None:
+            known = self._bodies[id(body), form] = body, self._write_group(body, form)
+        return own.join(known[1])
+
+    def _write_group(self, fields: Mapping[str, Field], form: int) -> "WrittenFields":
         depth, told = FORMS[form]
         written = {name: self._write_field(one, depth, told) for name, one in fields.items()}
-        return written, sum([len(name) + 4 + one.nbytes for name, one in written.items()])
+        nbytes = sum(count_bytes(name) + 4 + one.nbytes for name, one in written.items())
+        return WrittenFields((written,), nbytes, any(one.is_cut for one in written.values()))
 
-    def _drop_optional(
-        self, written: dict[str, Written], required: frozenset[str]
-    ) -> tuple[dict[str, Written], int]:
-        """Return what is required, and of the rest as much as fits."""
-        nbytes = sum(len(name) + 4 + written[name].nbytes for name in required & written.keys())
-        kept: dict[str, Written] = {}
-        for name, one in written.items():
-            if name in required:
-                kept[name] = _MARK if one.value is None else one
-            elif (more := nbytes + len(name) + 4 + one.nbytes) <= self.most_bytes:
-                kept[name] = one
-                nbytes = more
-        return kept, nbytes
+    def _drop_fields(self, written: "WrittenFields", required: Container[str]) -> Fitted:
+        """Return as much as fits: first what is required, then the rest, in their order."""
+        every = [pair for group in written.groups for pair in group.items()]
+        kept: set[str] = set()
+        nbytes = 0
+        for is_first in (True, False):
+            for name, one in every:
+                size = count_bytes(name) + 4 + (_MARK if one.value is None else one).nbytes
+                size += count_bytes(name) + 3 if is_first else 0  # it is named as required, too
+                is_turn = (name in required) is is_first
+                if is_turn and nbytes + size <= self.most_bytes:
+                    kept.add(name)
+                    nbytes += size
+        properties = {
+            name: (_MARK if one.value is None else one).value for name, one in every if name in kept
+        }
+        return Fitted(properties, nbytes, is_cut=True, left_out=len(every) - len(kept))
 
     def _write_field(self, field: Field, depth: int, told: int) -> Written:
         written = self._write(field.schema, depth, told, is_kept=True)
@@ -125,7 +155,8 @@ class Shortener:
         if about is None or not told or not isinstance(written.value, dict):
             return written
         own = written.value.get("description")
-        nbytes = written.nbytes + len(about) + 18 - (len(own) + 18 if isinstance(own, str) else 0)
+        before = count_bytes(own) + 18 if isinstance(own, str) else 0
+        nbytes = written.nbytes + count_bytes(about) + 18 - before
         rest = {key: one for key, one in written.value.items() if key != "description"}
         return Written({"description": about, **rest}, nbytes, written.is_cut)
 
@@ -173,7 +204,8 @@ class Shortener:
             if nbytes > self.most_bytes:
                 return Written(None, nbytes, is_cut=True)
         missing = _mend_required(made, place.value)
-        if NESTING.isdisjoint(schema.keys() - {"properties"}):  # else another part may have them
+        # Where there are parts, another one may have them.
+        if "properties" in schema and NESTING.isdisjoint(schema.keys() - {"properties"}):
             self.missing |= dict.fromkeys(missing)
         return Written(made, nbytes, is_cut)
 
@@ -187,9 +219,7 @@ class Shortener:
             is_schema = isinstance(value, bool | Mapping)
             return self._write(place, depth, told) if is_schema else None
         if key in LISTS and isinstance(value, list) and value:
-            parts = [self._write(place.below(one), depth, told) for one in value]
-            nbytes = sum(one.nbytes + 1 for one in parts)
-            return Written([one.value for one in parts], nbytes, any(one.is_cut for one in parts))
+            return self._write_list(place, value, depth, told)
         if key not in MAPS or not isinstance(value, Mapping):
             return None
         made: dict[str, Any] = {}
@@ -200,8 +230,23 @@ class Shortener:
                 continue
             one = self._write(place.below(inner), depth, told)
             made[str(name)] = one.value
-            nbytes += len(str(name)) + 4 + one.nbytes
+            nbytes += count_bytes(str(name)) + 4 + one.nbytes
             is_cut = is_cut or one.is_cut
+            if nbytes > self.most_bytes:
+                break
+        return Written(made, nbytes, is_cut)
+
+    def _write_list(
+        self, place: DocumentValue, schemas: Sequence[Any], depth: int, told: int
+    ) -> Written:
+        made = []
+        nbytes = 2
+        is_cut = False
+        for one in schemas:
+            part = self._write(place.below(one), depth, told)
+            made.append(part.value)
+            nbytes += part.nbytes + 1
+            is_cut = is_cut or part.is_cut
             if nbytes > self.most_bytes:
                 break
         return Written(made, nbytes, is_cut)
@@ -209,6 +254,11 @@ class Shortener:
     def is_read_only(self, place: DocumentValue) -> bool:
         """Return whether a property is only in answers, so that no caller gives it."""
         return self._references.resolve(place).value.get("readOnly") is True
+
+
+def count_bytes(text: str) -> int:
+    """Return the bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def _leave_open(schema: Mapping[str, Any]) -> Written:
@@ -223,7 +273,7 @@ def _leave_open(schema: Mapping[str, Any]) -> Written:
 def _write_plain(value: Any) -> Written | None:
     """Return a value that is no schema; None of one that is no JSON, as one that holds itself."""
     if isinstance(value, str):
-        return Written(value, len(value) + 2)
+        return Written(value, count_bytes(value) + 2)
     try:
         return Written(value, len(_encode(value)))
     except (RecursionError, OverflowError, TypeError, ValueError):

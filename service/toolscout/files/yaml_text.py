@@ -6,12 +6,20 @@ as PyYAML's C parser (10 MB: 20 and 5 s). https://yaml.org/spec/1.2.2/#103-core-
 """
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
+from math import isfinite
 from typing import Any, ClassVar
 
 from toolscout.common.optional import write_install_command
 from toolscout.errors import ConfigurationError, InvalidJson
+
+MAX_DEPTH = 500
+"""Levels of a document."""
+
+MAX_VALUES = 5_000_000
+"""Values of a document, aliases counted as what they stand for: 100 MB as they are written."""
 
 _TAG = "tag:yaml.org,2002:"
 
@@ -43,8 +51,10 @@ def read_yaml(text: str, shown: str) -> Any:
         import yaml
     except ImportError:
         raise ConfigurationError(f"reading YAML needs: {write_install_command('yaml')}") from None
+    loader = _make_loader()
     try:
-        return yaml.load(text, _make_loader())  # noqa: S506  # it makes plain values alone
+        _check_size(yaml.parse(text, loader), shown)
+        return yaml.load(text, loader)  # noqa: S506  # it makes plain values alone
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
@@ -52,6 +62,38 @@ def read_yaml(text: str, shown: str) -> Any:
         raise InvalidJson(f"{shown}{place}: not valid YAML: {problem}") from None
     except RecursionError:
         raise InvalidJson(f"{shown}: not valid YAML: nested too deeply") from None
+
+
+def _check_size(events: Iterable[Any], shown: str) -> None:
+    """Check that a document is neither nested too deeply nor without end once it is written out.
+
+    The composer recurses in C until the process dies, and aliases of aliases stand for billions.
+
+    Raises:
+        InvalidJson: it is.
+    """
+    from yaml import AliasEvent, CollectionEndEvent, CollectionStartEvent, NodeEvent
+
+    sizes: dict[str, int] = {}
+    open_nodes: list[tuple[str | None, int]] = []
+    values = 0
+    for event in events:
+        if isinstance(event, CollectionEndEvent):
+            anchor, before = open_nodes.pop()
+            if anchor is not None:
+                sizes[anchor] = values - before
+        elif isinstance(event, AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in open_nodes):
+                raise InvalidJson(f"{shown}: not valid YAML: {event.anchor} holds itself")
+            values += sizes.get(str(event.anchor), 1)
+        elif isinstance(event, NodeEvent):
+            values += 1
+            if isinstance(event, CollectionStartEvent):
+                open_nodes.append((event.anchor, values))
+        if len(open_nodes) > MAX_DEPTH:
+            raise InvalidJson(f"{shown}: not valid YAML: nested more than {MAX_DEPTH} levels deep")
+        if values > MAX_VALUES:
+            raise InvalidJson(f"{shown}: its YAML stands for more than {MAX_VALUES:,} values")
 
 
 @cache
@@ -78,6 +120,7 @@ def _make_loader() -> Any:
         whole = re.compile(rf"(?:{pattern.pattern})\Z")
         Core12Loader.add_implicit_resolver(_TAG + kind, whole, list(begins))
     Core12Loader.add_constructor(_TAG + "int", _construct_integer)
+    Core12Loader.add_constructor(_TAG + "float", _construct_number)
     for kind in ("timestamp", "binary"):
         Core12Loader.add_constructor(_TAG + kind, _construct_text)
     for kind in ("set", "omap", "pairs"):
@@ -90,6 +133,15 @@ def _construct_integer(loader: Any, node: Any) -> int | str:
     text: str = loader.construct_scalar(node)
     with suppress(ValueError):
         return int(text, 0 if text[1:2] in "ox" and text[1:2] else 10)
+    return text
+
+
+def _construct_number(loader: Any, node: Any) -> float | str:
+    """Read a number; what is none in JSON, such as `.inf`, is text."""
+    text: str = loader.construct_scalar(node)
+    with suppress(ValueError):
+        number = float(text)
+        return number if isfinite(number) else text
     return text
 
 

@@ -10,7 +10,6 @@ from litestar.types import Receive, Scope, Send
 from toolscout import playground
 from toolscout.common.optional import import_needed
 from toolscout.server.background import run_in_background
-from toolscout.server.calls.pasted import read_pasted
 from toolscout.server.calls.typed import BoundedResponse, TypedRequest
 from toolscout.server.endpoint import serve
 from toolscout.server.http.request import Route
@@ -44,8 +43,6 @@ class Application:
         lifespan: list[Any] = [run_in_background(self.service)]
         if playground.is_on(settings):
             handlers.extend(pages.PLAYGROUND)
-            route = Route("/playground/tools", "playground_tools")
-            handlers.append(raw.RawHandler("POST", route)(read_pasted))
         if settings.mcp:
             facade = load_mcp_facade()(self.service)
             # A GET would open a stream on which nothing is ever sent; 405 tells clients so.

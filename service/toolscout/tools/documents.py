@@ -33,6 +33,9 @@ MAX_EXAMPLE_VALUES = 32
 PURPOSE_CHARS = 250
 """Characters of a description that are embedded: a mean over a long text blurs its point."""
 
+MIN_TELLING_WORDS = 2
+"""Words of a description from which further lines of its definition are not searched."""
+
 REQUESTS_CHARS = 300
 """Characters of the requests quoted in a description that are embedded, too."""
 
@@ -167,8 +170,8 @@ def _read_other_descriptions(description: str, texts: list[str]) -> list[str]:
 
 
 def _has_more_lines(description: str, text: str) -> bool:
-    """Whether a text has the lines of a description, and further ones."""
-    return text.startswith(f"{description}\n")
+    """Whether a text has the lines of a description that tells something, and further ones."""
+    return text.startswith(f"{description}\n") and len(description.split()) >= MIN_TELLING_WORDS
 
 
 def _read_output_and_examples(layer: dict[str, Any]) -> Iterator[str]:

@@ -131,4 +131,4 @@ byId("key-form").addEventListener("submit", (event) => event.preventDefault());
 keyboard(() => ask(0));
 explainWords(byId("meaning"));
 keeping.start(restore());
-sources(service, use).catch(failed);
+sources(use).catch(failed);

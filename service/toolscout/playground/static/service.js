@@ -1,7 +1,6 @@
 // The service: tools go to it once, and after that only their digest.
 
 const SEARCH = new URL("v1/tool-discovery/search", document.baseURI).href;
-const READ = new URL("playground/tools", document.baseURI).href;
 const PATIENCE_MS = 60_000; // the longest latency budget: a first look waits for the whole compile
 
 /** The service answered with a problem document, or with something that is none. */
@@ -75,12 +74,6 @@ export class Service {
     }
   }
 
-  /** The tools of a text that is no list of them, such as an OpenAPI document. */
-  async read(text) {
-    const { answer } = await post(JSON.stringify({ text }), this.#headers(), undefined, READ);
-    return answer.tools;
-  }
-
   #byDigest(fields, signal) {
     const body = { ...fields, explain: true, catalog: this.#digest };
     return post(JSON.stringify(body), { ...this.#headers(), "X-Catalog-Digest": this.#digest }, signal);
@@ -93,9 +86,9 @@ export class Service {
 }
 
 /** Returns the answer, and the milliseconds that it took from here and back. */
-async function post(body, headers, signal, url = SEARCH) {
+async function post(body, headers, signal) {
   const began = performance.now();
-  const response = await reach(url, { method: "POST", headers, body, signal });
+  const response = await reach({ method: "POST", headers, body, signal });
   const text = await response.text();
   const tripMs = performance.now() - began;
   let answer = {};
@@ -108,9 +101,9 @@ async function post(body, headers, signal, url = SEARCH) {
   return { answer, tripMs };
 }
 
-async function reach(url, request) {
+async function reach(request) {
   try {
-    return await fetch(url, request);
+    return await fetch(SEARCH, request);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Unreachable(`${new URL(SEARCH).origin} does not answer`);

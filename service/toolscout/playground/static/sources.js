@@ -2,14 +2,12 @@
 
 import { byId, count } from "./dom.js";
 import { JsonError } from "./json.js";
-import { Problem } from "./service.js";
 import { readTools } from "./tools.js";
 
 const PAUSE_MS = 250;
-const LIST = /^\s*\[/;
 
-/** Has `service` read what is no JSON, and calls `use(tools, examples, replaced)` whenever there are other tools; `replaced` wants an example asked. */
-export function sources(service, use) {
+/** Calls `use(tools, examples, replaced)` whenever there are other tools; `replaced` wants an example asked. */
+export function sources(use) {
   const paste = byId("paste");
   let timer = 0;
 
@@ -26,31 +24,16 @@ export function sources(service, use) {
     use([], []);
   };
 
-  const read = async (text) => {
+  const read = (text) => {
     clearTimeout(timer);
     complain("");
     if (!text.trim()) return emptied("No tools yet: paste some, or drop a file.");
     try {
-      return loaded(readTools(text), text, []);
+      loaded(readTools(text), text, []);
     } catch (error) {
       complain(worded(error));
       emptied("No tools.");
     }
-    // What is no list, such as openapi.yaml, the service reads as the command line does.
-    if (!LIST.test(text)) await readElsewhere(text);
-  };
-
-  const readElsewhere = async (text) => {
-    let tools;
-    try {
-      tools = await service.read(text);
-    } catch (error) {
-      if (error instanceof Problem && paste.value === text) complain(`No tools: ${error.message}.`);
-      return;
-    }
-    if (paste.value !== text) return; // somebody was faster
-    complain("");
-    loaded(readTools(JSON.stringify(tools)), text, []);
   };
 
   const sample = async (name) => {
