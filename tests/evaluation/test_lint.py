@@ -254,6 +254,19 @@ def test_a_line_is_what_a_forge_counts_as_one(tmp_path, capsys):
     assert f"file={path},line=7," in capsys.readouterr().out
 
 
+def test_what_the_field_reported_as_refused_is_found(tmp_path: Path, data: Path, capsys: Any):
+    (bound,) = (one for one in reported_cases(data, SECOND, "lint") if "bound" in one["id"])
+    (found,) = findings(tmp_path, bound["input"]["tools"], capsys)
+    assert found == (bound["right"]["kind"], [bound["right"]["finding_about"]])
+    (keys,) = (one for one in reported_cases(data, SECOND, "openapi") if "bracket" in one["id"])
+    path = tmp_path / keys["input"]["file"]
+    path.write_text(keys["input"]["text"])
+    assert main(["lint", "--tools", str(path)]) == 1
+    told = capsys.readouterr().out
+    assert "listCalls: its schema has keys to rename" in told
+    assert "filter[search], StartTime<, $top (anthropic, bedrock, bedrock-anthropic)" in told
+
+
 def test_tools_without_annotations_are_counted_by_what_their_words_say(tmp_path: Path, capsys: Any):
     hinted = tool("drop", "Look a buyer up") | {"annotations": {"readOnlyHint": True}}
     given = tool("erase", "Look a bill up by its number") | {"risk": "read_only"}

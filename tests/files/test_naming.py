@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscout.files.naming import MAX_NAME, name_operations
+from toolscout.files.naming import name_operations
+from toolscout.tools.naming import MAX_NAME
 from toolscout.tools.refused import RULES, list_refusals
 
 

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from toolscout.errors import NOT_JSON
-from toolscout.files.naming import MAX_NAME
 from toolscout.files.operations import MAX_BYTES, is_openapi, read_operations
+from toolscout.tools.naming import MAX_NAME
 from toolscout.tools.refused import explain_refusals
 
 FOLDER = os.environ.get("TOOLSCOUT_OPENAPI", "")

@@ -17,6 +17,7 @@ from toolscout.turns.providers import PROVIDERS
 
 ALL = set(RULES)
 ARRAYS = {"openai", "openai-responses", "gemini"}
+CLAUDES = {"anthropic", "bedrock", "bedrock-anthropic"}
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
 
 
@@ -43,8 +44,8 @@ def test_there_are_rules_for_every_provider():
         of({"type": ["string", "null"]}),
         of({"anyOf": [{"type": "string"}, {"type": "null"}]}),
         of({"enum": ["strng"], "default": {"type": "strng", "$ref": "#/nowhere"}}),
-        of({"$ref": "#/$defs/a~1b/properties/x%20y"})
-        | {"$defs": {"a/b": {"properties": {"x y": {}}}}},
+        of({"$ref": "#/$defs/a~1b/properties/x%2Dy"})
+        | {"$defs": {"a/b": {"properties": {"x-y": {}}}}},
         of({"$ref": "#/properties/one/anyOf/0", "anyOf": [{}]}),
         of({"$ref": "#anchor"}),
         of({"$ref": "#"}),
@@ -53,7 +54,9 @@ def test_there_are_rules_for_every_provider():
         of({"type": "array", "prefixItems": [{"type": "string"}]}),
         of({"$id": "https://e.example/x", "$defs": {"a": {}}, "items": {"$ref": "#/$defs/a"}}),
         of({"$id": "https://e.example/x", "$ref": "#/properties/one"}),
-        {"type": "object", "properties": {"type": {"type": "string"}, "$ref": {}, "required": {}}},
+        {"type": "object", "properties": {"type": {"type": "string"}, "ref": {}, "required": {}}},
+        of({"exclusiveMinimum": 0, "default": {"exclusiveMinimum": True, "a b": 1}}),
+        of({"properties": {"x-api.key_1": {}, "k" * 64: {}}, "patternProperties": {"^a b": {}}}),
     ],
 )
 def test_a_right_schema_is_taken_by_all(schema: dict[str, Any]):
@@ -93,6 +96,16 @@ def test_names_are_judged_by_length_and_characters(name: str, by: set[str]):
         (of({"$ref": "#/$defs/Gone"}), ALL, "refers to #/$defs/Gone"),
         (of({"$ref": "#/properties/one/9"}), ALL, "refers to"),
         ({"$defs": {"a": {"anyOf": [{"type": "int"}]}}}, ALL, "$defs.a.anyOf.0 is of type int"),
+        ({"properties": {"uids[]": {}, "top": {}}}, CLAUDES, "its schema has keys to rename"),
+        (of({"items": {"properties": {"$filter": {}}}}), CLAUDES, "items has keys to rename"),
+        (of({"properties": {"$ref": {}}}), CLAUDES, "and - at most: $ref"),
+        (
+            {"properties": {key: {} for key in ("a b", "k" * 65, "é", "ü")}},
+            CLAUDES,
+            "at most: a b, kkk",
+        ),
+        (of({"exclusiveMinimum": True}), ALL, "properties.one has a boolean exclusiveMinimum"),
+        (of({"exclusiveMaximum": False}), ALL, "the bound itself there, a number"),
         (of({"type": "array"}), ARRAYS, "properties.one is an array without items"),
         (of({"type": ["array", "null"]}), ARRAYS, "an array without items"),
         (of({"type": "ARRAY"}), ALL, "an array without items"),

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from toolscout.files.naming import find_free, name_parameters
+from toolscout.files.naming import name_parameters
 from toolscout.files.references import DocumentValue, References
 from toolscout.files.shortening import Field
+from toolscout.tools.naming import find_free
 
 BODY = "body"
 """The property of a body that is no object, or whose fields have names of parameters."""

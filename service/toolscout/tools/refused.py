@@ -22,8 +22,12 @@ MAX_SCHEMAS = 5_000
 SHOWN_CHARS = 60
 """Characters of a name or a value from a schema that a reason shows."""
 
+MAX_KEYS = 3
+"""Keys of one object that a reason shows."""
+
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _GEMINI_NAME = re.compile(r"[a-zA-Z0-9_.:-]+")
+_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _COMPOSED = ("oneOf", "anyOf", "allOf")
 _OPENAI_ROOT = (*_COMPOSED, "enum", "const", "not")
 
@@ -47,14 +51,16 @@ class Rules(NamedTuple):
     """Whether an array has to say of what."""
     needs_properties: bool = False
     """Whether each required name has to be among the properties."""
+    key: re.Pattern[str] | None = None
+    """What the key of a property has to be; None where any is taken."""
 
 
 RULES: Mapping[str, Rules] = {
     "openai": Rules(64, root=_OPENAI_ROOT, needs_items=True),
     "openai-responses": Rules(128, root=_OPENAI_ROOT, needs_items=True),
-    "anthropic": Rules(128),
-    "bedrock": Rules(64),
-    "bedrock-anthropic": Rules(64),
+    "anthropic": Rules(128, key=_KEY),
+    "bedrock": Rules(64, key=_KEY),
+    "bedrock-anthropic": Rules(64, key=_KEY),
     "gemini": Rules(
         64,
         name=_GEMINI_NAME,
@@ -67,9 +73,9 @@ RULES: Mapping[str, Rules] = {
 }
 """Of the vendor of each interface, by the names of `toolscout.turns.providers`."""
 
-_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
-_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-_SINGLE = (
+LISTS = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+SINGLE = (
     "items",
     "additionalItems",
     "additionalProperties",
@@ -82,6 +88,9 @@ _SINGLE = (
     "then",
     "else",
 )
+"""Keywords whose values are schemas: lists of them, by names, and single ones."""
+
+_BOUNDS = ("exclusiveMinimum", "exclusiveMaximum")
 
 _READ_BY_ALL = ("properties", "anyOf", "items")
 """Keywords whose values every provider reads as schemas; anything else is a fault."""
@@ -186,6 +195,9 @@ def _check_types(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
     has_items = node.get("items") is not None or "prefixItems" in node
     if rules.needs_items and "array" in kinds and not has_items:
         yield "is an array without items"
+    for bound in _BOUNDS:
+        if isinstance(node.get(bound), bool):
+            yield f"has a boolean {bound}: write the bound itself there, a number"
 
 
 def _check_properties(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
@@ -196,11 +208,21 @@ def _check_properties(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
         yield "has a `required` that is no list"
     if not isinstance(properties, Mapping) and properties is not absent:
         yield "has `properties` that are no object"
+    if ill := _find_ill_keys(rules, properties):
+        keys = ", ".join(map(_show_name, ill[:MAX_KEYS]))
+        yield f"has keys to rename, to 64 letters, digits, _, . and - at most: {keys}"
     if rules.needs_properties and isinstance(required, list | tuple):
         listed = properties if isinstance(properties, Mapping) else {}
         missing = (one for one in required if isinstance(one, str) and one not in listed)
         if (first := next(missing, None)) is not None:
             yield f"requires {_show_name(first)}, which is no property of it"
+
+
+def _find_ill_keys(rules: Rules, properties: Any) -> list[str]:
+    """Return the keys of one schema's properties that are refused."""
+    if rules.key is None or not isinstance(properties, Mapping):
+        return []
+    return [key for key in properties if not rules.key.fullmatch(key)]
 
 
 def _walk_schemas(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Any, Mapping[str, Any]]]:
@@ -221,11 +243,11 @@ def _walk_schemas(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Any, Mappi
         yield path, node, base
         for key, value in node.items():
             inner: Iterator[tuple[tuple[str, object], Any]] = iter(())
-            if key in _MAPS and isinstance(value, Mapping):
+            if key in MAPS and isinstance(value, Mapping):
                 inner = (((key, name), one) for name, one in value.items())
-            elif key in _LISTS and isinstance(value, list | tuple):
+            elif key in LISTS and isinstance(value, list | tuple):
                 inner = (((key, place), one) for place, one in enumerate(value))
-            elif key in _SINGLE:
+            elif key in SINGLE:
                 inner = iter([((key, None), value)])
             for step, one in inner:
                 if len(queue) >= MAX_SCHEMAS:
