@@ -54,7 +54,7 @@ INSIDE: dict[str, tuple[tuple[str, ...], ...]] = {
         ("dispatch", "history"),
         ("shown",),
         ("left_out",),
-        ("refusals",),
+        ("refusals", "renaming"),
         ("providers",),
         ("config", "local", "session", "tracker"),
     ),

@@ -16,8 +16,6 @@ from toolscout.discovery import Transport
 from toolscout.turns.left_out import Upstream
 
 ILL: dict[str, Json] = {
-    "read_" + "x" * 130: SCHEMA,
-    "read it, please": SCHEMA,
     "read_list": {"type": "array"},
     "read_nothing": {"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}},
     "read_oddly": {"type": "object", "properties": {"a": {"type": "strng"}}},

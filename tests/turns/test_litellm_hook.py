@@ -274,6 +274,18 @@ def test_a_tool_that_a_provider_has_refused_is_sent_no_more(hook, monkeypatch):
     assert ["read_file" in json.dumps(tools) for tools in sent] == [True, False]
 
 
+@pytest.mark.parametrize("others", [0, 20], ids=["few", "many"])
+def test_a_call_comes_back_with_the_tools_own_name_and_keys(hook, router, monkeypatch, others):
+    own = {"name": "read.calls", "input_schema": {"properties": {"uids[]": {}}}}
+    tools = [own, *(ANTHROPIC.tool(f"read_{number}", "Read it") for number in range(others))]
+    answer = ANTHROPIC.response(Said(calls=(("c", "read_calls", {"uids_": [1]}),)))
+    with peer(lambda exchange: exchange.select("read_calls")) as fake:
+        monkeypatch.setenv("TOOLSCOUT_ENDPOINT", fake.url)
+        body = ANTHROPIC.request("read calls", tools)
+        final = asyncio.run(turn(hook.ToolscoutHook(), received(body), answer))
+    assert ANTHROPIC.read(final).calls == (("c", "read.calls", {"uids[]": [1]}),)
+
+
 @pytest.mark.parametrize(
     ("model", "settings", "variable", "is_sent"),
     [

@@ -11,6 +11,7 @@ _HEAD = 40
 """Of them, those of a long name's beginning; its end often tells it from others."""
 
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
+_OTHER_IN_KEYS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def spell_name(called: str) -> str:
@@ -19,6 +20,11 @@ def spell_name(called: str) -> str:
     if name and not (name[0].isalpha() or name[0] == "_"):
         name = f"_{name}"
     return _shorten(name)
+
+
+def spell_key(key: str) -> str:
+    """Return a key like this one, which ends with `_`: `StartTime_` for `StartTime<`."""
+    return _shorten(_OTHER_IN_KEYS.sub("_", key).strip("_") + "_")
 
 
 def find_free(name: str, taken: Container[str], numbers: Iterator[int] | None = None) -> str:

@@ -150,6 +150,17 @@ def find_sent_schema(tool: Tool) -> Mapping[str, Any]:
     return {}
 
 
+def can_take_name(provider: str, name: str) -> bool:
+    """Return whether a provider takes this name of a tool."""
+    return not any(_check_name(RULES[provider], name))
+
+
+def can_take_key(provider: str, key: str) -> bool:
+    """Return whether a provider takes this key of a property."""
+    pattern = RULES[provider].key
+    return pattern is None or pattern.fullmatch(key) is not None
+
+
 def _check_name(rules: Rules, name: str) -> Iterator[str]:
     if len(name) > rules.longest:
         yield f"its name has {len(name):,} characters, {rules.longest} are taken"
@@ -208,21 +219,23 @@ def _check_properties(rules: Rules, node: Mapping[str, Any]) -> Iterator[str]:
         yield "has a `required` that is no list"
     if not isinstance(properties, Mapping) and properties is not absent:
         yield "has `properties` that are no object"
-    if ill := _find_ill_keys(rules, properties):
+    listed = properties if isinstance(properties, Mapping) else {}
+    ill = [key for key in listed if rules.key and not rules.key.fullmatch(key)]
+    if ill:
         keys = ", ".join(map(_show_name, ill[:MAX_KEYS]))
         yield f"has keys to rename, to 64 letters, digits, _, . and - at most: {keys}"
     if rules.needs_properties and isinstance(required, list | tuple):
-        listed = properties if isinstance(properties, Mapping) else {}
         missing = (one for one in required if isinstance(one, str) and one not in listed)
         if (first := next(missing, None)) is not None:
             yield f"requires {_show_name(first)}, which is no property of it"
 
 
-def _find_ill_keys(rules: Rules, properties: Any) -> list[str]:
-    """Return the keys of one schema's properties that are refused."""
-    if rules.key is None or not isinstance(properties, Mapping):
-        return []
-    return [key for key in properties if not rules.key.fullmatch(key)]
+def list_keys(schema: Mapping[str, Any]) -> set[str]:
+    """Return the keys of properties at every level of a schema."""
+    nodes = [
+        node.get("properties") for _, node, _ in _walk_schemas(schema) if isinstance(node, Mapping)
+    ]
+    return {key for properties in nodes if isinstance(properties, Mapping) for key in properties}
 
 
 def _walk_schemas(schema: Mapping[str, Any]) -> Iterator[tuple[_Path, Any, Mapping[str, Any]]]:

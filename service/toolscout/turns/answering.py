@@ -24,6 +24,7 @@ from toolscout.turns.events import (
 )
 from toolscout.turns.keeping import accept, refuse_form
 from toolscout.turns.providers import Call, Json
+from toolscout.turns.providers.calls import change_calls
 from toolscout.turns.providers.fields import add
 from toolscout.turns.providers.native import Native
 from toolscout.turns.providers.provider import SearchResult
@@ -42,7 +43,7 @@ def read_answer(turn: TurnState, event: Answer) -> Step:
 
 def pass_restored(turn: TurnState, event: Answer) -> Step:
     """Give the caller the response to the request as it came."""
-    return Step(Phase.DONE, Pass(_add_usage(turn, event.response)))
+    return Step(Phase.DONE, Pass(_give(turn, event.response)))
 
 
 def read_first_piece(turn: TurnState, event: Piece) -> Step:
@@ -73,9 +74,9 @@ def end_unsearched(turn: TurnState, _: AnswerEnd) -> Step:
 
 
 def stop_reading(turn: TurnState, _: Overflow) -> Step:
-    """Pass the rest of a stream on unread, unless it goes with searches."""
+    """Pass the rest of a stream on unread, unless it goes with searches, or with other names."""
     stream = open_stream(turn)
-    if turn.rounds or _take_response(turn, stream.response()):
+    if turn.rounds or turn.renaming or _take_response(turn, stream.response()):
         return Step(Phase.DONE, Fail())
     return Step(Phase.PASSING, PassPiece(stream.rest()))
 
@@ -104,6 +105,8 @@ def open_stream(turn: TurnState) -> Stream:
     """Return the reader of the turn's stream; a new one before the first piece."""
     if turn.stream is None:
         turn.stream = turn.tool_use.open_stream(turn.search_name)
+        if (renaming := turn.renaming) is not None:
+            turn.stream.give_back(renaming.names, renaming.give_back_call)
     return turn.stream
 
 
@@ -228,11 +231,13 @@ def _answer_search(
 def _finish(turn: TurnState, response: Json) -> Json:
     """Return the response as the client sees it: no call of ours, and the whole usage."""
     use = turn.tool_use
-    return _add_usage(turn, use.drop_calls(response, turn.search_name))
+    return _give(turn, use.drop_calls(response, turn.search_name))
 
 
-def _add_usage(turn: TurnState, response: Json) -> Json:
-    """Add the usage of the forwards before it to a response's own."""
+def _give(turn: TurnState, response: Json) -> Json:
+    """Return a response with the caller's own names, and the usage of the forwards before it."""
+    if turn.renaming is not None:
+        response = change_calls(response, turn.renaming.give_back_call)
     if turn.spent is None:
         return response
     key = turn.provider.usage_key

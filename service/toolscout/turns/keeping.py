@@ -18,7 +18,8 @@ def accept(turn: TurnState) -> None:
     if turn.incoming.is_stored:  # nothing is put back into what is stored
         store.mark_expanded(turn.session, turn.fitting)
     if turn.settings.remember_tools or turn.incoming.keeps_tools:
-        store.mark_deferred(turn.session, turn.offer.everything, turn.provider.name)
+        offer = turn.renaming.written if turn.renaming else turn.offer
+        store.mark_deferred(turn.session, offer.everything, turn.provider.name)
     else:
         store.mark_deferred(turn.session)
 

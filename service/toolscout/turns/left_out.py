@@ -9,6 +9,7 @@ ends after an hour. A tool is told of once, in one line.
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from time import monotonic
 from typing import Any, NamedTuple
@@ -17,10 +18,12 @@ from toolscout.client.log import logger
 from toolscout.client.offer import Offer, write_definition
 from toolscout.common.lru import Lru
 from toolscout.tools.refused import list_refusals
+from toolscout.tools.renaming import RenamedTool
 from toolscout.tools.shapes import schema_of
 from toolscout.turns.providers import ProviderName
 from toolscout.turns.providers.fields import mapping
 from toolscout.turns.refusals import MAX_REFUSALS, find_named_tools
+from toolscout.turns.renaming import Renaming
 
 MAX_LISTS = 1_000
 """Lists in memory whose tools were judged."""
@@ -35,6 +38,8 @@ REFUSED_FOR_S = 3_600.0
 """Seconds for which a refused tool is left out: the provider may take it later."""
 
 MAX_NAME_LOGGED = 80
+
+_SPACE = "namespace"
 
 _HOSTS = {
     "openai": r"(?:[\w.-]+\.)?(?:api\.openai\.com|openai\.azure\.com)",
@@ -75,7 +80,7 @@ class LeftOut:
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._judged: Lru[tuple[str, bytes], frozenset[str]] = Lru(MAX_LISTS)
+        self._judged: Lru[tuple[str, bytes], Mapping[str, str]] = Lru(MAX_LISTS)
         self._refused: Lru[Upstream, Mapping[str, tuple[bytes, float]]] = Lru(MAX_TOOLS)
         self._told: Lru[tuple[str, str], bool] = Lru(MAX_TOOLS)
 
@@ -89,31 +94,57 @@ class LeftOut:
         """
         refused = {*self._find_refused(offer, upstream)}
         if upstream.is_vendors:
-            refused |= self._find_judged(upstream.interface, offer)
+            judged = self._find_judged(upstream.interface, offer)
+            refused |= judged.keys()
+            for name, why in judged.items():
+                self._tell(upstream.interface, name, why)
         gone = frozenset(refused.difference(forced))
         if not gone or not offer.is_known:  # what a caller owns is not shared with others
             return offer.without(gone)
         return offer.once(("without", gone), lambda: offer.without(gone))
 
-    def _find_judged(self, interface: str, offer: Offer) -> frozenset[str]:
-        """Return the tools that are against the rules of an interface; a list is judged once."""
+    def rename(self, offer: Offer, upstream: Upstream) -> Renaming | None:
+        """Return how tools go out that would be refused but for their names and keys.
+
+        None where it is not known what is refused.
+        """
+        if not upstream.is_vendors:
+            return None
+        make = partial(self._rename, upstream.interface, offer)
+        # What a caller owns is not shared with others.
+        return offer.once(("renamed", upstream.interface), make) if offer.is_known else make()
+
+    def _rename(self, interface: str, offer: Offer) -> Renaming:
+        tools: dict[str, RenamedTool] = {}
+        taken = {*offer.names}
+        for name in sorted(self._find_judged(interface, offer)):
+            tool = offer.by_name[name]
+            if _SPACE in mapping(tool):
+                continue
+            with suppress(RecursionError):
+                renamed = RenamedTool(interface, tool, name, taken)
+                if not list_refusals(interface, renamed.name, schema_of(renamed.definition)):
+                    tools[name] = renamed
+                    taken.add(renamed.name)
+        return Renaming(interface, offer, tools)
+
+    def _find_judged(self, interface: str, offer: Offer) -> Mapping[str, str]:
+        """Return which tools are against the rules of an interface, and why; judged once."""
         key = (interface, offer.digest())
         judged = self._judged.get(key)
         if judged is None:
-            judged = frozenset(self._judge(interface, offer))
+            judged = dict(self._judge(interface, offer))
             self._judged.put(key, judged)
         return judged
 
-    def _judge(self, interface: str, offer: Offer) -> Iterator[str]:
+    def _judge(self, interface: str, offer: Offer) -> Iterator[tuple[str, str]]:
         for name, tool in offer.by_name.items():
             # In Responses the namespace is no part of the name that is sent.
-            space = mapping(tool).get("namespace")
+            space = mapping(tool).get(_SPACE)
             own = name.removeprefix(f"{space}.") if isinstance(space, str) else name
             with suppress(Exception):  # no tool of any known shape
-                reasons = list_refusals(interface, own, schema_of(tool))
-                if reasons:
-                    self._tell(interface, name, "; ".join(reasons))
-                    yield name
+                if reasons := list_refusals(interface, own, schema_of(tool)):
+                    yield name, "; ".join(reasons)
 
     def _find_refused(self, offer: Offer, upstream: Upstream) -> Iterator[str]:
         """Yield the tools that the provider has refused before, and still may."""

@@ -65,7 +65,8 @@ class Preparation:
             model = request.get("model") or request.get("modelId") or ""
             upstream = upstream._replace(model=str(model))
             resumed = provider.resume_request(request, upstream.scope)
-            return self._prepare(resumed, session, upstream)
+            can_rename = provider.choices(resumed) == 1 and not (streams and not provider.stream)
+            return self._prepare(resumed, session, upstream, can_rename)
         except Exception:
             logger.warning("a request could not be prepared and is forwarded as it came")
             return request
@@ -81,7 +82,9 @@ class Preparation:
         offer = self._known.make_offer(tools)
         return Turn(request, offer, self._settings, Upstream(provider, "")).original
 
-    def _prepare(self, request: Json, session: str | None, upstream: Upstream) -> Turn | Json:
+    def _prepare(
+        self, request: Json, session: str | None, upstream: Upstream, can_rename: bool
+    ) -> Turn | Json:
         provider = get_provider(upstream.interface)
         tools = provider.tools(request)
         if self._config.strategy == "passthrough" or provider.has_to_pass(request):
@@ -99,16 +102,33 @@ class Preparation:
             tools = [tool for place, tool in enumerate(written.tools) if place not in offer.odd]
             offer = Offer(tools)
         upstream = upstream._replace(session=session)
-        forced = provider.choice(written.request).names
-        left = self._settings.left_out.leave_out(offer, upstream, forced)
         request = written.request
+        visible = written.visible
+        renaming = self._settings.left_out.rename(offer, upstream) if can_rename else None
+        called = provider.recent(request) if renaming else []
+        if renaming and (renaming.names or renaming.write_names(called) != called):
+            pins = offer.matching(self._config.always_keep)
+            visible = renaming.write_names([*visible, *pins])
+            request = renaming.write_request(provider, request)
+            clean = renaming.offer
+            offer = clean if offer.is_known else self._known.make_offer([*clean.everything])
+        forced = provider.choice(request).names
+        left = self._settings.left_out.leave_out(offer, upstream, forced)
         if left is not offer and left.names:  # else the refusal tells more than no tool
             request = provider.with_tools(request, left.everything)
-        if self._is_small(left, written.visible):
-            return request
-        if self._config.strategy == "relevance":
-            return self._filter(request, provider, left, session)
-        return self._defer(request, left, upstream, written.visible)
+        begun: Turn | Json = request
+        if not self._is_small(left, visible):
+            is_filtered = self._config.strategy == "relevance"
+            begin = self._filter if is_filtered else self._defer
+            begun = begin(request, left, upstream, visible)
+        if not renaming or not renaming.names:
+            return begun
+        if not isinstance(begun, Turn):
+            turn = Turn(request, left, self._settings, upstream)
+            turn.keep_plain(begun)
+            begun = turn
+        begun.state.renaming = renaming
+        return begun
 
     def _find_session(self, request: Json, upstream: Upstream) -> str:
         """Return the conversation of a request: that of the response before it, or of its words."""
@@ -158,13 +178,17 @@ class Preparation:
             self._told_of_threads = True
             logger.warning(KEPT_BY_THREADS)
 
-    def _filter(self, request: Json, provider: Provider, offer: Offer, session: str) -> Json:
+    def _filter(
+        self, request: Json, offer: Offer, upstream: Upstream, visible: Sequence[str]
+    ) -> Json:
         """Return a request with the tools that fit it, if later ones can have others."""
+        provider = get_provider(upstream.interface)
+        session = upstream.session
         if is_unknown(request, provider, session) or provider.is_keeping_tools(request):
             return request
         config = self._config
         choice = provider.choice(request)
-        pins = {*offer.matching(config.always_keep), *choice.names}
+        pins = {*offer.matching(config.always_keep), *choice.names, *visible}
         pins &= {*offer.names}
         filtered, deferred = local.filter_tools(
             provider.query(request),

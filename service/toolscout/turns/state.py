@@ -16,6 +16,7 @@ from toolscout.turns.providers import Call, Json, Provider
 from toolscout.turns.providers.provider import Choice
 from toolscout.turns.providers.stream import Stream
 from toolscout.turns.refusals import Form
+from toolscout.turns.renaming import Renaming
 from toolscout.turns.session import SessionStore
 from toolscout.turns.shown import Shown
 
@@ -84,6 +85,10 @@ class TurnState(msgspec.Struct):
     """All responses that were read, oldest first."""
     spent: Json | None = None
     """The usage of all forwards after which another followed."""
+    is_plain: bool = False
+    """Whether nothing is hidden or searched, and names and keys are all that changes."""
+    renaming: Renaming | None = None
+    """How the provider knows the tools; None where it does by their own names and keys."""
     stream: Stream | None = None
     """Reads the pieces of all answers; None before the first."""
     was_mixed: bool = False

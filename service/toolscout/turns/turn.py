@@ -18,7 +18,7 @@ from toolscout.turns.events import Effect, Event
 from toolscout.turns.left_out import RefusedTools, Upstream
 from toolscout.turns.opening import TurnSettings, open_turn, read_request
 from toolscout.turns.providers import Json
-from toolscout.turns.state import TurnState
+from toolscout.turns.state import Phase, TurnState
 from toolscout.turns.table import TABLE
 from toolscout.turns.writing import write_current, write_original
 
@@ -66,6 +66,16 @@ class Turn:
         step = row.handle(state, event)
         state.phase = step.phase
         return step.effect
+
+    def keep_plain(self, request: Json) -> None:
+        """Forward a request as it is: only the names and keys of its calls are given back."""
+        state = self.state
+        state.request = request
+        state.phase = Phase.FORWARDING
+        state.is_plain = True
+        state.rounds = state.settings.max_rounds
+        state.is_restored = state.has_started_over = state.is_accepted = True
+        state.opening.history.forget()
 
     @property
     def request(self) -> Json:

@@ -180,7 +180,7 @@ class Flow:
         begin = partial(self._preparation.begin, request, upstream, session, streams)
         async with self._places.here():
             begun = await asyncio.to_thread(begin) if in_thread and self.waits else begin()
-            if not isinstance(begun, Turn):
+            if not isinstance(begun, Turn) or begun.state.is_plain:
                 return request if self._only_asks else begun
             if self._only_asks:
                 if query := begun.state.user_query:

@@ -160,5 +160,5 @@ def end_turn(turn: Turn, observers: TurnObservers) -> None:
 
 def perform_report(turn: Turn, effect: Effect | None, observers: TurnObservers) -> None:
     """Tell the observers of a turn, if that is to be done."""
-    if isinstance(effect, Report):
+    if isinstance(effect, Report) and not turn.state.is_plain:
         observers.tell_of(effect.stage, turn.state)

@@ -192,6 +192,8 @@ def _change(fields: Json, change: Change) -> Json:
         name, _ = change(str(answer.get("name")), {})
         named = {**answer, "name": name}
         return fields if name == answer.get("name") else {**fields, "functionResponse": named}
+    if fields.get("role") == "tool" and (own := text_at(fields, "name")):  # of chat completions
+        return {**fields, "name": change(own, {})[0]}
     parts = {k: change_calls(v, change) for k, v in fields.items() if k != "tools"}
     changed = {k: v for k, v in parts.items() if v is not fields[k]}
     return {**fields, **changed} if changed else fields
@@ -203,6 +205,8 @@ def _change_call(call: Json, key: str, change: Change) -> Json:
     name, changed = change(call["name"], arguments)
     if name == call["name"] and changed is arguments:
         return call
+    if changed is arguments:  # which may be broken off
+        return {**call, "name": name}
     written: Any = encode(changed).decode() if isinstance(raw, str) else dict(changed)
     return {**call, "name": name, key: written}
 

@@ -48,7 +48,6 @@ class OpenAIStream(Stream):
     def next_turn(self) -> None:
         """Reset, except for the calls sent to the client and the usage."""
         super().next_turn()
-        self._hidden = [name for name in (self._search_name, self._dispatch_name) if name]
         self._calls: dict[int, Json] = {}
         self._current: dict[int, int] = {}
         """Calls by the model's index; a new id with the same index is another call."""
@@ -76,15 +75,21 @@ class OpenAIStream(Stream):
     def _release(self) -> bytes:
         """Return calls that were held back until the end, and those through the dispatch tool."""
         calls = [self._begin_call(key, piece) for key, piece in [*self._waiting.items()]]
+        calls += self._show_held(self._dispatch_name, *self._renamed)
+        choice = {"index": 0, "delta": {"tool_calls": calls}}
+        return write(self._join_turns({**self._base, "choices": [choice]})) if calls else b""
+
+    def _show_held(self, *names: str) -> list[Json]:
+        """Return the calls of these names that were held back, as those that they stand for."""
+        shown = []
         for key, call in self._calls.items():
-            if self._dispatch_name and _function(call) == self._dispatch_name:
+            if key not in self._places and (name := _function(call)) and name in names:
                 meant = self._undo_dispatch(call)
                 if _function(meant) == self._search_name:
                     self._remover.remove(call)
                 else:
-                    calls.append(self._remover.signed({**meant, "index": self._place(key)}))
-        choice = {"index": 0, "delta": {"tool_calls": calls}}
-        return write(self._join_turns({**self._base, "choices": [choice]})) if calls else b""
+                    shown.append(self._remover.signed({**meant, "index": self._place(key)}))
+        return shown
 
     def _end(self, event: StreamEvent) -> bytes:
         """Without a real call the finish reason is `stop`."""
@@ -140,7 +145,7 @@ class OpenAIStream(Stream):
             del delta["role"]
         self._has_role = self._has_role or bool(delta.get("role"))
         if pieces := mappings(delta.get("tool_calls")):
-            delta["tool_calls"] = [kept for p in pieces if (kept := self._call_piece(p))]
+            delta["tool_calls"] = [kept for p in pieces for kept in self._pass_piece(p)]
             if not delta["tool_calls"]:
                 del delta["tool_calls"]
         if delta == mapping(choice.get("delta")):  # an empty one keeps a connection alive
@@ -157,6 +162,13 @@ class OpenAIStream(Stream):
             for piece in mappings(delta.get(key)):
                 _join(self._thinking.setdefault(key, []), piece)
 
+    def _pass_piece(self, piece: Json) -> list[Json]:
+        """Return what the client gets of a piece; where a call begins, those before it end."""
+        is_next = self._renamed and self._key_of(piece) not in self._calls
+        ended = self._show_held(*self._renamed) if is_next else []
+        passed = self._call_piece(piece)
+        return ended if passed is None else [*ended, passed]
+
     def _call_piece(self, piece: Json) -> Json | None:
         """Renumber a piece of a call for the client; None for a piece of a search."""
         key = self._key_of(piece)
@@ -167,14 +179,16 @@ class OpenAIStream(Stream):
         self._calls[key] = call
         _merge(call, {k: v for k, v in piece.items() if k not in ("index", "type")})
         name = _function(call)
-        if name in self._hidden:
+        if key in self._places:
+            return {**piece, "index": self._places[key]}
+        own = (self._search_name, self._dispatch_name)
+        if name and (name in own or name in self._renamed):
             waited = self._waiting.pop(key, None) is not None
             if name == self._search_name:
                 self._remover.remove(call if waited else piece)
             return None
-        if key in self._places:
-            return {**piece, "index": self._places[key]}
-        may_be_hidden = name is not None and any(one.startswith(name) for one in self._hidden)
+        hidden = (*own, *self._renamed)
+        may_be_hidden = name is not None and any(one.startswith(name) for one in hidden)
         if may_be_hidden and not call["function"]["arguments"]:
             self._waiting.setdefault(key, piece)
             return None

@@ -165,7 +165,7 @@ class ResponsesStream(PartStream):
     def _client_view(self, response: Json, is_final: bool) -> Json:
         """Return the response of an event as the client sees it."""
         seen = response
-        if is_final and self._dispatch_name:
+        if self._change is not None:
             seen = undo_dispatch(seen, self._dispatch_name, self._change)
         seen = drop_searches(seen, self._search_name)
         own = response.get("id")

@@ -2,6 +2,7 @@
 
 import re
 from abc import abstractmethod
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -109,11 +110,22 @@ class Stream:
         self._search_name = search_name
         self._dispatch_name = dispatch_name
         self._change = change
+        self._renamed: Collection[str] = ()
+        """Names of tools whose calls are others for the client."""
         self._count = 0
         """Blocks, items or calls that went to the client."""
         self._spent: Json | None = None
         self._usage: Json = {}
         self.next_turn()
+
+    def give_back(self, names: Collection[str], change: Change) -> None:
+        """Hold calls of these names back to their end: they are then what a change makes of them.
+
+        It comes after that of the dispatch tool, which may call such a tool.
+        """
+        before = self._change
+        self._renamed = names
+        self._change = change if before is None else lambda *call: change(*before(*call))
 
     def next_turn(self) -> None:
         """Begin another turn of the model, after a search; keep what the client has got."""
@@ -292,7 +304,9 @@ class PartStream(Stream):
 
     def _is_open(self, name: str | None) -> bool:
         """Whether it is not known yet what a part calls; when the turn is over, nothing follows."""
-        return name == self._dispatch_name if name else name == "" and not self._held
+        if not name:
+            return name == "" and not self._held
+        return name == self._dispatch_name or name in self._renamed
 
     def _write(self, event: StreamEvent, data: Json) -> bytes:
         return write(data, str(data.get("type")))
