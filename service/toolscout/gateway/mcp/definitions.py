@@ -101,7 +101,9 @@ def list_pinned_tools(view: View, *, is_modern: bool) -> Iterator[mcp_types.Tool
     """
     for one in view.pinned:
         meta = {**(one.tool.meta or {}), **ALWAYS}
+        schema = one.rename_keys().definition["input_schema"]
         changes = {"name": one.shown["name"], "meta": meta, "execution": None}
+        changes["input_schema"] = schema
         is_object = (one.tool.output_schema or {}).get("type") == "object"
         if view.max_chars(one.connection) or not (is_modern or is_object):
             changes["output_schema"] = None

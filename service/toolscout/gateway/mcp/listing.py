@@ -16,7 +16,9 @@ from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.poisoned import find_poison, has_hidden, strip_hidden
 from toolscout.tools.refused import explain_refusals, is_refused_by_all, write_reasons
+from toolscout.tools.renaming import RenamedTool
 from toolscout.tools.risk import LEVELS, is_annotated, judge_risk
+from toolscout.tools.shapes import schema_of
 from toolscout.tools.summary import MAX_HINT_CHARS
 
 HINT = "anthropic/searchHint"
@@ -60,6 +62,10 @@ class UnlistedTools(NamedTuple):
         return f"left out, among those {self.reason}" + (f": {self.flaw}" if self.flaw else "")
 
 
+STRICTEST = "anthropic"
+"""The interface whose keys all others take."""
+
+
 class Offered(NamedTuple):
     """One tool of one server."""
 
@@ -83,7 +89,13 @@ class Offered(NamedTuple):
 
     def refusals(self) -> dict[str, list[str]]:
         """Return why providers refuse it where it is listed as itself, each reason with whom."""
-        return explain_refusals(self.shown["name"], self.tool.input_schema)
+        return explain_refusals(self.shown["name"], schema_of(self.rename_keys().definition))
+
+    def rename_keys(self) -> RenamedTool:
+        """Return it with keys that every provider takes: whose model a host has is not known."""
+        name = self.shown["name"]
+        tool = {"name": name, "input_schema": self.tool.input_schema}
+        return RenamedTool(STRICTEST, tool, name, ())
 
 
 class Listing:

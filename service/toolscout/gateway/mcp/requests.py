@@ -23,6 +23,7 @@ from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import HostSession, View
 from toolscout.metatools.arguments import CallError, read_arguments
 from toolscout.metatools.table import FIND
+from toolscout.tools.renaming import rename_keys
 
 MAX_SESSIONS = 1_000
 """Sessions that are remembered; calls of a forgotten one teach nothing, and it is told nothing."""
@@ -178,6 +179,8 @@ class Requests:
             if name not in self._view.tools:  # as its server lists them now
                 name = await tools.called(name)
             tools.check(name, token, caller)
+            if caller is None:  # it is listed as itself, with keys that every host takes
+                arguments = rename_keys(arguments, self._view.tools[name].rename_keys().own)
             arguments = tools.check_arguments(name, arguments)
             progress = context.session.report_progress
             return await self._view.call(session, name, arguments, progress)

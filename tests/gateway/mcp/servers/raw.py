@@ -1,11 +1,11 @@
 """A server that lists what `TOOLS` says, word for word, as no library would send it.
 
 With `STARTS_WITH` it answers nothing until there is a file of that name. A call is answered with
-the name of the tool; one of `grow` announces one tool more, at once, and lists it when a file of
-the name in `LISTS_WITH` is there, if that is set; one of `end` ends the process. `LIST` is added to
-each list. With `SILENT` each list has one tool more than the one before. `PROMPTS` is listed as
-they are. With `COMPLETES` a completion is what was asked. `SAYS`, as JSON, is written to standard
-error first.
+the name of the tool, one of `echo` with its arguments; one of `grow` announces one tool more, at
+once, and lists it when a file of the name in `LISTS_WITH` is there, if that is set; one of `end`
+ends the process. `LIST` is added to each list. With `SILENT` each list has one tool more than the
+one before. `PROMPTS` is listed as they are. With `COMPLETES` a completion is what was asked.
+`SAYS`, as JSON, is written to standard error first.
 """
 
 import json
@@ -64,7 +64,8 @@ def result_of(request: dict[str, Any]) -> dict[str, Any]:
             grown = {"name": "grown", "inputSchema": {"type": "object"}, "annotations": hints}
             tools.append(grown | {"description": "Show what has grown"})
             write(CHANGED)
-        return {"content": [{"type": "text", "text": name}]}
+        text = json.dumps(request["params"]["arguments"]) if name == "echo" else name
+        return {"content": [{"type": "text", "text": text}]}
     return {}
 
 
