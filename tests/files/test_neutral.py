@@ -38,6 +38,7 @@ from toolscout.files.neutral import neutralise
         ({"type": "Any"}, {}),
         ({"type": ["string"]}, {"type": "string"}),
         ({"required": True}, {}),
+        ({"uniqueItems": 1, "deprecated": "yes"}, {}),
         ({"pattern": 0, "minLength": -1, "maximum": "9", "multipleOf": 0, "title": None}, {}),
         ({"xml": {}, "discriminator": {}, "x-go-name": "A", "externalDocs": {}}, {}),
         ({"const": "a", "format": "date"}, {"const": "a", "format": "date"}),

@@ -13,7 +13,7 @@ import httpx2
 
 from toolscout.commands.searching import open_service
 from toolscout.common.counted import list_first_names, write_count
-from toolscout.errors import ConfigurationError
+from toolscout.errors import ConfigurationError, ToolscoutError
 
 AT_A_TIME = 1_000
 """Tools of one request, and of one page of the catalog that is there already."""
@@ -59,7 +59,7 @@ def write_each(tools: Iterable[Any], catalog: str, url: str) -> str:
                 total = _write(client, f"/v1/catalogs/{catalog}", some)
                 sent += len(some)
                 sys.stderr.write(f"{catalog}: {write_count(sent, 'tool')} written\n")
-    except ConfigurationError as error:
+    except ToolscoutError as error:
         raise ConfigurationError(f"after {write_count(sent, 'tool')}: {error}") from None
     return f"{catalog}: {write_count(total, 'tool')}"
 

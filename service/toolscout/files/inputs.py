@@ -158,7 +158,7 @@ def _join_fields(references: References, schema: DocumentValue) -> Inputs | None
             return None
         fields = value.get("properties")
         for name, field in fields.items() if isinstance(fields, Mapping) else ():
-            if references.resolve(part.below(field)).value.get("readOnly") is True:
+            if references.is_read_only(part.below(field)):
                 read_only.add(str(name))
             else:
                 joined.fields.setdefault(str(name), Field(part.below(field)))

@@ -7,29 +7,12 @@ knows (`xml`, `discriminator`, `x-…`) is left out.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from toolscout.tools.refused import TYPES
+from toolscout.tools import refused
 
-MAPS = frozenset(("properties", "patternProperties", "dependentSchemas"))
-"""Keywords with schemas by name."""
-
-LISTS = frozenset(("anyOf", "oneOf", "allOf", "prefixItems"))
-"""Keywords with lists of schemas."""
-
-SINGLE = frozenset(
-    [
-        "items",
-        "additionalProperties",
-        "contains",
-        "propertyNames",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-        "not",
-        "if",
-        "then",
-        "else",
-    ]
-)
-"""Keywords with one schema."""
+MAPS = frozenset(refused.MAPS) - {"$defs", "definitions"}
+LISTS = frozenset(refused.LISTS) - {"items"}
+SINGLE = frozenset(refused.SINGLE) - {"additionalItems"}
+"""Keywords with schemas by name, in lists and alone, without those that no schema here has."""
 
 NESTING = MAPS | LISTS | SINGLE
 
@@ -50,9 +33,7 @@ _IS_RIGHT: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(_TEXT, lambda value: isinstance(value, str)),
     **dict.fromkeys(_NUMBER, _is_number),
     **{f"{end}{what}": _is_count for end in ("min", "max") for what in _COUNTED},
-    **dict.fromkeys(
-        ("deprecated", "writeOnly", "uniqueItems"), lambda value: value in (True, False)
-    ),
+    **dict.fromkeys(_FLAG, lambda value: isinstance(value, bool)),
     **dict.fromkeys(("enum", "examples", "required"), lambda value: isinstance(value, list)),
     **dict.fromkeys(("type", "const", "default"), lambda value: True),
     "multipleOf": lambda value: _is_number(value) and value > 0,
@@ -108,7 +89,7 @@ def _set_type(made: dict[str, Any]) -> None:
         made |= {"type": "string", "format": "binary"}
         return
     several = [_name_type(one) for one in as_list(kind)]
-    known = list(dict.fromkeys(one for one in several if one in TYPES))
+    known = list(dict.fromkeys(one for one in several if one in refused.TYPES))
     if known:
         made["type"] = known if len(known) > 1 else known[0]
     else:

@@ -19,8 +19,6 @@ from toolscout.files.operations import is_openapi, read_operations
 from toolscout.files.yaml_text import read_yaml
 from toolscout.tools.conversion import list_in, read_usable
 
-_decode_lines = msgspec.json.Decoder().decode_lines
-
 STDIN = Path("-")
 YAML = (".yaml", ".yml")
 
@@ -46,8 +44,7 @@ def read_file(path: Path) -> list[Tool]:
         InvalidRequest: it has no tools, or a wrong field that only callers add.
         OSError: it cannot be read.
     """
-    with _open_file(path) as file:
-        listed = _list_tools(file.read(), path)
+    listed = list(read_entries(path))
     try:
         tools = read_usable(listed).tools
     except InvalidRequest as error:
@@ -64,22 +61,24 @@ def read_entries(path: Path) -> list[Any] | Iterator[Any]:
     once, so it may be a pipe.
 
     Raises:
-        ConfigurationError: as `read_file`; while they are read, that a line is no JSON.
-        InvalidJson, InvalidRequest, OSError: as `read_file`.
+        ConfigurationError, InvalidRequest, OSError: as `read_file`.
+        InvalidJson: as `read_file`; while they are read, that a line is no JSON.
     """
     with ExitStack() as stack:
         file = stack.enter_context(_open_file(path))
-        first: list[bytes] = []
-        objects = 0
-        while objects < 2 and (line := file.readline()):
-            first.append(line.removeprefix(codecs.BOM_UTF8))
-            if line.strip():
-                if not _is_object(first[-1]):
-                    return _list_tools(b"".join(first) + file.read(), path)
-                objects += 1
-        if objects < 2:
-            return _list_tools(b"".join(first), path)
-        return _read_each(chain(first, file), path, stack.pop_all())
+        read: list[bytes] = []
+        begun: list[bytes] = []
+        while len(begun) < 2 and (line := file.readline()):
+            line = line.removeprefix(codecs.BOM_UTF8)
+            read.append(line)
+            if not line.strip():
+                continue
+            if not line.lstrip().startswith(b"{"):
+                break
+            begun.append(line)
+        if len(begun) == 2 and all(map(_is_object, begun)):
+            return _read_each(chain(read, file), path, stack.pop_all())
+        return _list_tools(b"".join(read) + file.read(), path)
 
 
 def _read_each(lines: Iterable[bytes], path: Path, file: ExitStack) -> Iterator[Any]:
@@ -90,7 +89,7 @@ def _read_each(lines: Iterable[bytes], path: Path, file: ExitStack) -> Iterator[
                     yield msgspec.json.decode(line)
             except NOT_JSON as error:
                 where = f"{_show_name(path)}, line {number}"
-                raise ConfigurationError(f"{where}: not JSON: {error}") from None
+                raise InvalidJson(f"{where}: not JSON: {error}") from None
 
 
 def _is_object(line: bytes) -> bool:
@@ -131,8 +130,6 @@ def _list_tools(data: bytes, path: Path) -> list[Any]:
     """Return the tools of a file as they are written, or as an OpenAPI document means them."""
     shown = _show_name(path)
     file = None if path == STDIN else path
-    if (lines := _read_lines(data, shown)) is not None:
-        return lines
     content = _decode(data, path)
     listed = read_content(content, file)
     if isinstance(listed, list):
@@ -141,25 +138,6 @@ def _list_tools(data: bytes, path: Path) -> list[Any]:
         raise InvalidRequest(f"{shown}: {known}")
     expected = "a list of tools, tools by name, an object with `tools`, or an OpenAPI document"
     raise InvalidRequest(f"{shown}: expected {expected}, version 2.0 or 3")
-
-
-def _read_lines(data: bytes, shown: str) -> list[Any] | None:
-    """Return the objects of a file with one in each line; None of another file.
-
-    Raises:
-        InvalidJson: a line is none.
-    """
-    data = data.removeprefix(codecs.BOM_UTF8).lstrip()
-    first, _, rest = data.partition(b"\n")
-    if not (rest.lstrip().startswith(b"{") and _is_object(first)):
-        return None
-    with suppress(*NOT_JSON):
-        return _decode_lines(data)
-    lines = data.split(b"\n")
-    if not any(map(_is_object, lines[1:])):
-        return None
-    wrong = next(n for n, line in enumerate(lines, 1) if line.strip() and not _is_object(line))
-    raise InvalidJson(f"{shown}, line {wrong}: not a tool in JSON")
 
 
 def _decode_file(path: Path) -> Any:

@@ -67,6 +67,10 @@ class References:
             known = self._resolved[id(place.value)] = place.value, self._resolve(place)
         return known[1]
 
+    def is_read_only(self, place: DocumentValue) -> bool:
+        """Return whether a property is only in answers, so that no caller gives it."""
+        return self.resolve(place).value.get("readOnly") is True
+
     def _resolve(self, place: DocumentValue) -> DocumentValue:
         beside: dict[str, Any] = {}
         for _ in range(MAX_STEPS):

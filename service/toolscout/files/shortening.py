@@ -226,7 +226,7 @@ class Shortener:
         nbytes = 2
         is_cut = False
         for name, inner in value.items():
-            if key == "properties" and self.is_read_only(place.below(inner)):
+            if key == "properties" and self._references.is_read_only(place.below(inner)):
                 continue
             one = self._write(place.below(inner), depth, told)
             made[str(name)] = one.value
@@ -250,10 +250,6 @@ class Shortener:
             if nbytes > self.most_bytes:
                 break
         return Written(made, nbytes, is_cut)
-
-    def is_read_only(self, place: DocumentValue) -> bool:
-        """Return whether a property is only in answers, so that no caller gives it."""
-        return self._references.resolve(place).value.get("readOnly") is True
 
 
 def count_bytes(text: str) -> int:

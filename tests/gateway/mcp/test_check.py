@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.client.upstream import peer
-from tests.gateway.mcp.hosts import cache_in, host, inside, raw_server, text_of, write
+from tests.gateway.mcp.hosts import cache_in, host, inside, raw_server, write
 from tests.reported import SECOND, reported_cases
 from tests.support import until
 from toolscout.cli import main
@@ -93,28 +93,6 @@ def test_a_pinned_tool_that_all_providers_refuse_is_not_listed_but_found(tmp_pat
         until(lambda: "WARNING pinned: odd__lookup: " in office.stderr)
         assert "odd__fine:" not in office.stderr
         assert office.found("read one user")[0] == "odd__GET /users/{id}"
-
-
-FILTERED = {
-    "name": "echo",
-    "description": "List the calls that fit",
-    "inputSchema": OBJECT
-    | {"properties": {"$filter": {"type": "string"}}, "required": ["$filter"]},
-    "annotations": {"readOnlyHint": True},
-}
-
-
-def test_a_pinned_tool_is_listed_with_keys_that_every_host_takes_and_called_with_its_own(
-    tmp_path: Path,
-):
-    with host(tmp_path, {"odd": raw_server([FILTERED])}, pinned=["odd__echo"]) as office:
-        (listed,) = [tool for tool in office.tools() if tool.name == "odd__echo"]
-        assert listed.input_schema["required"] == ["filter_"]
-        assert list(listed.input_schema["properties"]) == ["filter_"]
-        own = {"$filter": "a"}
-        assert json.loads(text_of(office.send("odd__echo", {"filter_": "a"}))) == own
-        assert json.loads(text_of(office.call("odd__echo", **own))) == own
-        assert "odd__echo:" not in office.stderr
 
 
 def test_a_check_says_that_a_key_is_refused(check: Any):

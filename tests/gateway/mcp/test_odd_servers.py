@@ -179,3 +179,28 @@ async def test_a_server_has_time_to_end_by_itself_however_often_it_is_cancelled(
 async def existing(path: Path) -> None:
     while not path.exists():
         await asyncio.sleep(0.001)
+
+
+FILTERED = {
+    "name": "echo",
+    "description": "List the calls that fit",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"$filter": {"type": "string"}},
+        "required": ["$filter"],
+    },
+    "annotations": {"readOnlyHint": True},
+}
+
+
+def test_a_pinned_tool_is_listed_with_keys_that_every_host_takes_and_called_with_its_own(
+    tmp_path: Path,
+):
+    with inside(tmp_path, {"odd": raw_server([FILTERED])}, pinned=["odd__echo"]) as office:
+        (listed,) = [tool for tool in office.tools() if tool.name == "odd__echo"]
+        assert listed.input_schema["required"] == ["filter_"]
+        assert list(listed.input_schema["properties"]) == ["filter_"]
+        own = {"$filter": "a"}
+        assert json.loads(text_of(office.send("odd__echo", {"filter_": "a"}))) == own
+        assert json.loads(text_of(office.call("odd__echo", **own))) == own
+        assert "odd__echo:" not in office.stderr
