@@ -182,3 +182,9 @@ def test_errors_say_where_the_value_stood(tmp_path: Path):
         load({"port": "x"}, {})
     with pytest.raises(ConfigurationError, match=r"toolscout\.toml"):
         load(environ={}, config=toml(tmp_path, 'port = "x"'))
+
+
+@pytest.mark.parametrize("variable", ["TOOLSCOUT_DATA", "TOOLSCOUT_OPENAPI"])
+def test_variables_of_tests_and_evaluations_are_no_unknown_settings(monkeypatch, variable: str):
+    monkeypatch.setenv(variable, "somewhere")
+    load()

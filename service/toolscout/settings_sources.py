@@ -136,6 +136,7 @@ _NOT_SETTINGS = frozenset(
     for name in (
         "CONFIG",  # the file of settings
         "DATA",  # of tests and evaluations
+        "OPENAPI",
         # of callers
         "ALWAYS_KEEP",
         "API_KEY",
