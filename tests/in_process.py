@@ -24,6 +24,7 @@ from toolscout.server.app import Application, create_app
 from toolscout.server.compiling import worker
 from toolscout.settings import Settings
 from toolscout.settings_sources import load
+from toolscout.tools.overlay import parse_overlay
 
 URL = "http://127.0.0.1:8080"
 
@@ -80,9 +81,10 @@ class _Body(httpx2.AsyncByteStream):
 class ForkedWorker:
     """A compile worker; the service can fork its own only while it has a single thread."""
 
-    def __init__(self, settings: Settings, _: object) -> None:
+    def __init__(self, settings: Settings, _: object = None, overlay: str = "") -> None:
         self.connection, theirs = multiprocessing.Pipe()
-        self._process = FORKS.Process(target=_work, args=(theirs, settings, SEED), daemon=True)
+        args = theirs, settings, SEED, overlay
+        self._process = FORKS.Process(target=_work, args=args, daemon=True)
         self._process.start()
         theirs.close()
 
@@ -94,9 +96,10 @@ class ForkedWorker:
         self._process.join()
 
 
-def _work(connection: Connection, settings: Settings, seed: int) -> None:
+def _work(connection: Connection, settings: Settings, seed: int, overlay: str) -> None:
     words = settings.synonyms or settings.domains or settings.model
     engine = worker.make_engine(settings) if words else ENGINE
+    engine.compiler.overlay = parse_overlay(overlay, "overlay")
     worker.serve(connection, engine, settings, seed)
 
 

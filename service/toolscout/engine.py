@@ -43,6 +43,7 @@ from toolscout.ranking.resolve import Resolver
 from toolscout.text import conversation
 from toolscout.text.conversation import Conversation
 from toolscout.tools.conversion import NONE_SKIPPED, Skipped, read_usable
+from toolscout.tools.overlay import NO_OVERLAY, read_overlay
 
 _TENANT = "local"
 CHOICES = fields.CHOICES | {"no_match": get_args(NoMatch)}
@@ -92,6 +93,7 @@ class Engine:
         no_match_below: calibrated score of the best tool, 0 to 1, below which nothing matches.
         synonyms: a TOML file with synonyms beside the bundled ones.
         domains: a TOML file with domains beside the bundled ones.
+        overlay: a TOML file with what is added to tools, by name.
         max_tools: the most tools that it may have.
         encoder: whether meaning is also compared by a small transformer (the extra `encoder`). It
             takes some 10 ms of each new search, and as much of each tool of up to 2,000.
@@ -113,6 +115,7 @@ class Engine:
         no_match_below: float = WEAK,
         synonyms: str | Path | None = None,
         domains: str | Path | None = None,
+        overlay: str | Path | None = None,
         max_tools: int = MAX_TOOLS,
         encoder: bool = False,
     ) -> None:
@@ -120,10 +123,12 @@ class Engine:
             raise InvalidRequest(f"max_tools must be at least 1, got {max_tools}")
         check_type("encoder", encoder, bool, "True or False")
         self.embedder = load_embedder(str(model or BUNDLED_MODEL), encoder)
-        for name, value in (("synonyms", synonyms), ("domains", domains)):
+        files = {"synonyms": synonyms, "domains": domains, "overlay": overlay}
+        for name, value in files.items():
             check_type(name, value, str | Path | None, "the path of a file")
         words, taxonomy = load_lexicon(synonyms, domains)
-        self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words)
+        rows = read_overlay(Path(overlay)) if overlay else NO_OVERLAY
+        self.compiler = Compiler(self.embedder, None, taxonomy, words, rows)
         self._defaults = _check_options(
             {"ranker": ranker, "no_match": no_match, "no_match_below": no_match_below}
         )

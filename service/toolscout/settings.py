@@ -63,6 +63,9 @@ class Settings:
     )
     synonyms: str | None = setting(None, "add the synonyms in this TOML file to the bundled ones")
     domains: str | None = setting(None, "add the domains in this TOML file to the bundled ones")
+    overlay: str | None = setting(
+        None, "add what this TOML file says of tools, by name; it is read again when it changes"
+    )
     no_match: Literal["empty", "pins"] = setting(
         "empty", "return this if nothing matches: an empty list, or the tools of always_keep"
     )

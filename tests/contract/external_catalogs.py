@@ -42,8 +42,8 @@ def ask(server: Server, pattern: str, key: str = ACME_OLD, **fields: Any) -> Any
     return server.post({"pattern": pattern, "catalog": "all", **fields}, headers={"x-api-key": key})
 
 
-def names(server: Server, pattern: str, **fields: Any) -> list[str]:
-    answer = ask(server, pattern, **fields)
+def names(server: Server, pattern: str, key: str = ACME_OLD, **fields: Any) -> list[str]:
+    answer = ask(server, pattern, key, **fields)
     assert answer.status_code == 200, answer.text
     found: list[str] = answer.json()["selected_names"]
     return found

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import toolscout.index.compile as compiling
 from tests.support import TOOLS, Server, select
 from toolscout import Engine
 from toolscout.contract.tools import Tool
+from toolscout.index import compiled_tool
 from toolscout.tools.documents import Document, read_at
 
 MARKS = st.characters(categories=["Mn", "Mc", "Me"])
@@ -57,7 +57,7 @@ def test_a_tool_that_cannot_be_compiled_is_left_out_and_named(monkeypatch: pytes
             raise IndexError(tool.name)
         return read_at(tool, place)
 
-    monkeypatch.setattr(compiling, "read_at", fail_on_one)
+    monkeypatch.setattr(compiled_tool, "read_at", fail_on_one)
     result = Engine([*TOOLS, {"name": "broken"}]).search("read a file", explain=True)
     assert "read_file" in result.names
     assert result.counts.skipped == 1

@@ -54,8 +54,15 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     for words in ("synonyms", "domains"):
         text = f"TOML file with further {words}"
         add(f"--{words}", type=Path, metavar="FILE", help=text)
+    add_overlay(parser)
     add("--explain", action="store_true", help="scores and reasons")
     add("--json", action="store_true", help="the whole answer as JSON")
+
+
+def add_overlay(parser: argparse.ArgumentParser) -> None:
+    """Add the flag for the file that adds to tools."""
+    about = "TOML file that adds to tools, by name"
+    parser.add_argument("--overlay", type=Path, metavar="FILE", help=about)
 
 
 def search(parsed: argparse.Namespace) -> int:
@@ -104,6 +111,7 @@ def _ask_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any]
         ranker=parsed.ranker,
         synonyms=parsed.synonyms,
         domains=parsed.domains,
+        overlay=parsed.overlay,
         max_tools=read_max_tools(),
     )
     result = engine.search(
@@ -112,6 +120,17 @@ def _ask_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any]
     answer: dict[str, Any] = msgspec.to_builtins(result)
     del answer["tools"]  # only with a level of detail, which this command has not
     return {"selected_names": answer.pop("names"), **answer}
+
+
+def refuse_settings(parsed: argparse.Namespace, *flags: str) -> None:
+    """Refuse flags that a running service would not know of.
+
+    Raises:
+        ConfigurationError: one was given.
+    """
+    for flag in flags:
+        if getattr(parsed, flag):
+            raise ConfigurationError(f"--{flag}: the service at --url has its own settings")
 
 
 def read_max_tools() -> int:
@@ -125,8 +144,7 @@ def read_max_tools() -> int:
 
 
 def _ask_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[str, Any]:
-    if parsed.model or parsed.synonyms or parsed.domains:
-        raise ConfigurationError("--model, --synonyms and --domains are settings of the service")
+    refuse_settings(parsed, "model", "synonyms", "domains", "overlay")
     asked = {
         "pattern": parsed.pattern,
         "top_k": parsed.top_k,

@@ -25,6 +25,7 @@ class Via(enum.StrEnum):
     LEARNED = "learned"
     CHAIN = "chain"
     PREREQUISITE = "prerequisite"
+    OVERLAY = "overlay"
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -33,7 +34,8 @@ class Reason(msgspec.Struct, frozen=True):
     `weight` is the share of the query that it accounts for, 0 to 1; for `semantic` the cosine. For
     `boost` it is the share by which the score is raised or, negative, lowered, for `learned` what
     experience adds to the score, negative where the tool failed. For `prerequisite` the term is the
-    tool that requires what this one finds, and the weight that tool's score.
+    tool that requires what this one finds, and the weight that tool's score. For `overlay` it is
+    the name or pattern of a row for the tool in the operator's file; its weight is 0.
     """
 
     field: str

@@ -14,15 +14,16 @@ class ExamplePriors:
     """The priors of catalogs by their tools' examples alone, where nothing is learned from use."""
 
     def __init__(self) -> None:
-        self._indexes: Lru[tuple[str, str], LearnedIndex] = Lru(INDEXES)
+        self._indexes: Lru[tuple[str, str, str], LearnedIndex] = Lru(INDEXES)
 
     def of(self, catalog: Catalog, tenant: str = "") -> Prior | None:
         """Return a function that scores a catalog's tools by examples; None without any."""
         if not catalog.examples:
             return None
-        index = self._indexes.get((tenant, catalog.digest))
+        key = tenant, catalog.digest, catalog.adjusted.overlay
+        index = self._indexes.get(key)
         if index is None:
             keys = [(name, "") for name in catalog.names]
             index = LearnedIndex(keys, Experience(), 0.0, catalog)
-            self._indexes.put((tenant, catalog.digest), index)
+            self._indexes.put(key, index)
         return prior_of(index)

@@ -57,6 +57,9 @@ USUAL_USES = 20.0
 EXAMPLE_SUCCESSES = PROVEN + 1
 """Successes that an example of a tool counts as: its author knows, so it is proven."""
 
+UNSERVED_FAILURES = 20.0
+"""Failures that a request counts as which a tool does not serve, as its operator says."""
+
 ALWAYS = (-inf, sys.float_info.max)
 """When an example was reported first, and when it worked last."""
 
@@ -109,10 +112,16 @@ class LearnedIndex:
         self._uses: dict[Key, tuple[int, int]] = {}
         """Reports of tools, and failures among them."""
         self._reports = self._failures = 0
-        for row, packed in examples:
-            results = Results(EXAMPLE_SUCCESSES, *ALWAYS)
-            self._points.write(self._points.take(row), keep(unpack(packed)), results)
-            self._queries[row] += 1
+        self._unserved: set[int] = set()
+        """Places of requests that an operator says are not served."""
+        for row, packed, is_served in examples:
+            place = self._points.take(row)
+            successes = EXAMPLE_SUCCESSES if is_served else -UNSERVED_FAILURES
+            self._points.write(place, keep(unpack(packed)), Results(successes, *ALWAYS))
+            if is_served:
+                self._queries[row] += 1
+            else:
+                self._unserved.add(place)
         self._examples = self._points.used
         for key in used:
             self._take(key, now)
@@ -147,9 +156,12 @@ class LearnedIndex:
         failed = dict[int, float]()
         proven = list[int]()
         exemplary = list[int]()
+        barred = list[int]()
         farthest = max(nearest[-1][0], 0.0)
         for row, queries in of_tools.items():
             cosine, place = queries[0]
+            if place in self._unserved and cosine >= NEARLY_SAME:
+                barred.append(row)
             blame = self._blame(cosine, -self._points.results[place].successes)
             if blame >= MIN_BLAME:
                 failed[row] = blame
@@ -166,7 +178,7 @@ class LearnedIndex:
             past[row] = Past(cosine, successes)
             if place < self._examples:
                 exemplary.append(row)
-        return Learned(nearest[0][0], past, failed, proven, exemplary)
+        return Learned(nearest[0][0], past, failed, proven, exemplary, barred)
 
     def _blame(self, cosine: float, failures: float) -> float:
         """Return how much a tool has failed, 0 to 1: where everything fails, it says nothing."""

@@ -32,7 +32,7 @@ from toolscout.external.tables import (
 )
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import Catalog
-from toolscout.index.compile import Compiler
+from toolscout.index.compile import Compiler, ToolStore
 from toolscout.index.compiled_tool import CompiledTool
 from toolscout.index.counts import Corpus
 from toolscout.index.embedder import Embedder
@@ -44,7 +44,8 @@ from toolscout.state.registry import CatalogRecord, Place, Registry, patch_tools
 from toolscout.state.store import StoreUnavailable
 from toolscout.text.query import analyse
 from toolscout.tools.documents import decode_tool
-from toolscout.tools.filters import filters_of, tenant_of, write_labels
+from toolscout.tools.filters import filters_of, is_passing, tenant_of, write_labels
+from toolscout.tools.overlay import TenantOverlay, find_row
 from toolscout.tools.traits import infer, unpack_clues
 
 MAX_WRITTEN = 1_000
@@ -52,6 +53,9 @@ MAX_WRITTEN = 1_000
 
 MAX_NAME_BYTES = 2_000
 """Bytes of a name: what an index of PostgreSQL takes."""
+
+MAX_NAMED = 50
+"""Tools of an overlay that are candidates for a question."""
 
 COMPILED_WITHIN_S = 30.0
 """Seconds that a change waits for its tools to be compiled."""
@@ -154,7 +158,7 @@ class ExternalCatalogs:
         # A key that sees a part is not told how much there is beside it, nor when that changes;
         # nor do its scores count how many other tools have a word.
         corpus = Corpus(size, frequencies) if is_whole else None
-        catalog, new = await self.run_in_thread(self._assemble, tools, rows, corpus)
+        catalog, new = await self.run_in_thread(self._assemble, space, tools, rows, corpus)
         for row in rows:
             if row.name in new:
                 cached.put(row.digest, new[row.name])
@@ -162,7 +166,11 @@ class ExternalCatalogs:
         return replace(catalog, digest=digest), size if is_whole else len(catalog)
 
     def _assemble(
-        self, tools: Mapping[str, CompiledTool], rows: Sequence[Row], corpus: Corpus | None
+        self,
+        space: str,
+        tools: Mapping[str, CompiledTool],
+        rows: Sequence[Row],
+        corpus: Corpus | None,
     ) -> tuple[Catalog, dict[str, CompiledTool]]:
         """Return a catalog of compiled tools and of rows, and what the rows became."""
         rows = [row for row in rows if _is_whole(row)]
@@ -170,8 +178,29 @@ class ExternalCatalogs:
         new = _unpack(built, self.engine.embedder)
         stale = [decode_tool(row.wire) for row in rows if row.name not in new]
         if stale:  # damaged, or written by another release, until they are written again
-            new |= embed_tools(self.engine.compiler, ToolList.of(stale))
-        return self.engine.compiler.of_corpus({**tools, **new}, corpus), new
+            new |= embed_tools(self.engine.compiler, ToolList.of(stale), Lru(0))
+        every = self._adjust(space, {**tools, **new})
+        return self.engine.compiler.of_corpus(every, corpus), new
+
+    def _adjust(self, space: str, tools: dict[str, CompiledTool]) -> dict[str, CompiledTool]:
+        """Return tools as an operator's overlay has them, without those that a key may not see."""
+        compiler = self.engine.compiler
+        overlay = compiler.overlay.of(tenant_of(space))
+        matched = [
+            decode_tool(tool.wire) for name, tool in tools.items() if find_row(overlay, name)
+        ]
+        if not matched:
+            return tools
+        tools |= embed_tools(compiler, ToolList.of(matched), self.cache.tools(space), overlay)
+        filters = filters_of(space)
+        if filters is None:
+            return tools
+        return {
+            name: tool
+            for name, tool in tools.items()
+            if tool.adjusted is None
+            or is_passing(decode_tool(tool.adjusted.wire), filters, compiler.taxonomy)
+        }
 
     def _query(self, space: str, ask: Ask) -> CandidateQuery:
         english = analyse(ask.ranking_part, ask.earlier, is_known=lambda _: False)
@@ -191,9 +220,14 @@ class ExternalCatalogs:
             terms,
             related=dict.fromkeys(related),
             forms=list_possible_forms(query.text),
-            names=[ask.pattern.strip(), *ask.always_keep],
+            names=[ask.pattern.strip(), *ask.always_keep, *self._list_named(space, terms)],
             filters=[ask.filters, filters_of(space)],
         )
+
+    def _list_named(self, space: str, terms: Collection[str]) -> list[str]:
+        """Return tools that an overlay names, and that it finds by some term or pins."""
+        overlay = self.engine.compiler.overlay.of(tenant_of(space))
+        return [] if overlay is None else overlay.list_named(terms)[:MAX_NAMED]
 
     async def change(
         self, place: Place, current: CatalogRecord | None, sent: CatalogPatch, *, anew: bool = False
@@ -241,9 +275,11 @@ def _unpack(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool]:
     return dict(zip((row.name for row in rows), tools, strict=True))
 
 
-def embed_tools(compiler: Compiler, tools: ToolList) -> dict[str, CompiledTool]:
+def embed_tools(
+    compiler: Compiler, tools: ToolList, store: ToolStore, overlay: TenantOverlay | None = None
+) -> dict[str, CompiledTool]:
     """Return tools embedded, by their names; one whose text cannot be compiled is left out."""
-    words, embedded = compiler.lexical(tools, Lru(0))
+    words, embedded = compiler.lexical(tools, store, overlay)
     compiler.embed(words, embedded)
     return dict(zip(words.names, embedded, strict=True))
 
@@ -263,7 +299,7 @@ def make_rows(
     compiler = worker.engine.compiler
     digests = {tool.name: digest for tool, digest in zip(tools.tools, tools.digests, strict=True)}
     rows = []
-    for name, tool in embed_tools(compiler, tools).items():
+    for name, tool in embed_tools(compiler, tools, Lru(0)).items():
         traits = infer(by_name[name], unpack_clues(tool.clues), compiler.taxonomy)
         in_name = [IN_NAME + term for term in dict.fromkeys(tool.name_terms)]
         row = Row(

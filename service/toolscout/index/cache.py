@@ -120,6 +120,14 @@ class CatalogCache:
         """Whether this tenant has sent the catalog of a digest; it counts as no use of it."""
         return self._catalogs.peek((tenant, digest)) is not None
 
+    def drop(self, space: str, digest: str) -> None:
+        """Forget a catalog; it is compiled again when its tools are sent."""
+        self._catalogs.pop((space, digest))
+
+    def list_catalogs(self) -> list[tuple[str, Catalog]]:
+        """Return every catalog with its space."""
+        return [(space, catalog) for (space, _), catalog in self._catalogs.items()]
+
     def add_alias(self, tenant: str, raw_hash: bytes, tools: Listed) -> None:
         """Remember that these bytes of `tools` mean this list."""
         self._aliases.put((tenant, raw_hash), (tools.digest, tools.offered, tools.skipped), 1)

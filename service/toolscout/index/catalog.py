@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index import expand, lines
+from toolscout.index.adjusted import UNADJUSTED, Adjusted
 from toolscout.index.bm25 import Hit, LexicalScores, Postings
 from toolscout.index.expand import Synonyms
 from toolscout.index.facets import Allowed, Facets
@@ -30,12 +31,20 @@ EXAMPLE_BYTES = 2_000
 DIGEST_BYTES = 32
 
 
+class Example(NamedTuple):
+    """A request that a tool says it serves, or that an operator says it does not."""
+
+    row: int
+    packed: bytes
+    """The request, as a packed pattern."""
+    is_served: bool
+
+
 class Embedded(NamedTuple):
     """What an embedding model makes of the tools of a catalog."""
 
     vectors: VectorIndex
-    examples: tuple[tuple[int, bytes], ...]
-    """Requests that tools say they serve, as packed patterns, each with the row of its tool."""
+    examples: tuple[Example, ...]
 
 
 class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
@@ -71,8 +80,9 @@ class Catalog(msgspec.Struct, frozen=True, eq=False, weakref=True):
     prerequisites: Prerequisites
     skipped: tuple[str, ...] = ()
     """Names of tools that could not be compiled and are left out."""
-    examples: tuple[tuple[int, bytes], ...] = ()
-    """Of the tools, with their rows; empty as long as there are no vectors."""
+    examples: tuple[Example, ...] = ()
+    """Of the tools; empty as long as there are no vectors."""
+    adjusted: Adjusted = UNADJUSTED
     only_ranker: None = None
 
     def tool(self, row: int) -> Tool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import log
+from typing import Any
 
 import numpy as np
 import re2
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.index import facets
+from toolscout.index.adjusted import adjust_tools
 from toolscout.index.bm25 import Hit, LexicalScores
 from toolscout.index.counts import limit_rare
 from toolscout.index.facets import Allowed
@@ -27,6 +29,7 @@ from toolscout.text.domains import Taxonomy
 from toolscout.text.passages import find_asking_part
 from toolscout.text.query import STOP_WEIGHT, Query, analyse, load_telling_terms
 from toolscout.text.tokens import analyse_terms, analyse_word, fold, is_cjk
+from toolscout.tools.overlay import TenantOverlay
 from toolscout.tools.summary import estimate_tool_tokens
 from toolscout.tools.traits import Traits, read_traits
 
@@ -157,11 +160,14 @@ class ColdCatalog:
         tools: ToolList,
         taxonomy: Taxonomy | None = None,
         tokens: NDArray[np.int64] | None = None,
+        overlay: TenantOverlay | None = None,
     ) -> None:
         """Take a list; `taxonomy` is the bundled one, and `tokens` are estimated, if None."""
         self.taxonomy = taxonomy or domains.load_bundled()
         self.digest = tools.digest
         self._tools = tools.tools
+        self._ranked: Sequence[Any]
+        self._ranked, self.adjusted = adjust_tools(tools.tools, overlay, self.taxonomy)
         self._tokens = tokens
         self._scored: tuple[Query, KeywordScores] | None = None
 
@@ -192,7 +198,7 @@ class ColdCatalog:
 
     def traits(self, row: int) -> Traits:
         """Return what filters and details say of a tool, inferred now."""
-        return read_traits(self._tools[row], self.taxonomy)
+        return read_traits(self._ranked[row], self.taxonomy)
 
     def scan(self, pattern: str) -> None:
         """Nothing: there is no text to match a regular expression against."""
@@ -205,6 +211,8 @@ class ColdCatalog:
         """Scores by whole words."""
         if self._scored is None or self._scored[0] != query:
             descriptions = [tool.description or "" for tool in self._tools]
+            for row, tool in self.adjusted.tools.items():
+                descriptions[row] = f"{tool.search_text} {descriptions[row]}"
             scores = score_keywords(query, self.names, descriptions)
             self._scored = query, scores
         return self._scored[1]
@@ -237,15 +245,15 @@ class ColdCatalog:
         self, filters: Filters | None, pattern: str, keep: Sequence[str], top_k: int
     ) -> Allowed | None:
         """Return the tools that may be selected, as far as they can be in the answer."""
-        if filters is None and all(tool.status != "unavailable" for tool in self._tools):
+        if filters is None and all(tool.status != "unavailable" for tool in self._ranked):
             return None
         query = analyse(find_asking_part(pattern))
         named = add_whole_name(self.mentions(query.text), pattern, self.rows)
         considered = [self.rows[name] for name in keep if name in self.rows]
-        considered += [mention.row for mention in named]
+        considered += [*self.adjusted.pinned, *(mention.row for mention in named)]
         scores = self.lexical(query).bm25
         return facets.filter_by_score(
-            self._tools, filters, self.taxonomy, scores, considered, top_k
+            self._ranked, filters, self.taxonomy, scores, considered, top_k
         )
 
     def providers(self, row: int) -> Sequence[tuple[str, Sequence[int]]]:
@@ -254,7 +262,7 @@ class ColdCatalog:
 
     def find_elsewhere(self, domain: str) -> Sequence[int]:
         """Return the tools that declare another domain; none is inferred."""
-        return facets.find_declared_elsewhere(self._tools, domain)
+        return facets.find_declared_elsewhere(self._ranked, domain)
 
     def __len__(self) -> int:
         return len(self._tools)

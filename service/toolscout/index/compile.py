@@ -5,15 +5,17 @@ and reused: changing one tool of three hundred compiles one tool.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.errors import InvalidJson
+from toolscout.index.adjusted import UNADJUSTED, Adjusted
 from toolscout.index.bm25 import Postings
-from toolscout.index.catalog import Catalog, Embedded
-from toolscout.index.compiled_tool import CompiledTool, compile_tool
+from toolscout.index.catalog import Catalog, Embedded, Example
+from toolscout.index.compiled_tool import CompiledTool, compile_tool, read_to_compile
 from toolscout.index.counts import Corpus
 from toolscout.index.embedder import Embedder
 from toolscout.index.expand import Synonyms
@@ -28,7 +30,7 @@ from toolscout.index.vector_index import index_vectors
 from toolscout.index.weighing import Bm25Weights
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
-from toolscout.tools.documents import read_at
+from toolscout.tools.overlay import NO_OVERLAY, Adjustment, Overlay, TenantOverlay, find_row
 
 T = TypeVar("T")
 
@@ -64,13 +66,18 @@ class Compiler:
         weights: Bm25Weights | None = None,
         taxonomy: Taxonomy | None = None,
         synonyms: Synonyms | None = None,
+        overlay: Overlay = NO_OVERLAY,
     ) -> None:
         self.embedder = embedder
+        self.overlay = overlay
+        """May be replaced; catalogs that are compiled already keep theirs."""
         self._weights = weights or Bm25Weights()
         self.taxonomy = taxonomy or domains.load_bundled()
         self.synonyms = synonyms
 
-    def lexical(self, tools: ToolList, store: ToolStore) -> tuple[Catalog, list[CompiledTool]]:
+    def lexical(
+        self, tools: ToolList, store: ToolStore, overlay: TenantOverlay | None = None
+    ) -> tuple[Catalog, list[CompiledTool]]:
         """Return a catalog that answers by words; `embed` completes it.
 
         A tool whose text cannot be compiled is left out, so that it never fails the others.
@@ -82,18 +89,27 @@ class Compiler:
         every = list(zip(tools.tools, tools.digests, tools.places, strict=True))
         for at in range(0, len(every), READ_TOGETHER):
             some = every[at : at + READ_TOGETHER]
-            parts = [store.get(digest) or _attempt(read_at, tool, n) for tool, digest, n in some]
-            for (tool, digest, _), part in zip(some, parts, strict=True):
+            rows = [find_row(overlay, tool.name) for tool, _, _ in some]
+            keys = [
+                hash_adjusted(digest, row) for (_, digest, _), row in zip(some, rows, strict=True)
+            ]
+            parts = [
+                store.get(key) or _attempt(read_to_compile, tool, place, self.taxonomy, row)
+                for (tool, _, place), row, key in zip(some, rows, keys, strict=True)
+            ]
+            for (tool, _, _), key, part in zip(some, keys, parts, strict=True):
                 if isinstance(part, CompiledTool):
                     compiled[tool.name] = part
-                elif part and (made := _attempt(compile_tool, tool, part, self.taxonomy)):
-                    store.put(digest, made)
+                elif part and (made := _attempt(compile_tool, part, self.taxonomy)):
+                    store.put(key, made)
                     compiled[tool.name] = made
         skipped = tuple(tool.name for tool in tools.tools if tool.name not in compiled)
         of_each = list(compiled.values())
         digests = b"".join([digest for tool, digest, _ in every if tool.name in compiled])
         names = tuple(compiled)
-        return self._assemble(tools.digest, digests, names, of_each, skipped), of_each
+        version = overlay.digest if overlay else ""
+        catalog = self._assemble(tools.digest, digests, names, of_each, skipped, overlay=version)
+        return catalog, of_each
 
     def embed(self, catalog: Catalog, compiled: Sequence[CompiledTool]) -> Catalog:
         """Return the same catalog with vectors; tools embedded before are not embedded again."""
@@ -110,27 +126,38 @@ class Compiler:
         if self.embedder is None:
             return None
         # Read first: a compile beside this one drops the words once it has the vector.
-        texts = [(tool, tool.embedding_words, tool.example_texts) for tool in compiled]
+        texts = [
+            (tool, tool.embedding_words, tool.example_texts, tool.unserved_texts)
+            for tool in compiled
+        ]
         new = [each for each in texts if each[0].vector is None]
         for at in range(0, len(new), EMBEDDED_AT_ONCE):
             some = new[at : at + EMBEDDED_AT_ONCE]
             tell_alive()
-            made = self.embedder.tools([spoken for _, spoken, _ in some])
-            for (tool, _, asked), vector in zip(some, made, strict=True):
+            made = self.embedder.tools([spoken for _, spoken, _, _ in some])
+            for (tool, _, asked, unserved), vector in zip(some, made, strict=True):
                 tool.examples = tuple(pack_text(text, self.embedder) for text in asked)
+                tool.unserved = tuple(pack_text(text, self.embedder) for text in unserved)
                 tool.vector = vector.tobytes()
-                tool.embedding_words = tool.example_texts = ()
+                tool.embedding_words = tool.example_texts = tool.unserved_texts = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
         share = count_examples([tool.examples for tool in compiled])
-        examples = tuple(
-            (row, example) for row, tool in enumerate(compiled) for example in tool.examples[:share]
-        )
-        return Embedded(index_vectors(stacked), examples)
+        examples = [
+            Example(row, packed, is_served=True)
+            for row, tool in enumerate(compiled)
+            for packed in tool.examples[:share]
+        ]
+        examples += [
+            Example(row, packed, is_served=False)
+            for row, tool in enumerate(compiled)
+            for packed in tool.unserved
+        ]
+        return Embedded(index_vectors(stacked), tuple(examples))
 
     def compile(self, tools: ToolList, store: ToolStore) -> Catalog:
-        """Both steps at once."""
-        return self.embed(*self.lexical(tools, store))
+        """Both steps at once, with the rows of the overlay that are for every tenant."""
+        return self.embed(*self.lexical(tools, store, self.overlay.of("")))
 
     def of_corpus(self, tools: Mapping[str, CompiledTool], corpus: Corpus | None) -> Catalog:
         """Return a catalog of embedded tools, by their names, of a corpus that is elsewhere.
@@ -141,7 +168,7 @@ class Compiler:
         parts = list(ordered.values())
         return self.embed(self._assemble("", b"", tuple(ordered), parts, (), corpus), parts)
 
-    def _assemble(  # the parts of a catalog
+    def _assemble(  # noqa: PLR0913  # the parts of a catalog
         self,
         digest: str,
         digests: bytes,
@@ -149,6 +176,7 @@ class Compiler:
         compiled: Sequence[CompiledTool],
         skipped: tuple[str, ...],
         corpus: Corpus | None = None,
+        overlay: str = "",
     ) -> Catalog:
         return self.catalog(
             digest,
@@ -163,6 +191,9 @@ class Compiler:
             tuple(tool.wire for tool in compiled),
             [tool.needs for tool in compiled],
             skipped,
+            Adjusted.of(
+                overlay, {row: tool.adjusted for row, tool in enumerate(compiled) if tool.adjusted}
+            ),
         )
 
     def catalog(  # noqa: PLR0913  # the parts of a catalog
@@ -179,9 +210,11 @@ class Compiler:
         wires: tuple[bytes, ...],
         needs: Sequence[Sequence[str]],
         skipped: tuple[str, ...] = (),
+        adjusted: Adjusted = UNADJUSTED,
     ) -> Catalog:
         """Return a catalog without vectors; each part is in the order of the names."""
-        text_bytes = sum(map(len, names)) + 620 * len(names) + 160 * len(spellings)
+        text_bytes = sum(map(len, (*names, *wires))) + 620 * len(names) + 160 * len(spellings)
+        ranked = adjusted.list_wires(wires)
         return Catalog(
             digest=digest,
             digests=digests,
@@ -193,15 +226,25 @@ class Compiler:
             vectors=None,
             tokens=tokens,
             all_tokens=int(tokens.sum()),
-            facets=Facets(wires, clues, None if available.all() else available, self.taxonomy),
+            facets=Facets(ranked, clues, None if available.all() else available, self.taxonomy),
             wires=wires,
-            texts=Okapi(wires),
+            texts=Okapi(ranked),
             taxonomy=self.taxonomy,
             synonyms=self.synonyms,
             prerequisites=Prerequisites(names, needs, postings),
-            nbytes=postings.nbytes + lines.nbytes + text_bytes + sum(map(len, wires)),
+            nbytes=postings.nbytes
+            + lines.nbytes
+            + text_bytes
+            + sum(map(len, wires))
+            + adjusted.nbytes,
             skipped=skipped,
+            adjusted=adjusted,
         )
+
+
+def hash_adjusted(digest: bytes, row: Adjustment | None) -> bytes:
+    """Return what a compiled tool is kept by: its digest, and that of the overlay's rows for it."""
+    return digest if row is None else sha256(digest + row.digest).digest()
 
 
 def count_examples(examples: Sequence[Sequence[object]]) -> int:

@@ -1,18 +1,21 @@
 """What one tool contributes to any catalog: its terms, spellings, texts and clues."""
 
+from collections.abc import Iterable
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from toolscout.common.spelling import list_forms
 from toolscout.contract.tools import Tool
+from toolscout.index.adjusted import AdjustedTool, keep_adjusted
 from toolscout.index.counts import TermCounts
 from toolscout.index.lines import write_line
 from toolscout.index.prerequisites import find_needed_noun
 from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import analyse_terms, analyse_words, fold, split_words
-from toolscout.tools.documents import Document
+from toolscout.tools.documents import Document, read_at
+from toolscout.tools.overlay import Adjustment
 from toolscout.tools.risk import PURPOSE_CHARS
 from toolscout.tools.summary import estimate_tool_tokens
 from toolscout.tools.traits import Clues, pack_clues
@@ -58,6 +61,10 @@ class CompiledTool(msgspec.Struct, gc=False):
     example_texts: tuple[str, ...] = ()
     examples: tuple[bytes, ...] = ()
     """The requests that it says it serves, as packed patterns; made with its vector."""
+    unserved_texts: tuple[str, ...] = ()
+    unserved: tuple[bytes, ...] = ()
+    """The same for requests that an operator says it does not serve."""
+    adjusted: AdjustedTool | None = None
 
     @property
     def nbytes(self) -> int:
@@ -70,11 +77,38 @@ class CompiledTool(msgspec.Struct, gc=False):
             + len(self.clues)
             + 8 * sum(map(len, self.embedding_words))
             + 300 * max(len(self.example_texts), len(self.examples))
+            + 300 * max(len(self.unserved_texts), len(self.unserved))
+            + (len(self.adjusted.wire) if self.adjusted else 0)
         )
 
 
-def compile_tool(tool: Tool, document: Document, taxonomy: Taxonomy) -> CompiledTool:
+class ReadTool(NamedTuple):
+    """A tool whose text is read."""
+
+    sent: Tool
+    ranked: Tool
+    """As it is ranked and filtered: an operator's overlay may differ from what was sent."""
+    document: Document
+    adjustment: Adjustment | None
+
+
+def read_to_compile(
+    tool: Tool, place: int, taxonomy: Taxonomy, adjustment: Adjustment | None
+) -> ReadTool:
+    """Collect what a tool, adjusted by an overlay, says; `place` is where errors say it stood.
+
+    Raises:
+        InvalidJson: its definition or parameters are not valid JSON, or nested too deeply.
+    """
+    if adjustment is None:
+        return ReadTool(tool, tool, read_at(tool, place), None)
+    ranked = adjustment.adjust(tool, taxonomy)
+    return ReadTool(tool, ranked, adjustment.read(ranked, place), adjustment)
+
+
+def compile_tool(read: ReadTool, taxonomy: Taxonomy) -> CompiledTool:
     """Compile what one tool says, without its vector."""
+    sent, ranked, document, adjustment = read
     name = split_words(document.name[:INDEXED_NAME_CHARS])
     description = split_words(document.description)
     properties = split_words(document.properties)
@@ -92,11 +126,11 @@ def compile_tool(tool: Tool, document: Document, taxonomy: Taxonomy) -> Compiled
             write_line(document.name),
         ),
         embedding_words=((*name, *purpose), tuple(heads), tuple(name)),
-        tokens=estimate_tool_tokens(tool),
+        tokens=estimate_tool_tokens(sent),
         spellings=tuple(filter(None, map(_spell, (document.name, *document.aliases)))),
         counts=TermCounts.of(
             (
-                _analyse_name(name, name_terms, document, tool.namespace),
+                _analyse_name(name, name_terms, document, ranked.namespace),
                 description_terms,
                 analyse_words(properties),
             )
@@ -109,16 +143,21 @@ def compile_tool(tool: Tool, document: Document, taxonomy: Taxonomy) -> Compiled
                 _read_hints(document.annotations),
             )
         ),
-        available=tool.status != "unavailable",
+        available=ranked.status != "unavailable",
         needs=tuple(dict.fromkeys(filter(None, map(find_needed_noun, document.required)))),
-        wire=_encode(tool),
-        example_texts=read_examples(tool),
+        wire=_encode(sent),
+        example_texts=read_examples(ranked),
+        unserved_texts=_list_requests(adjustment.row.not_for if adjustment else ()),
+        adjusted=keep_adjusted(ranked, adjustment) if adjustment else None,
     )
 
 
 def read_examples(tool: Tool) -> tuple[str, ...]:
     """Return the requests that a tool says it serves."""
-    listed = tool.examples if isinstance(tool.examples, list | tuple) else ()
+    return _list_requests(tool.examples if isinstance(tool.examples, list | tuple) else ())
+
+
+def _list_requests(listed: Iterable[Any]) -> tuple[str, ...]:
     texts = (each.strip() for each in listed if isinstance(each, str))
     return tuple(text[:EXAMPLE_CHARS] for text in islice(filter(None, texts), MAX_EXAMPLES))
 

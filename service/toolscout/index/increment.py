@@ -11,11 +11,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from toolscout.contract.tools import Tool
+from toolscout.index.adjusted import Adjusted
 from toolscout.index.catalog import Catalog, Embedded
 from toolscout.index.compile import Compiler
-from toolscout.index.compiled_tool import compile_tool
+from toolscout.index.compiled_tool import CompiledTool, compile_tool, read_to_compile
 from toolscout.index.tool_list import ToolList, hash_catalog
-from toolscout.tools.documents import read_at, read_tool
+from toolscout.tools.overlay import find_row
 
 T = TypeVar("T")
 
@@ -61,23 +63,39 @@ class _Rows:
             merged.insert(row, part)
         return merged
 
+    def move_adjusted(self, adjusted: Adjusted, new: Sequence[CompiledTool]) -> Adjusted:
+        """Return what an overlay makes of the tools, in the new order."""
+        moved = [(int(self.moved[row]), tool) for row, tool in adjusted.tools.items()]
+        added = [(row, tool.adjusted) for row, tool in zip(self.new, new, strict=True)]
+        tools = {row: tool for row, tool in (*moved, *added) if row >= 0 and tool is not None}
+        return Adjusted.of(adjusted.overlay, dict(sorted(tools.items())))
 
-def make_catalog(change: Change, compiler: Compiler) -> Catalog | None:
+
+def make_catalog(change: Change, compiler: Compiler, tenant: str = "") -> Catalog | None:
     """Return the catalog of a changed list; None if a new tool has examples.
 
     None, too, where all vectors have to be made anew, because they are kept in another way at its
-    size.
+    size, or all tools, because the overlay has changed.
 
     Raises:
         Exception: a new tool cannot be compiled.
     """
     base = change.base
+    overlay = compiler.overlay.of(tenant)
+    if base.adjusted.overlay != (overlay.digest if overlay else ""):
+        return None
+
+    def compile_one(tool: Tool, place: int) -> CompiledTool:
+        row = find_row(overlay, tool.name)
+        read = read_to_compile(tool, place, compiler.taxonomy, row)
+        return compile_tool(read, compiler.taxonomy)
+
     compiled = {
-        tool.name: compile_tool(tool, read_at(tool, place), compiler.taxonomy)
+        tool.name: compile_one(tool, place)
         for tool, place in zip(change.tools.tools, change.tools.places, strict=True)
     }
-    removed = (base.tool(base.rows[name]) for name in sorted(change.gone))
-    former = {tool.name: compile_tool(tool, read_tool(tool), compiler.taxonomy) for tool in removed}
+    removed = [base.rows[name] for name in sorted(change.gone)]
+    former = {base.names[row]: compile_one(base.tool(row), row) for row in removed}
     new = [*compiled.values()]
     embedded = compiler.vectors(new)
     if base.vectors is None or embedded is None or embedded.examples:
@@ -111,5 +129,6 @@ def make_catalog(change: Change, compiler: Compiler) -> Catalog | None:
         np.array(rows.merge(is_available, [tool.available for tool in new]), np.bool_),
         tuple(rows.merge(base.wires, [tool.wire for tool in new])),
         rows.merge(base.prerequisites.needs, [tool.needs for tool in new]),
+        adjusted=rows.move_adjusted(base.adjusted, new),
     )
     return catalog.with_vectors(Embedded(vectors, ()))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
+from toolscout.index.adjusted import Adjusted
 from toolscout.index.bm25 import Hit, LexicalScores
 from toolscout.index.facets import Allowed
 from toolscout.index.lines import Scan
@@ -52,6 +53,10 @@ class Source(Protocol):
     @property
     def skipped(self) -> Sequence[str]:
         """Names of tools that could not be compiled and are left out."""
+
+    @property
+    def adjusted(self) -> Adjusted:
+        """What an operator's overlay makes of the tools."""
 
     def tool(self, row: int) -> Tool:
         """Return a tool as it was sent."""

@@ -40,11 +40,12 @@ def unpack(packed: Packed, compiler: Compiler) -> Catalog:
     catalog = packed.catalog
     if packed.terms is not None:
         catalog.postings.rekey(packed.terms)
+    ranked = catalog.adjusted.list_wires(catalog.wires)
     return msgspec.structs.replace(
         catalog,
         rows={name: row for row, name in enumerate(catalog.names)},
-        facets=Facets(catalog.wires, packed.clues, packed.available, compiler.taxonomy),
-        texts=Okapi(catalog.wires),
+        facets=Facets(ranked, packed.clues, packed.available, compiler.taxonomy),
+        texts=Okapi(ranked),
         taxonomy=compiler.taxonomy,
         synonyms=compiler.synonyms,
     )

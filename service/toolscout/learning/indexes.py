@@ -40,29 +40,34 @@ class Indexes:
 
     def __init__(self, experience: Experience) -> None:
         self._experience = experience
-        self._made: Lru[str, LearnedIndex] = Lru(INDEXES)
-        self._making: dict[str, asyncio.Task[LearnedIndex]] = {}
+        self._made: Lru[tuple[str, str], LearnedIndex] = Lru(INDEXES)
+        self._making: dict[tuple[str, str], asyncio.Task[LearnedIndex]] = {}
 
     def of(self, catalog: Catalog, now: float) -> LearnedIndex | None:
         """Return the index of a catalog; while a thread makes a large one, the last or None."""
-        digest = catalog.digest
-        index = self._made.get(digest)
+        key = _key_of(catalog)
+        index = self._made.get(key)
         if index is not None and index.bring_up_to_date(self._experience, now):
             return index
         used = len(self._experience) + len(catalog.examples) // 8
         if len(catalog) <= MAX_INLINE_TOOLS and used <= MAX_INLINE_USED_TOOLS:
             return self._make(catalog, now)
-        if digest not in self._making:
+        if key not in self._making:
             making = asyncio.create_task(asyncio.to_thread(self._make, catalog, now))
-            self._making[digest] = making
-            making.add_done_callback(lambda _: self._making.pop(digest))
+            self._making[key] = making
+            making.add_done_callback(lambda _: self._making.pop(key))
         return index
 
     def _make(self, catalog: Catalog, now: float) -> LearnedIndex:
         keys = list(zip(catalog.names, _hash_contents(catalog), strict=True))
         index = LearnedIndex(keys, self._experience, now, catalog)
-        self._made.put(catalog.digest, index)
+        self._made.put(_key_of(catalog), index)
         return index
+
+
+def _key_of(catalog: Catalog) -> tuple[str, str]:
+    """Return what decides which examples a catalog has: its content, and the overlay."""
+    return catalog.digest, catalog.adjusted.overlay
 
 
 def hash_content(wire: bytes) -> str:

@@ -57,6 +57,8 @@ class Learned(NamedTuple):
     """Rows of tools that worked often for this very query."""
     exemplary: Collection[int] = ()
     """Rows of tools that say by an example that they serve a similar query."""
+    barred: Collection[int] = ()
+    """Rows of tools that do not serve such a query, as their operator says."""
 
     def among(self, allowed: Allowed) -> "Learned":
         """Return the same of the tools that may be selected."""

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from toolscout.contract.answers import Match, Reason, Via
+from toolscout.index.source import Source
 from toolscout.ranking.ask import Decision, Ranking
 from toolscout.ranking.judge import score
 from toolscout.ranking.scorers import NO_SIMILARITY
@@ -89,6 +90,13 @@ def _list_reasons_of_use(ranking: Ranking, row: int) -> list[Reason]:
     return []
 
 
+def _list_overlay_rows(source: Source, row: int) -> list[Reason]:
+    """Return the rows of the operator's overlay that are for a tool."""
+    adjusted = source.adjusted.tools.get(row)
+    patterns = () if adjusted is None else adjusted.patterns
+    return [Reason("overlay", pattern, Via.OVERLAY, 0.0) for pattern in patterns]
+
+
 def _write_reasons(decision: Decision, name: str, row: int) -> list[Reason]:
     ranking = decision.ranking
     reasons: list[Reason] = []
@@ -115,6 +123,7 @@ def _write_reasons(decision: Decision, name: str, row: int) -> list[Reason]:
         cosine = round(float(ranking.cosine[row]), 4)
         reasons.append(Reason("text", decision.pattern, Via.SEMANTIC, cosine))
     reasons += _list_reasons_of_use(ranking, row)
+    reasons += _list_overlay_rows(ranking.source, row)
     if row in ranking.prerequisites:
         other = ranking.prerequisites[row]
         name_of = ranking.source.names[other]

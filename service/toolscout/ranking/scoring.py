@@ -32,14 +32,15 @@ def allow(ranking: Ranking) -> Ranking:
     chain = ranking.chain
     allowed = source.allowed(ask.filters, ask.pattern, ask.always_keep, ask.top_k)
     following = chain.names if chain is not None and chain.is_sure else ()
-    if allowed is None and not ask.always_keep and not following:
+    pins = [source.names[row] for row in source.adjusted.pinned]
+    if allowed is None and not ask.always_keep and not following and not pins:
         return ranking
     rows = partial(_find_rows, source, allowed)
     lost = tuple([name for name in ask.always_keep if name not in source.rows])
     return replace(
         ranking,
         allowed=allowed,
-        pinned=rows(ask.always_keep),
+        pinned=rows([*ask.always_keep, *pins]),
         unknown_pins=lost,
         following=rows(following),
     )
@@ -131,7 +132,13 @@ def by_experience(ranking: Ranking) -> Ranking:
     """Look up the experience with similar queries."""
     if ranking.prior is None or ranking.ranker != "hybrid":
         return ranking
-    return replace(ranking, learned=ranking.prior.of(ranking.query, ranking.vectors))
+    learned = ranking.prior.of(ranking.query, ranking.vectors)
+    if learned is None or not learned.barred:
+        return replace(ranking, learned=learned)
+    served = np.ones(len(ranking.source), np.bool_)
+    served[list(learned.barred)] = False
+    allowed = served if ranking.allowed is None else ranking.allowed & served
+    return replace(ranking, learned=learned, allowed=allowed)
 
 
 EVIDENCE = (read, expand, by_words, by_meaning, by_experience)

@@ -37,6 +37,8 @@ async def run_in_background(service: Service) -> AsyncIterator[None]:
         work.append(follow(tenants, lambda what: service.log.warning("state", detail=what)))
     if service.key_file is not None:
         work.append(service.key_file.files.follow())
+    if service.overlay is not None:
+        work.append(service.overlay.files.follow())
     tasks = list(map(asyncio.create_task, work))
     sys.setswitchinterval(SWITCH_S)
     service.admission.start()

@@ -27,6 +27,7 @@ from toolscout.serving.callers import check_reachable
 from toolscout.serving.limited import LimitedServer
 from toolscout.settings import Settings
 from toolscout.state.opening import check_store
+from toolscout.tools.overlay import read_overlay
 
 BACKLOG = 2_048
 
@@ -46,7 +47,7 @@ class Server(LimitedServer):
     balancers notice first; answers carry `Connection: close` meanwhile. Then uvicorn closes idle
     connections and finishes open requests. A second SIGTERM skips the wait.
 
-    On SIGHUP it reloads the API keys and the TLS certificate.
+    On SIGHUP it reloads the API keys, the overlay and the TLS certificate.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -107,7 +108,7 @@ class Server(LimitedServer):
         self.service.stopping = self.should_exit = True
 
     def _read_files(self) -> None:
-        for each in (self.service.key_file, self.certificate):
+        for each in (self.service.key_file, self.service.overlay, self.certificate):
             if each is not None:
                 each.files.check()
         self.service.log.info("files_read", signal="SIGHUP")
@@ -161,6 +162,8 @@ def check(settings: Settings) -> None:
         load_mcp_facade()
     tls.make_options(settings)
     check_store(settings.store)
+    if settings.overlay:
+        read_overlay(Path(settings.overlay))
     make_engine(settings)
 
 

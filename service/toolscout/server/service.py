@@ -18,6 +18,7 @@ from toolscout.index.static_model import BUNDLED_MODEL
 from toolscout.learning.learner import Learner
 from toolscout.ranking.ladder import Costs
 from toolscout.server.compiling.jobs import CompileJob
+from toolscout.server.compiling.overlay_file import OverlayFile
 from toolscout.server.compiling.queue import CompileQueue
 from toolscout.server.compiling.work_threads import run_in_thread
 from toolscout.server.compiling.worker import make_engine
@@ -110,6 +111,16 @@ class Service:
             self.shared,
             self.metrics.compile_failures.inc,
         )
+        self.overlay: OverlayFile | None = None
+        if settings.overlay:
+            self.overlay = OverlayFile(
+                Path(settings.overlay),
+                self.compiles,
+                self.cache,
+                self.log,
+                self.metrics.overlay_changes,
+                self.metrics.overlay_row_used,
+            )
         self.loads: dict[tuple[str, str], asyncio.Task[tuple[str | None, CompileJob | None]]] = {}
         """Lists that are being fetched from the store, by tenant and name."""
         self.named: Lru[tuple[str, str], Named] = Lru(NAMES_KEPT)

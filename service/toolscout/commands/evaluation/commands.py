@@ -11,7 +11,14 @@ import msgspec
 
 from toolscout.commands.evaluation.questions import JudgedQuestion
 from toolscout.commands.evaluation.uses import LoggedUse, is_log, read_uses
-from toolscout.commands.searching import ask_service, open_service, post, read_max_tools
+from toolscout.commands.searching import (
+    add_overlay,
+    ask_service,
+    open_service,
+    post,
+    read_max_tools,
+    refuse_settings,
+)
 from toolscout.commands.terminal import as_json, read_positive
 from toolscout.contract.bounds import MAX_EVENTS
 from toolscout.contract.fields import MAX_LATENCY_BUDGET_MS
@@ -45,6 +52,7 @@ def _add_asking(parser: argparse.ArgumentParser, *, counted: bool = True) -> Non
     if counted:
         add("--top-k", type=read_positive, metavar="COUNT", default=5, help="tools to show at most")
         add("--price", type=float, metavar="DOLLARS", help="price of a million prompt tokens")
+    add_overlay(parser)
     add("--json", action="store_true", help="everything as JSON")
 
 
@@ -133,6 +141,7 @@ def choose_asking(
 ) -> Callable[[str, int], dict[str, Any]]:
     """Return how a question is asked: of an engine here, or of a running service."""
     if parsed.url:
+        refuse_settings(parsed, "overlay")
         asked = {"tools": tools, "ranker": parsed.ranker, "explain": True}
         asked["latency_budget_ms"] = MAX_LATENCY_BUDGET_MS  # or a cheaper ranker would be judged
         return lambda query, top_k: ask_service(
@@ -140,7 +149,8 @@ def choose_asking(
         )
     from toolscout.engine import Engine
 
-    engine = Engine(tools, ranker=parsed.ranker, max_tools=read_max_tools())
+    most = read_max_tools()
+    engine = Engine(tools, ranker=parsed.ranker, overlay=parsed.overlay, max_tools=most)
 
     def ask(query: str, top_k: int) -> dict[str, Any]:
         result = engine.search(query, top_k, explain=True)
@@ -200,7 +210,20 @@ def lint(parsed: argparse.Namespace) -> int:
         print(as_json(by_file if len(paths) > 1 else by_file[str(paths[0])]))  # noqa: T201
     elif parsed.sarif:
         print(as_json(as_sarif(by_file)))  # noqa: T201
-    return 1 if any(by_file.values()) else 0
+    unused = _say_unused(parsed.overlay, paths) if parsed.overlay else 0
+    return 1 if any(by_file.values()) or unused else 0
+
+
+def _say_unused(overlay: Path, paths: Sequence[Path]) -> int:
+    """Say which rows of an overlay are for no tool of the files; return how many these are."""
+    from toolscout.files.reading import read_file
+    from toolscout.tools.overlay import read_overlay
+
+    names = {tool.name for path in paths for tool in read_file(path)}
+    unused = read_overlay(overlay).find_unused(names)
+    for number, row in unused:
+        say(f"{overlay}: row {number}: no tool is called {' or '.join(row.patterns)}")
+    return len(unused)
 
 
 def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":

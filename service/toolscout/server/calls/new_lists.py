@@ -120,7 +120,7 @@ def _take_decisions(
     """Give each question its decision."""
     refused = job.complete.exception() if job.complete.done() else None
     note = refused.detail if isinstance(refused, TooLargeToKeep) else None
-    catalog = scanned.catalog(service.engine.compiler.taxonomy)
+    catalog = scanned.catalog(service.engine.compiler, tenant_of(job.sent.space))
     for trace, decision, spent in zip(parts, scanned.decisions, scanned.seconds, strict=True):
         trace.decision = add_source(decision, catalog, note)
         trace.phases["rank"] = spent

@@ -34,7 +34,7 @@ from toolscout.errors import Overloaded, TooMuchWork
 from toolscout.index.catalog import Catalog
 from toolscout.index.compile import Compiler
 from toolscout.index.transfer import SEED, Packed, unpack
-from toolscout.server.compiling.worker import BEAT, UNASKED
+from toolscout.server.compiling.worker import BEAT, UNASKED, use_overlay
 from toolscout.settings import Settings
 
 TRIES = 2
@@ -80,9 +80,12 @@ class WorkerProcess:
     """A worker that was started."""
 
     def __init__(
-        self, settings: Settings, work: Callable[[Connection], None] | None = None
+        self,
+        settings: Settings,
+        work: Callable[[Connection], None] | None = None,
+        overlay: str = "",
     ) -> None:
-        """Fork a worker that does `work` where that is safe, else spawn one.
+        """Fork a worker that does `work` where that is safe, else spawn one with an overlay.
 
         Raises:
             OSError: none can be started.
@@ -103,7 +106,7 @@ class WorkerProcess:
                 stdin=subprocess.DEVNULL,
             )
             with suppress(OSError):  # whoever receives notices too
-                self.connection.send((settings, SEED))
+                self.connection.send((settings, SEED, overlay))
         theirs.close()
 
     def measure_resident(self) -> int:
@@ -197,6 +200,9 @@ class Link:
         """Whether this worker has sent anything; a new one takes seconds to start."""
         self.lost = 0
         """Workers that have ended."""
+        self._overlay = ""
+        """The text of the overlay that workers compile with."""
+        self._replacing = Lock()
         self._is_open = False
         self._loop: asyncio.AbstractEventLoop
 
@@ -250,6 +256,12 @@ class Link:
         message = UNASKED, pool, tenant, work, args
         self._sender.submit("", _send, self.process.connection, message)
 
+    def use_overlay(self, text: str) -> None:
+        """Have all that is asked from now on compiled with these rows of an overlay."""
+        with self._replacing:
+            self._overlay = text
+            self.tell("call", "", use_overlay, text)
+
     @property
     def is_answering(self) -> bool:
         """Whether the worker has sent something lately; a new one has not."""
@@ -286,8 +298,8 @@ class Link:
             if not self._is_open:
                 return
             started = time.monotonic()
-            with suppress(OSError):  # if no process can be started now, it is tried again
-                self.process = WorkerProcess(self.settings)
+            with suppress(OSError), self._replacing:  # if none can be started, it is tried again
+                self.process = WorkerProcess(self.settings, overlay=self._overlay)
             self._call(self._repeat)
 
     def _call(self, function: Callable[..., object], *args: Any) -> None:

@@ -7,6 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
+from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -38,6 +39,7 @@ from toolscout.settings import Settings
 from toolscout.state.registry import SharedCatalogs, join_tools
 from toolscout.tools.conversion import NONE_SKIPPED
 from toolscout.tools.filters import filters_of, tenant_of
+from toolscout.tools.overlay import parse_overlay
 
 T = TypeVar("T")
 
@@ -80,6 +82,8 @@ class CompileQueue:
         self.shared = shared
         self.count_failure = count_failure
         """Called when a compile in place has failed."""
+        self.on_kept: Callable[[str, Catalog], object] = lambda *_: None
+        """Called with the space of each catalog that is kept, and the catalog."""
         self._jobs: dict[tuple[str, bytes], CompileJob] = {}
         self._calls = 0
         nbytes = self.settings.cache_bytes
@@ -93,6 +97,31 @@ class CompileQueue:
         self.open = self._link.open
         self.close = self._link.close
         self.check_health = self._link.check_health
+
+    def use_overlay(self, text: str) -> None:
+        """Compile with these rows from now on; catalogs are recompiled by `OverlayFile`."""
+        self.engine.compiler.overlay = parse_overlay(text, "overlay")
+        self._link.use_overlay(text)
+
+    def is_outdated(self, space: str, catalog: Catalog) -> bool:
+        """Whether a catalog was compiled with other rows of the overlay than are in use."""
+        overlay = self.engine.compiler.overlay.of(tenant_of(space))
+        return catalog.adjusted.overlay != (overlay.digest if overlay else "")
+
+    async def recompile(self, space: str, catalog: Catalog) -> None:
+        """Compile the tools of a catalog anew, which answers until then.
+
+        Raises:
+            ToolscoutError: the worker cannot do it.
+        """
+        raw = join_tools(catalog.wires)
+        sent = worker.SentList(space, sha256(raw).digest(), raw)
+        made: list[Catalog] = []
+        vectors, *_ = await self._link.ask(
+            "compile", tenant_of(space), worker.compile_list, sent, on_words=made.append
+        )
+        words = made[-1]  # a worker that was replaced may have sent them
+        self._keep(space, words if vectors is None else words.with_vectors(vectors))
 
     def serve(self, tenants: int) -> None:
         """Share the queue between this many tenants at most."""
@@ -259,7 +288,7 @@ class CompileQueue:
         if change is None:
             return None
         catalog = self.cache.find_by_digest(space, change.digest)
-        catalog = catalog or make_catalog(change, self.engine.compiler)
+        catalog = catalog or make_catalog(change, self.engine.compiler, tenant_of(space))
         if catalog is None or catalog.nbytes > self.cache.catalog_limit:
             return None
         return catalog
@@ -272,6 +301,7 @@ class CompileQueue:
         if self.shared is not None:
             self.shared.keep(tenant_of(space), catalog.digest, join_tools(catalog.wires))
         self.cache.add(space, catalog)
+        self.on_kept(space, catalog)
         if len(catalog) > QUANTISED_ABOVE:
             # Making it took as much again, and the one that it replaces is in use until then.
             asyncio.get_running_loop().call_later(TRIMMED_AFTER_S, trim_heap)

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
 from toolscout.index.cold import ColdCatalog
+from toolscout.index.compile import Compiler
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask, Decision
 from toolscout.server.compiling.worker import SentList, Worker, read_tools
-from toolscout.text.domains import Taxonomy
 from toolscout.tools.documents import decode_tool
+from toolscout.tools.filters import tenant_of
 
 
 class Scanned(msgspec.Struct, frozen=True):
@@ -33,17 +34,19 @@ class Scanned(msgspec.Struct, frozen=True):
     """The tools that were selected, by row."""
     tokens: NDArray[np.int64]
 
-    def catalog(self, taxonomy: Taxonomy) -> ColdCatalog:
-        """Return the list, of which only selected tools can be looked at."""
+    def catalog(self, compiler: Compiler, tenant: str) -> ColdCatalog:
+        """Return a tenant's list, of which only selected tools can be looked at."""
         tools: list[Any] = [None] * len(self.tokens)
         for row, tool in self.tools.items():
             tools[row] = tool
-        return ColdCatalog(ToolList(tools, (), self.digest, (), 0), taxonomy, self.tokens)
+        listed = ToolList(tools, (), self.digest, (), 0)
+        overlay = compiler.overlay.of(tenant)
+        return ColdCatalog(listed, compiler.taxonomy, self.tokens, overlay)
 
 
 def scan(worker: Worker, sent: SentList, asks: Sequence[Ask]) -> Scanned:
     """Answer questions by the words in names and descriptions."""
-    return _scan(worker.engine, worker.read(sent), asks)
+    return _scan(worker.engine, sent, worker.read(sent), asks)
 
 
 def scan_here(
@@ -54,12 +57,14 @@ def scan_here(
     Raises:
         InvalidRequest: the tools are at fault.
     """
-    tools = read_tools(sent, most, engine.compiler.taxonomy)
-    return tools, _scan(engine, tools, asks)
+    tools = read_tools(sent, most, engine.compiler)
+    return tools, _scan(engine, sent, tools, asks)
 
 
-def _scan(engine: Engine, tools: ToolList, asks: Sequence[Ask]) -> Scanned:
-    catalog = ColdCatalog(tools, engine.compiler.taxonomy)
+def _scan(engine: Engine, sent: SentList, tools: ToolList, asks: Sequence[Ask]) -> Scanned:
+    compiler = engine.compiler
+    overlay = compiler.overlay.of(tenant_of(sent.space))
+    catalog = ColdCatalog(tools, compiler.taxonomy, overlay=overlay)
     decisions = []
     seconds = []
     selected = set[int]()

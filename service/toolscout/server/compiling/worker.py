@@ -26,20 +26,21 @@ import msgspec
 
 from toolscout.common.lru import Lru
 from toolscout.common.threads import FairPool, end_with_parent, use_one_arena
+from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
 from toolscout.errors import FieldError, Overloaded, TooLargeToKeep
 from toolscout.index.cache import CatalogCache
 from toolscout.index.catalog import EXAMPLE_BYTES, Catalog, Embedded
 from toolscout.index.changed import Entries, read_entries
-from toolscout.index.compile import ToolStore, count_examples
+from toolscout.index.compile import Compiler, ToolStore, count_examples
 from toolscout.index.compiled_tool import CompiledTool
 from toolscout.index.tool_list import ToolList
 from toolscout.index.transfer import SEED, Packed, pack
 from toolscout.index.vector_index import measure_tool
 from toolscout.settings import Settings
-from toolscout.text.domains import Taxonomy
 from toolscout.tools.conversion import Skipped
-from toolscout.tools.filters import filters_of, is_passing
+from toolscout.tools.filters import filters_of, is_passing, tenant_of
+from toolscout.tools.overlay import find_row, parse_overlay
 
 THREADS = {"read": 2, "call": 2, "compile": 2}
 """Threads by kind of work. Of two compiles one may be huge without holding up small ones. They all
@@ -114,6 +115,9 @@ class Worker:
         with suppress(EOFError, OSError):
             while True:
                 number, pool, tenant, work, args = self._connection.recv()
+                if work is use_overlay:  # it holds for all that comes after it
+                    use_overlay(self, *args)
+                    continue
                 call = self._pools[pool].submit(tenant, self._answer, number, work, args)
                 if work is compile_list:
                     key = args[0].space, args[0].raw_hash
@@ -129,7 +133,7 @@ class Worker:
         key = sent.space, sent.raw_hash
         tools = self._lists.get(key)
         if tools is None:
-            tools = read_tools(sent, self._max_tools, self.engine.compiler.taxonomy)
+            tools = read_tools(sent, self._max_tools, self.engine.compiler)
             self._lists.put(key, tools, len(sent.raw))
         return tools
 
@@ -217,7 +221,7 @@ class YieldingStore:
         return self._store.get(digest)
 
 
-def read_tools(sent: SentList, most: int, taxonomy: Taxonomy) -> ToolList:
+def read_tools(sent: SentList, most: int, compiler: Compiler) -> ToolList:
     """Return the tools of a list that its sender sees.
 
     Raises:
@@ -225,7 +229,16 @@ def read_tools(sent: SentList, most: int, taxonomy: Taxonomy) -> ToolList:
     """
     tools = ToolList.decode(sent.raw, most)
     filters = filters_of(sent.space)
-    return tools if filters is None else tools.only(lambda one: is_passing(one, filters, taxonomy))
+    if filters is None:
+        return tools
+    overlay = compiler.overlay.of(tenant_of(sent.space))
+
+    def is_seen(tool: Tool) -> bool:
+        adjustment = find_row(overlay, tool.name)
+        ranked = adjustment.adjust(tool, compiler.taxonomy) if adjustment else tool
+        return is_passing(ranked, filters, compiler.taxonomy)
+
+    return tools.only(is_seen)
 
 
 def read_list(worker: Worker, sent: SentList) -> CompiledList:
@@ -248,7 +261,8 @@ def compile_list(worker: Worker, sent: SentList) -> Iterator[Packed | Complete]:
     began = time.thread_time()  # others run beside it, and count for themselves
     compiler = worker.engine.compiler
     store = worker.store(sent.space)
-    lexical, compiled = compiler.lexical(tools, store)
+    overlay = compiler.overlay.of(tenant_of(sent.space))
+    lexical, compiled = compiler.lexical(tools, store, overlay)
     worker.tell_alive()
     worker.check_size(lexical, compiled)
     yield pack(lexical, worker.seed)
@@ -257,6 +271,11 @@ def compile_list(worker: Worker, sent: SentList) -> Iterator[Packed | Complete]:
     spent = (time.thread_time() - began) * 1_000 / max(len(tools.tools), 1)
     worker.forget(sent)  # few ask for its texts from now on
     yield vectors, spent, read_entries(sent.raw, tools)
+
+
+def use_overlay(worker: Worker, text: str) -> None:
+    """Compile with these rows of an overlay from now on."""
+    worker.engine.compiler.overlay = parse_overlay(text, "overlay")
 
 
 def _measure(_: int, work: Callable[..., Any], args: tuple[Any, ...]) -> int:
@@ -283,12 +302,14 @@ def serve(connection: Connection, engine: Engine, settings: Settings, seed: int 
 
 
 def main(descriptor: int) -> None:
-    """Be a worker in an interpreter of its own, which receives settings and seed first."""
+    """Be a worker in an interpreter of its own, which receives what it needs first."""
     use_one_arena()
     connection = Connection(descriptor)
     with suppress(EOFError):
-        settings, seed = connection.recv()
-        serve(connection, make_engine(settings), settings, seed)
+        settings, seed, overlay = connection.recv()
+        engine = make_engine(settings)
+        engine.compiler.overlay = parse_overlay(overlay, "overlay")
+        serve(connection, engine, settings, seed)
     os._exit(0)
 
 

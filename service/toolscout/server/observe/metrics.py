@@ -42,18 +42,22 @@ class Metrics:
         self.degraded = counter("degraded", about, ("ranker",))
         about = "Queries matched as regular expressions, by what came of it"
         self.patterns = counter("patterns", about, ("result",))
-        about = "Distinct tools in a search"
-        self.offered = histogram("offered_tools", about, buckets=_TOOLS).labels()
-        about = "Tools selected"
-        self.selected = histogram("selected_tools", about, buckets=_TOOLS[:9]).labels()
+        self.offered = histogram(
+            "offered_tools", "Distinct tools in a search", buckets=_TOOLS
+        ).labels()
+        self.selected = histogram("selected_tools", "Tools selected", buckets=_TOOLS[:9]).labels()
         self.ignored = counter("ignored_fields", "Requests with fields that are none of ours")
         about = "Estimated prompt tokens of the tools in searches of compiled lists, by tenant"
         self.tokens_offered = counter("tokens_offered", about, ("tenant",))
         about = "Those of tools that were not selected; none of a search without any match"
         self.tokens_saved = counter("tokens_saved", about, ("tenant",))
         self.calls = counter("calls", "Calls beside searches by outcome", ("call", "outcome"))
-        about = "Time spent on a call beside searches"
-        self.call_duration = histogram("call_duration_seconds", about, ("call",), buckets=_SECONDS)
+        self.call_duration = histogram(
+            "call_duration_seconds",
+            "Time spent on a call beside searches",
+            ("call",),
+            buckets=_SECONDS,
+        )
 
         self.cache = counter("catalog_cache_requests", "Catalog look-ups by result", ("result",))
         self.cache_bytes = gauge("catalog_cache_bytes", "Bytes of compiled catalogs and tools")
@@ -76,6 +80,12 @@ class Metrics:
         self.clock_suspect = gauge("clock_suspect", about)
         about = "Changes of the file with the keys, by what came of them"
         self.key_changes = counter("key_changes", about, ("result",))
+        self.overlay_changes = counter(
+            "overlay_changes", "Changes of the file with the overlay, by result", ("result",)
+        )
+        self.overlay_row_used = gauge(
+            "overlay_row_used", "Whether a row, one of the first 1,000, was for any tool", ("row",)
+        )
         about = "When the first key of a tenant ends, as a Unix time; none without a date"
         self.key_expiry = gauge("key_expiry_timestamp_seconds", about, ("tenant",))
         about = "When the certificate of the server ends, as a Unix time"

@@ -1,0 +1,203 @@
+"""An operator's words for tools that belong to somebody else, from a TOML file.
+
+Each `[[tool]]` says by name or pattern which tools it is for, of one tenant or of all, and what it
+adds: words to find them by, requests that they serve or do not, a pin, a risk. It changes how tools
+are ranked and filtered. Neither what a model is shown nor a digest changes.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property, reduce
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import re2
+
+from toolscout.common.lru import Lru
+from toolscout.contract.fields import Risk
+from toolscout.contract.tools import Tool
+from toolscout.text.domains import Taxonomy
+from toolscout.text.tokens import analyse_terms
+from toolscout.tools.documents import Document, read_at
+from toolscout.tools.overlay_rows import OverlayRow, merge_rows, parse_rows, read_overlay_text
+from toolscout.tools.risk import LEVELS
+from toolscout.tools.traits import read_traits
+
+NAMES_KEPT = 65_536
+"""Names of tools whose rows are remembered."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Adjustment(msgspec.Struct, frozen=True):
+    """What all rows for one tool come to."""
+
+    row: OverlayRow
+    numbers: tuple[int, ...]
+    """The rows, from 1 on."""
+    digest: bytes
+
+    def adjust(self, tool: Tool, taxonomy: Taxonomy) -> Tool:
+        """Return a tool as it is ranked and filtered."""
+        row = self.row
+        listed = tool.examples if isinstance(tool.examples, list | tuple) else ()
+        return msgspec.structs.replace(
+            tool,
+            keywords=(*(tool.keywords or ()), *filter(None, (row.search_text,))) or None,
+            # The operator's first: what counts of a tool is bounded.
+            examples=(*row.examples, *listed) or None,
+            namespace=row.namespace or tool.namespace,
+            status="unavailable" if row.hide else tool.status,
+            risk=self.raise_risk(read_traits(tool, taxonomy).risk) if row.risk else tool.risk,
+        )
+
+    def raise_risk(self, risk: Risk) -> Risk:
+        """Return the risk that a tool is taken for; none is lowered."""
+        return max(risk, self.row.risk or risk, key=LEVELS.index)
+
+    def read(self, adjusted: Tool, place: int) -> Document:
+        """Collect the text of an adjusted tool; `place` is where errors say it stood.
+
+        Raises:
+            InvalidJson: its definition or parameters are not valid JSON, or nested too deeply.
+        """
+        document = read_at(adjusted, place)
+        if not self.row.search_text:
+            return document
+        purpose = f"{self.row.search_text} {document.purpose}"
+        return msgspec.structs.replace(document, purpose=purpose)
+
+
+class TenantOverlay:
+    """The rows that hold for one tenant."""
+
+    def __init__(self, rows: Sequence[tuple[int, OverlayRow]]) -> None:
+        """Take the rows with their numbers, in the order of the file."""
+        self._rows = rows
+        self._found: Lru[str, tuple[Adjustment | None]] = Lru(NAMES_KEPT)
+        self.digest = sha256(_encode(rows)).hexdigest()
+        self._by_name: dict[str, list[int]] = {}
+        self._owners: list[int] = []
+        """Of each pattern the place of its row."""
+        self._patterns = re2.Set.FullMatchSet(_make_options())
+        for place, (_, row) in enumerate(rows):
+            for written in row.patterns:
+                if is_pattern(written):
+                    self._patterns.Add(_translate(written))
+                    self._owners.append(place)
+                else:
+                    self._by_name.setdefault(written, []).append(place)
+        if self._owners:
+            self._patterns.Compile()
+
+    def find(self, name: str) -> Adjustment | None:
+        """Return what the rows for a tool come to; None if there is none."""
+        known = self._found.get(name)
+        if known is None:
+            known = (self._merge(name),)
+            self._found.put(name, known)
+        return known[0]
+
+    @cached_property
+    def _terms(self) -> list[tuple[str, frozenset[str], bool]]:
+        """Of each tool that a row names its name, the terms to find it by, whether it is pinned."""
+        rows = [(name, self._rows[place][1]) for name, at in self._by_name.items() for place in at]
+        return [
+            (name, frozenset(analyse_terms(" ".join((row.search_text, *row.examples)))), row.pin)
+            for name, row in rows
+        ]
+
+    def list_named(self, terms: Collection[str]) -> list[str]:
+        """Return the tools that rows name, no pattern, if they are pinned or have a term."""
+        return [name for name, own, is_kept in self._terms if is_kept or not own.isdisjoint(terms)]
+
+    def _merge(self, name: str) -> Adjustment | None:
+        places = set(self._by_name.get(name, ()))
+        if self._owners:
+            places.update(self._owners[at] for at in self._patterns.Match(name) or ())
+        if not places:
+            return None
+        rows = [self._rows[place] for place in sorted(places)]
+        row = reduce(merge_rows, (row for _, row in rows))
+        numbers = tuple(number for number, _ in rows)
+        return Adjustment(row, numbers, sha256(_encode(row)).digest())
+
+
+def find_row(overlay: TenantOverlay | None, name: str) -> Adjustment | None:
+    """Return what the rows for a tool come to; None without any."""
+    return None if overlay is None else overlay.find(name)
+
+
+def is_pinned(overlay: TenantOverlay | None, name: str) -> bool:
+    """Whether a row pins a tool."""
+    row = find_row(overlay, name)
+    return row is not None and row.row.pin
+
+
+class Overlay:
+    """The rows of a file."""
+
+    def __init__(self, rows: Sequence[OverlayRow]) -> None:
+        self.rows = rows
+        self._tenants = {row.tenant for row in rows}
+        self._of: dict[str | None, TenantOverlay | None] = {}
+
+    def of(self, tenant: str) -> TenantOverlay | None:
+        """Return the rows that hold for a tenant; None if there are none."""
+        known = tenant if tenant in self._tenants else None  # as everybody else
+        if known not in self._of:
+            kept = [
+                (number, row)
+                for number, row in enumerate(self.rows, 1)
+                if row.tenant in (None, known)
+            ]
+            self._of[known] = TenantOverlay(kept) if kept else None
+        return self._of[known]
+
+    def find_unused(self, names: Iterable[str]) -> list[tuple[int, OverlayRow]]:
+        """Return the rows, with their numbers, that are for none of these tools of any tenant."""
+        every = list(enumerate(self.rows, 1))
+        of_all = TenantOverlay(every)
+        found = filter(None, map(of_all.find, names))
+        used = {number for adjustment in found for number in adjustment.numbers}
+        return [(number, row) for number, row in every if number not in used]
+
+
+NO_OVERLAY = Overlay(())
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a name of a row stands for several."""
+    return "*" in name or "?" in name
+
+
+def _translate(pattern: str) -> str:
+    """Return the regular expression of a pattern."""
+    parts = {"*": ".*", "?": "."}
+    return "(?s)" + "".join(parts.get(letter) or re2.escape(letter) for letter in pattern)
+
+
+def _make_options() -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 64 << 20  # thousands of patterns
+    return options
+
+
+def read_overlay(path: Path) -> Overlay:
+    """Return the overlay of a file.
+
+    Raises:
+        ConfigurationError: it cannot be read, or has another form; says in which line.
+    """
+    return parse_overlay(read_overlay_text(path), str(path))
+
+
+def parse_overlay(text: str, file: str) -> Overlay:
+    """Return the overlay of a file with this content.
+
+    Raises:
+        ConfigurationError: it has another form; says in which line.
+    """
+    return Overlay(parse_rows(text, file))

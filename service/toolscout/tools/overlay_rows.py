@@ -1,0 +1,147 @@
+"""The rows of an operator's overlay, and the TOML file that they are in (see `overlay.py`)."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from toolscout.contract.fields import Risk
+from toolscout.errors import ConfigurationError
+from toolscout.tools.documents import MAX_FIELD_CHARS
+from toolscout.tools.risk import LEVELS
+
+MAX_FILE_BYTES = 8 << 20
+
+MAX_ROWS = 10_000
+
+MAX_REQUESTS = 16
+"""Requests of each kind in one row, as many as count of a tool."""
+
+_HEADER = re.compile(r"^\s*\[\[\s*tool\s*\]\]", re.MULTILINE)
+_PLACE = re.compile(r" - at `\$(.*)`$")
+
+
+class OverlayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What one row adds to the tools that it is for."""
+
+    name: str | tuple[str, ...]
+    """Names; `*` stands for any characters, `?` for one."""
+    tenant: str | None = None
+    """The tenant whose tools are meant; None for those of all."""
+    search_text: str = ""
+    """Searched and compared like the beginning of the description."""
+    examples: tuple[str, ...] = ()
+    """Requests that the tool serves."""
+    not_for: tuple[str, ...] = ()
+    """Requests that it does not serve: it is not selected for nearly the same, and comes later for
+    similar ones."""
+    pin: bool = False
+    """Whether it is always kept."""
+    hide: bool = False
+    """Whether it is never selected."""
+    risk: Risk | None = None
+    """The least risk that it is taken for; a higher one stays."""
+    namespace: str | None = None
+
+    @property
+    def patterns(self) -> Sequence[str]:
+        """The names and patterns."""
+        return (self.name,) if isinstance(self.name, str) else self.name
+
+
+def merge_rows(first: OverlayRow, second: OverlayRow) -> OverlayRow:
+    """Return what two rows for one tool come to; of one value the later counts."""
+    risks = [risk for risk in (first.risk, second.risk) if risk is not None]
+    return OverlayRow(
+        name=(*first.patterns, *second.patterns),
+        search_text=" ".join(filter(None, (first.search_text, second.search_text))),
+        examples=(*first.examples, *second.examples),
+        not_for=(*first.not_for, *second.not_for),
+        pin=first.pin or second.pin,
+        hide=first.hide or second.hide,
+        risk=max(risks, key=LEVELS.index, default=None),
+        namespace=second.namespace or first.namespace,
+    )
+
+
+def read_overlay_text(path: Path) -> str:
+    """Return what a file of rows says.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is too long.
+    """
+    try:
+        if not path.is_file():  # reading a pipe would wait for its writer
+            raise ConfigurationError(f"overlay: there is no file {path}")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ConfigurationError(f"overlay: {path} has more than {MAX_FILE_BYTES >> 20} MiB")
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"overlay: cannot read {path}: {error}") from None
+
+
+def parse_rows(text: str, file: str) -> list[OverlayRow]:
+    """Return the rows of a file with this content.
+
+    Raises:
+        ConfigurationError: it has another form; says in which line.
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"overlay: {file}: {error}") from None
+    tables = content.pop("tool", [])
+    if content or not isinstance(tables, list):
+        wrong = next(iter(content), "tool")
+        raise ConfigurationError(f"overlay: {file}: {wrong}: expected [[tool]] tables only")
+    if len(tables) > MAX_ROWS:
+        raise ConfigurationError(
+            f"overlay: {file}: at most {MAX_ROWS:,} [[tool]], got {len(tables):,}"
+        )
+    lines = [text.count("\n", 0, match.end()) + 1 for match in _HEADER.finditer(text)]
+    rows = []
+    for number, table in enumerate(tables):
+        try:
+            rows.append(_read_row(table))
+        except ValueError as error:
+            place = f"line {lines[number]}" if len(lines) == len(tables) else f"tool[{number}]"
+            raise ConfigurationError(f"overlay: {file}: {place}: {error}") from None
+    return rows
+
+
+def _read_row(table: Any) -> OverlayRow:
+    """Read a row.
+
+    Raises:
+        ValueError: it has another form.
+    """
+    try:
+        row = msgspec.convert(table, OverlayRow)
+    except msgspec.ValidationError as error:
+        place = _PLACE.search(str(error))
+        field = place[1].lstrip(".") if place else ""
+        reason = _PLACE.sub("", str(error))
+        raise ValueError(f"{field}: {reason}" if field else reason) from None
+    for problem in _find_problems(row):
+        raise ValueError(problem)
+    return row
+
+
+def _find_problems(row: OverlayRow) -> Iterator[str]:
+    if not all(row.patterns) or not row.patterns:
+        yield "name: expected the name of a tool"
+    if not msgspec.to_builtins(row).keys() - {"name", "tenant"}:
+        yield "adds nothing to these tools"
+    if row.pin and row.hide:
+        yield "pin and hide exclude each other"
+    if len(row.search_text) > MAX_FIELD_CHARS:
+        yield f"search_text: at most {MAX_FIELD_CHARS:,} characters, got {len(row.search_text):,}"
+    for field in ("examples", "not_for"):
+        requests = getattr(row, field)
+        if len(requests) > MAX_REQUESTS:
+            yield f"{field}: at most {MAX_REQUESTS} requests, got {len(requests)}"
+        if not all(map(str.strip, requests)):
+            yield f"{field}: a request is blank"
