@@ -28,7 +28,7 @@ def check(config: Config) -> tuple[str, bool]:
     It is not where a server has failed, or where a pinned tool of another is not there.
     """
     tried = try_servers(config)
-    listing = Listing([one.connection for one in tried], config.options.max_risk)
+    listing = Listing([one.connection for one in tried], config)
     failed = [one.connection.name for one in tried if one.connection.reason is not None]
     pinned = [one for one in config.options.pinned if not _is_of(one, failed)]
     missing = explain_missing_pins(pinned, listing)
@@ -44,7 +44,7 @@ def check(config: Config) -> tuple[str, bool]:
 def list_tools(config: Config) -> tuple[str, list[str]]:
     """Return the tools as the gateway names them, as JSON, and why servers have failed."""
     tried = try_servers(config)
-    listing = Listing([one.connection for one in tried], config.options.max_risk)
+    listing = Listing([one.connection for one in tried], config)
     return as_json(listing.shown), list_failures(tried)
 
 
@@ -94,4 +94,6 @@ def _write_notes(config: Config, listing: Listing) -> list[str]:
     inferred = [one.shown["risk"] for one in tools.values() if not one.is_annotated()]
     if inferred:
         notes.append(describe_inferred(inferred))
+    for number, row in config.overlay.find_unused(tools.keys() | listing.reasons.keys()):
+        notes.append(f"overlay: row {number}: no tool is called {' or '.join(row.patterns)}")
     return notes + name_some("disabled in the configuration", config.disabled)

@@ -10,6 +10,7 @@ from typing import get_args
 
 import msgspec
 
+from toolscout.commands.searching import add_overlay
 from toolscout.commands.terminal import DIM, USAGE, YELLOW, complain, read_whole_number
 from toolscout.contract.bounds import CATALOG_NAME
 from toolscout.contract.fields import Risk
@@ -17,6 +18,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.servers import Config, HttpServer, ServerOptions, find_prefix
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
+from toolscout.tools.overlay import NO_OVERLAY, read_overlay
 
 OK = 0
 
@@ -42,6 +44,7 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
     about = "tools to list as themselves"
     add("--pin", dest="pinned", nargs="+", default=(), metavar="TOOL", help=about)
+    add_overlay(parser)
     about = "characters of text of a result to pass on; the rest can be read as a resource"
     add("--max-result-chars", type=read_whole_number, default=0, metavar="COUNT", help=about)
     rare = "list the rarely used tools, too: pages of all tools, single definitions, keys"
@@ -227,7 +230,8 @@ class _Followed:
         options = {key: flags[key] for key in ServerOptions.__struct_fields__ if flags[key]}
         options["pinned"] = tuple(dict.fromkeys((*config.options.pinned, *self.flags.pinned)))
         replace = msgspec.structs.replace
-        return replace(config, options=replace(config.options, **options))
+        overlay = read_overlay(self.flags.overlay) if self.flags.overlay else NO_OVERLAY
+        return replace(config, options=replace(config.options, **options), overlay=overlay)
 
     def changed(self) -> Config | None:
         """Return the configuration if the file is another than when it was read.
@@ -238,11 +242,16 @@ class _Followed:
         return None if self._state() == self.seen else self.read()
 
     def _state(self) -> object:
-        try:
-            status = self.flags.config.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
+        return [_find_state(path) for path in (self.flags.config, self.flags.overlay) if path]
+
+
+def _find_state(path: Path) -> object:
+    """Return what changes when a file is written; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _check_that_one_starts(path: Path, config: Config) -> None:

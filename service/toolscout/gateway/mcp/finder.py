@@ -18,6 +18,7 @@ from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
 from toolscout.state.store import StoreUnavailable
+from toolscout.tools.overlay import NO_OVERLAY, Overlay
 
 TENANT = "local"
 
@@ -55,13 +56,14 @@ class Finder:
         with suppress(StoreUnavailable):
             await self._store.close()
 
-    def use(self, tools: Sequence[Mapping[str, Any]]) -> None:
+    def use(self, tools: Sequence[Mapping[str, Any]], overlay: Overlay = NO_OVERLAY) -> None:
         """Compile the tools to search from now on; may be called in a thread, one at a time.
 
         Raises:
             InvalidRequest: one of them is no tool.
         """
         names = {tool["name"] for tool in tools}
+        self._engine.compiler.overlay = overlay
         self._engine.remove([name for name in self.catalog.names if name not in names])
         self._engine.add(tools)
         catalog = self._engine.catalog

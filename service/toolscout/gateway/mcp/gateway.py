@@ -149,7 +149,8 @@ class Gateway:
     def _read_lists(self) -> Listing:
         if self.pins is not None:
             self.pins.reload()
-        listing = Listing(self.view.connections, self.view.config.options.max_risk, self._seen)
+        config = self.view.config
+        listing = Listing(self.view.connections, config, self._seen)
         for line in listing.changes[:MAX_LOGGED]:
             logger.warning("%s", line)
         if (rest := len(listing.changes) - MAX_LOGGED) > 0:
@@ -157,7 +158,7 @@ class Gateway:
         for name, why in listing.left_out.items():
             if why != self.view.listing.left_out.get(name):
                 logger.warning("%s: left out: %s", name, why)
-        self.view.finder.use(listing.shown)
+        self.view.finder.use(listing.shown, config.overlay)
         if self.pins is not None:
             try:
                 for line in self.pins.save():

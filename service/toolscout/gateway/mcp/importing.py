@@ -16,7 +16,7 @@ def run(config: Config, catalog: str, url: str) -> str:
     Raises:
         ConfigurationError: a server or the service cannot be reached, or refuses.
     """
-    listing = Listing(connect_all(config), config.options.max_risk)
+    listing = Listing(connect_all(config), config)
     return register(listing.shown, catalog, url)
 
 
@@ -29,7 +29,7 @@ def accept(config: Config, pins: DefinitionPins, cache: ListCache) -> str:
         ConfigurationError: a server cannot be reached, a name means no tool, or the file cannot be
             written.
     """
-    listing = Listing(connect_all(config, cache), config.options.max_risk, SeenTools(pins))
+    listing = Listing(connect_all(config, cache), config, SeenTools(pins))
     if pins.unmet:
         unmet = ", ".join(sorted(pins.unmet))
         raise ConfigurationError(f"accept: no tool is named {unmet}; names are SERVER__TOOL")

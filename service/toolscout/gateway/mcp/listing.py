@@ -7,13 +7,19 @@ from typing import Any, NamedTuple
 import mcp_types
 
 from toolscout.common.spelling import match_names
-from toolscout.contract.fields import Risk
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.pins import SeenTools
-from toolscout.gateway.mcp.servers import SEPARATOR, find_unmatched, is_permitted
+from toolscout.gateway.mcp.servers import (
+    NO_SERVERS,
+    SEPARATOR,
+    Config,
+    find_unmatched,
+    is_permitted,
+)
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.conversion import read_tools
+from toolscout.tools.overlay import find_row
 from toolscout.tools.poisoned import find_poison, has_hidden, strip_hidden
 from toolscout.tools.refused import explain_refusals, is_refused_by_all, write_reasons
 from toolscout.tools.renaming import RenamedTool
@@ -33,6 +39,7 @@ MAX_ALWAYS_LOADED = 20
 CANNOT_BE_READ = "that cannot be read"
 
 ABOVE = "above max_risk"
+HIDDEN = "hidden by the overlay"
 NOT_ACCEPTED = "not accepted as they are now"
 NOT_PERMITTED = "that the entry of their server does not permit"
 NOT_THERE = "allowed, but there is no such tool"
@@ -103,14 +110,14 @@ class Listing:
 
     Args:
         connections: the servers.
-        max_risk: tools of a higher risk are not offered.
+        config: which of their tools are offered, and what the operator adds to them.
         seen: what the tools were before.
     """
 
     def __init__(
         self,
         connections: Iterable[Connection] = (),
-        max_risk: Risk = "destructive",
+        config: Config = NO_SERVERS,
         seen: SeenTools | None = None,
     ) -> None:
         self.tools: dict[str, Offered] = {}
@@ -121,7 +128,8 @@ class Listing:
         self.changes: list[str] = []
         """Which tools have changed since the listing before, and in what."""
         self._seen = seen or SeenTools()
-        self._highest = LEVELS.index(max_risk)
+        self._overlay = config.overlay.of("")
+        self._highest = LEVELS.index(config.options.max_risk)
         usable = [(one, *_find_usable(one)) for one in connections]
         share = _share([len(tools) for _, tools, _ in usable])
         for connection, tools, left in usable:
@@ -159,11 +167,15 @@ class Listing:
             self.changes.append(f"{name} has changed: {', '.join(verdict.news)}; it is {level}")
         if not verdict.is_accepted:
             return UnlistedTools(tool.name, NOT_ACCEPTED)
-        if LEVELS.index(verdict.risk) > self._highest:
+        row = find_row(self._overlay, name)
+        risk = row.raise_risk(verdict.risk) if row else verdict.risk
+        is_above = LEVELS.index(risk) > self._highest
+        if is_above or (row is not None and row.row.hide):
             # Whether it would be offered if its server had the lowest default.
             least = judge_risk(*about, is_elsewhere=True, default="read_only")
-            is_by_default = LEVELS.index(least) <= self._highest
-            return UnlistedTools(tool.name, ABOVE, is_by_default=is_by_default)
+            is_by_default = is_above and LEVELS.index(least) <= self._highest
+            reason = ABOVE if is_above else HIDDEN
+            return UnlistedTools(tool.name, reason, is_by_default=is_by_default)
         shown = tool
         if has_hidden(definition):
             try:
@@ -171,7 +183,7 @@ class Listing:
             except RecursionError:
                 return UnlistedTools(tool.name, CANNOT_BE_READ, "nested too deeply")
             shown = mcp_types.Tool.model_validate(definition, by_name=False)
-        definition |= {"name": name, "risk": verdict.risk, "namespace": connection.name}
+        definition |= {"name": name, "risk": risk, "namespace": connection.name}
         hint = (shown.meta or {}).get(HINT)
         hints = (hint,) if isinstance(hint, str) else ()
         if keywords := connection.server.keywords.get(tool.name, ()) + hints:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from toolscout.contract.fields import Risk
+from toolscout.tools.overlay import NO_OVERLAY, Overlay
 
 SEPARATOR = "__"
 """Between a server and its tool. No prefix contains it, so no two tools have one name."""
@@ -139,11 +140,16 @@ class Config(msgspec.Struct, frozen=True):
     """What was ignored, or read otherwise than some host would, a line each."""
     disabled: tuple[str, ...] = ()
     """Servers that the file names and switches off."""
+    overlay: Overlay = NO_OVERLAY
+    """What the operator adds to tools."""
 
     @property
     def has_pins(self) -> bool:
         """Return whether tools of servers are to be listed as themselves."""
         return bool(self.options.pinned) or any(one.pinned for one in self.servers.values())
+
+
+NO_SERVERS = Config({}, ServerOptions())
 
 
 def is_permitted(name: str, allow: Iterable[str] | None, deny: Iterable[str]) -> bool:

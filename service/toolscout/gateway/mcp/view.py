@@ -22,6 +22,7 @@ from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, make_result, rename
 from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
+from toolscout.tools.overlay import is_pinned
 from toolscout.tools.refused import is_refused_by_all
 
 DISABLED = "disabled in the configuration"
@@ -95,7 +96,12 @@ class View:
         self.config = config
         self.listing = listing
         self.tools = listing.tools
-        names = [*match_names(config.options.pinned, self.tools), *find_always_loaded(self.tools)]
+        overlay = config.overlay.of("")
+        names = [
+            *match_names(config.options.pinned, self.tools),
+            *(name for name in self.tools if is_pinned(overlay, name)),
+            *find_always_loaded(self.tools),
+        ]
         pinned = [self.tools[name] for name in dict.fromkeys(names)]
         self.pinned = [one for one in pinned if not is_refused_by_all(one.refusals())]
         """The tools to list as themselves, in the configured order.

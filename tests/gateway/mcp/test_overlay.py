@@ -1,0 +1,68 @@
+"""The gateway finds, pins and hides tools by an overlay, and reads its file again."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.mcp.hosts import inside, raw_server, write
+from tests.support import until
+from toolscout.cli import main
+from toolscout.gateway.mcp import gateway
+
+SCHEMA = {"type": "object", "properties": {}}
+TOOLS = [
+    {"name": "op_17", "description": "Executes operation 17", "inputSchema": SCHEMA},
+    {"name": "read_it", "description": "Reads a text file", "inputSchema": SCHEMA},
+    {"name": "get_it", "description": "Gets the current weather", "inputSchema": SCHEMA},
+]
+ROWS = """
+[[tool]]
+name = "works__op_17"
+search_text = "piano tuning"
+pin = true
+[[tool]]
+name = "*__read_it"
+hide = true
+[[tool]]
+name = "works__get_it"
+risk = "destructive"
+"""
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway, "FOLLOW_S", 0.05)
+
+
+def test_rows_hold_for_search_list_and_call_and_the_file_is_followed(tmp_path: Path):
+    file = tmp_path / "overlay.toml"
+    file.write_text("", "utf-8")
+    with inside(tmp_path, {"works": raw_server(TOOLS)}, "--overlay", str(file)) as office:
+        assert office.names() == {"works__op_17", "works__read_it", "works__get_it"}
+        assert office.found("piano tuning") == []
+
+        file.write_text(ROWS, "utf-8")
+        until(lambda: office.names() == {"works__op_17", "works__get_it"})
+        until(lambda: "works__op_17" in {tool.name for tool in office.tools()})
+        assert office.found("piano tuning") == ["works__op_17"]
+        assert "piano" not in str(office.ask("search_tools", query="piano tuning"))
+        assert office.call("works__read_it").is_error
+        refused = office.call("works__get_it")
+        assert refused.is_error
+        assert "works__get_it is destructive" in str(refused)
+
+        file.write_text("[[tool]", "utf-8")
+        until(lambda: "the servers are left as they were: overlay: " in office.stderr)
+        assert office.found("piano tuning") == ["works__op_17"]
+
+
+def test_a_check_names_rows_that_are_for_no_tool(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "overlay.toml"
+    file.write_text(ROWS + '[[tool]]\nname = "other__*"\npin = true\n', "utf-8")
+    config = write(tmp_path, {"works": raw_server(TOOLS)})
+    assert main(["mcp", "--config", str(config), "--overlay", str(file), "--check"]) == 0
+    printed = capsys.readouterr().out
+    assert "overlay: row 4: no tool is called other__*" in printed
+    assert "1 hidden by the overlay: read_it" in printed
