@@ -94,7 +94,10 @@ def test_a_service_with_keys_takes_the_key_of_the_environment(keyed: Process, of
         (["--catalog", "x"], "--catalog is a catalog of a service: give its --url, too"),
         (["--catalog", "x", "--url", "http://127.0.0.1:9"], "http://127.0.0.1:9 does not answer: "),
         (["--catalog", "x", "--url", "nowhere"], "--url: expected an http(s) URL, got 'nowhere'"),
-        (["--catalog", "x", "--url", "http://127.0.0.1:9", "--model", "m"], "--model, --synonyms"),
+        (
+            ["--catalog", "x", "--url", "http://127.0.0.1:9", "--model", "m"],
+            "--model: the service at --url",
+        ),
     ],
 )
 def test_what_does_not_fit_or_answer_is_said_in_a_line(flags: list[str], told: str, capsys):

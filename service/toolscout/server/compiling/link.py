@@ -299,7 +299,7 @@ class Link:
                 return
             started = time.monotonic()
             with suppress(OSError), self._replacing:  # if none can be started, it is tried again
-                self.process = WorkerProcess(self.settings, overlay=self._overlay)
+                self.process = WorkerProcess(self.settings, None, self._overlay)
             self._call(self._repeat)
 
     def _call(self, function: Callable[..., object], *args: Any) -> None:
