@@ -1,0 +1,1 @@
+"""Overlay rows for tools with bad descriptions."""
