@@ -224,6 +224,7 @@ def _add_service(command: Callable[..., Any]) -> None:
 
 def _add_others(command: Callable[..., Any]) -> None:
     from toolscout.commands.evaluation import commands as evaluation
+    from toolscout.commands.evaluation import log_commands as logs
     from toolscout.gateway import commands as proxy
     from toolscout.gateway.mcp import commands as mcp
 
@@ -232,7 +233,9 @@ def _add_others(command: Callable[..., Any]) -> None:
     about = "find tools that are hard to tell apart, to find or to call"
     evaluation.add_lint_arguments(command("lint", evaluation.lint, about))
     about = "report to a service which tools were called for which requests, from a log"
-    evaluation.add_learn_arguments(command("learn", evaluation.learn, about))
+    logs.add_learn_arguments(command("learn", logs.learn, about))
+    about = "propose overlay rows from a log: requests whose tool was found too late"
+    logs.add_suggest_arguments(command("suggest", logs.suggest, about))
 
     behind = command(
         "proxy", proxy.proxy, "run a reverse proxy before a provider of models", "proxy"

@@ -13,7 +13,7 @@ PAGE = ROOT / "docs" / "overlay.md"
 def test_the_file_of_the_page_finds_what_was_not_found(tmp_path: Path):
     (text,) = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.S | re.M)
     (tmp_path / "overlay.toml").write_text(text, "utf-8")
-    search, serve = (shlex.split(one)[1:] for one in commands(PAGE))
+    search, serve, _ = (shlex.split(one)[1:] for one in commands(PAGE))
     at = search.index("--overlay") + 1
     plain = toolscout(*search[: at - 1], "--json")
     search[at] = str(tmp_path / "overlay.toml")

@@ -33,6 +33,7 @@ EXAMPLES = {
     "search": 'toolscout search "create an issue" --tools tools.json --explain',
     "evaluate": "toolscout evaluate --tools tools.json --questions questions.csv",
     "lint": "toolscout lint --tools tools.json",
+    "suggest": "toolscout suggest --log decisions.log --tools tools.json",
     "learn": "toolscout learn --from calls.jsonl --url http://127.0.0.1:8080",
     "proxy": "toolscout proxy --upstream https://api.openai.com/v1 --selector http://127.0.0.1:8080",
     "mcp": "toolscout mcp --config mcp.json",

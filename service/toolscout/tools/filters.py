@@ -12,6 +12,9 @@ from toolscout.text.tokens import fold
 from toolscout.tools.risk import LEVELS
 from toolscout.tools.traits import Traits, read_declared, read_traits
 
+ANONYMOUS = "anonymous"
+"""The tenant of every caller where there are no keys."""
+
 
 def is_passing(tool: Tool, filters: Filters, taxonomy: Taxonomy) -> bool:
     """Whether a tool passes; its text is only read for what has to be inferred from it."""

@@ -1,4 +1,4 @@
-"""The commands on questions and uses of the past: evaluate, lint and learn."""
+"""The commands on questions: evaluate and lint."""
 
 import argparse
 import sys
@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from toolscout.commands.evaluation.questions import JudgedQuestion
-from toolscout.commands.evaluation.uses import LoggedUse, is_log, read_uses
+from toolscout.commands.evaluation.uses import is_log, read_uses
 from toolscout.commands.searching import (
     add_overlay,
     ask_service,
-    open_service,
-    post,
     read_max_tools,
     refuse_settings,
 )
 from toolscout.commands.terminal import as_json, read_positive
-from toolscout.contract.bounds import MAX_EVENTS
 from toolscout.contract.fields import MAX_LATENCY_BUDGET_MS
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
@@ -29,11 +26,6 @@ from toolscout.settings import RANKERS
 
 if TYPE_CHECKING:
     from toolscout.commands.evaluation.lint import Finding
-
-FEEDBACK = "/v1/tool-discovery/feedback"
-
-REPORTED_AT_ONCE = min(MAX_EVENTS, 200)
-"""Reports of one request."""
 
 
 PROGRESS_S = 1.0
@@ -114,7 +106,7 @@ def _read_questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[J
     from toolscout.commands.evaluation.questions import merge_questions, read_questions
 
     names = {tool.name for tool in tools}
-    data, shown = _read(parsed.questions)
+    data, shown = read_input(parsed.questions)
     if not is_log(data):
         return read_questions(data, shown, names)
     uses = read_uses(data.splitlines())
@@ -125,7 +117,7 @@ def _read_questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[J
     return merge_questions(((use.query, [use.tool]) for use in called if use.tool in names), shown)
 
 
-def _read(path: Path) -> tuple[bytes, str]:
+def read_input(path: Path) -> tuple[bytes, str]:
     """Return the content of a file, and how it is called in messages; `-` is standard input.
 
     Raises:
@@ -241,58 +233,6 @@ def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":
     elif not (parsed.annotate or parsed.json or parsed.sarif):
         print(f"{path}: {as_text(shown, tools)}")  # noqa: T201
     return shown
-
-
-def add_learn_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of `toolscout learn`."""
-    add = parser.add_argument
-    add("--from", dest="file", type=Path, required=True, metavar="FILE",
-        help="decision log (`log = full`), or JSON lines with query, tool and success;"
-        " - for stdin")  # fmt: skip
-    add("--url", required=True, metavar="URL", help="the service; its key: TOOLSCOUT_API_KEY")
-    add("--tenant", metavar="NAME", help="the tenant of a log that has several")
-    add("--dry-run", action="store_true", help="only say what is in the file")
-
-
-def learn(parsed: argparse.Namespace) -> int:
-    """Report the uses of a file; returns 0, or 1 if there is none in it.
-
-    Raises:
-        ConfigurationError: a log has several tenants, or the service is not there, or refuses.
-        OSError: the file cannot be read.
-    """
-    data, shown = _read(parsed.file)
-    uses = read_uses(data.splitlines())
-    say(f"{shown}: {uses.summary()}")
-    reported = uses.of(parsed.tenant)
-    if parsed.dry_run or not reported:
-        return 0 if reported else 1
-    accepted = report(reported, parsed.url)
-    rest = len(reported) - accepted
-    more = f"; {rest:,} repeat what one key has reported of a request and a tool" if rest else ""
-    say(f"{accepted:,} of {len(reported):,} counted{more}")
-    return 0
-
-
-def report(uses: Sequence[LoggedUse], url: str) -> int:
-    """Send uses as feedback; returns how many counted.
-
-    Raises:
-        ConfigurationError: the service is not there, or refuses; says how many counted before.
-    """
-    accepted = 0
-    try:
-        with open_service(url) as service:
-            for start in range(0, len(uses), REPORTED_AT_ONCE):
-                events = [
-                    {"pattern": use.query, "tool": use.tool, "success": use.success}
-                    for use in uses[start : start + REPORTED_AT_ONCE]
-                ]
-                answer = post(service, FEEDBACK, {"events": events}, "accepted")
-                accepted += answer["accepted"]
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{error}; {accepted:,} reports were counted") from None
-    return accepted
 
 
 def say(text: str) -> None:

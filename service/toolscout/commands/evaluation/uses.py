@@ -86,7 +86,7 @@ def read_uses(lines: Iterable[bytes]) -> Uses:
         if entry is None:
             uses.lacking[NO_JSON] += 1
             continue
-        reports = list(_read_line(entry, _read_text(entry, "tenant"), turns, counted))
+        reports = list(_read_line(entry, read_text(entry, "tenant"), turns, counted))
         uses.found += [report for report in reports if isinstance(report, LoggedUse)]
         uses.lacking.update({report for report in reports if isinstance(report, str)})
     return uses
@@ -111,8 +111,8 @@ def _read_line(
     entry: Mapping[str, Any], tenant: str, turns: dict[Turn, str], counted: set[tuple[object, ...]]
 ) -> Iterator[LoggedUse | str]:
     """Yield the uses of a line, or what it lacks."""
-    turn = _read_text(entry, "turn")
-    query = _read_text(entry, "query", "pattern")
+    turn = read_text(entry, "turn")
+    query = read_text(entry, "query", "pattern")
     if turn:
         query = turns.setdefault((tenant, turn), query) if query else turns.get((tenant, turn), "")
     if isinstance(reports := entry.get("reports"), list):  # of one request of feedback
@@ -120,7 +120,7 @@ def _read_line(
             if isinstance(report, dict):
                 yield from _read_line(report, tenant, turns, counted)
         return
-    tool = _read_text(entry, "tool")
+    tool = read_text(entry, "tool")
     success = entry.get("success", True)
     report = (tenant, turn, tool, success)
     if not query and "pattern_hash" in entry:
@@ -140,6 +140,7 @@ def _read_line(
         yield LoggedUse(query, tool, success, tenant)
 
 
-def _read_text(entry: Mapping[str, Any], *keys: str) -> str:
+def read_text(entry: Mapping[str, Any], *keys: str) -> str:
+    """Return the first of some fields that has a text, without blanks around it; else ""."""
     texts = (entry[key].strip() for key in keys if isinstance(entry.get(key), str))
     return next(filter(None, texts), "")

@@ -22,7 +22,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.serving.callers import MIN_KEY_CHARS
 from toolscout.serving.connections import Events
 from toolscout.serving.followed_files import FollowedFiles
-from toolscout.tools.filters import space_of
+from toolscout.tools.filters import ANONYMOUS, space_of
 
 KeyScope = Literal["search", "feedback", "write", "admin"]
 """What a key allows: to search and read catalogs, to report what worked, to change catalogs, and to
@@ -32,8 +32,6 @@ SCOPES: frozenset[KeyScope] = frozenset(get_args(KeyScope))
 
 OF_A_PART: frozenset[KeyScope] = frozenset(("search", "feedback"))
 """Scopes of a key that sees a part of the tools: the others show or change all of them."""
-
-ANONYMOUS = "anonymous"
 
 _COMMENT = re.compile(r"(^|[\s,])#.*")
 _OPTION = re.compile(r";\s*(\w+)\s*=([^;]*)$")

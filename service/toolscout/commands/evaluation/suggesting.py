@@ -1,0 +1,182 @@
+"""Propose overlay rows from a decision log: requests whose tool was called, but found too late.
+
+Of the searches of one turn, a search counts as missed whose names have none of the tools that were
+called. Its tool is the one that a later search of the turn found, else one that no search found.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from toolscout.commands.evaluation.uses import read_text
+from toolscout.common.counted import write_count
+from toolscout.errors import NOT_JSON
+from toolscout.index.compiled_tool import EXAMPLE_CHARS
+from toolscout.tools.filters import ANONYMOUS
+from toolscout.tools.overlay_rows import MAX_REQUESTS
+
+Signal = Literal["searched again", "hidden", "weak"]
+
+SIGNALS: dict[Signal, str] = {
+    "searched again": "found by a later search of its turn",
+    "hidden": "called though no search had shown it",
+    "weak": "called after an answer that was weak",
+}
+"""Why a request is proposed for a tool."""
+
+MAX_TURN_SEARCHES = 64
+"""Searches of one turn that are looked at."""
+
+
+class LoggedSearch(NamedTuple):
+    """One search of a log."""
+
+    query: str
+    names: tuple[str, ...]
+    outcome: str
+
+
+class LoggedTurn(NamedTuple):
+    """What happened in one turn, in order; a search without a turn is one by itself."""
+
+    searches: list[LoggedSearch]
+    called: dict[str, None]
+    """The tools that were called and worked."""
+
+
+class Suggestion(NamedTuple):
+    """A request that a tool should be found by."""
+
+    tenant: str
+    tool: str
+    query: str
+    signal: Signal
+
+
+class Episodes:
+    """The turns of a log, by tenant and name."""
+
+    def __init__(self) -> None:
+        self.turns: dict[tuple[str, str], LoggedTurn] = {}
+        self.hashed = 0
+        """Searches whose request is a hash."""
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        """Take one line of the log."""
+        if entry.get("event") == "search":
+            self._add_search(entry)
+        elif isinstance(reports := entry.get("reports"), list):
+            for report in filter(lambda one: isinstance(one, dict), reports):
+                if report.get("success") is True and (tool := read_text(report, "tool")):
+                    self._find(entry, report).called[tool] = None
+
+    def _add_search(self, entry: Mapping[str, Any]) -> None:
+        query = read_text(entry, "pattern")
+        if not query:
+            self.hashed += "pattern_hash" in entry
+            return
+        turn = self._find(entry, entry)
+        names = entry.get("selected_names")
+        listed = tuple(names) if isinstance(names, list) else ()
+        if len(turn.searches) < MAX_TURN_SEARCHES:
+            turn.searches.append(LoggedSearch(query, listed, read_text(entry, "outcome")))
+
+    def _find(self, entry: Mapping[str, Any], named: Mapping[str, Any]) -> LoggedTurn:
+        """Return the turn that a search or a report names; without one, that of its request."""
+        name = read_text(named, "turn") or f"\0{read_text(named, 'pattern')}"
+        return self.turns.setdefault((read_text(entry, "tenant"), name), LoggedTurn([], {}))
+
+
+def read_episodes(lines: Iterable[bytes]) -> Episodes:
+    """Read the lines of a decision log; those that are no JSON objects are passed over."""
+    episodes = Episodes()
+    for line in lines:
+        try:
+            entry = msgspec.json.decode(line)
+        except NOT_JSON:
+            continue
+        if isinstance(entry, dict):
+            episodes.add(entry)
+    return episodes
+
+
+def find_suggestions(episodes: Episodes) -> Iterator[Suggestion]:
+    """Yield what the turns of a log suggest, each as often as it happened."""
+    for (tenant, _), turn in episodes.turns.items():
+        shown = {name for search in turn.searches for name in search.names}
+        for at, search in enumerate(turn.searches):
+            tools = [tool for tool in turn.called if tool in search.names]
+            signal: Signal = "weak"
+            if tools and search.outcome != "weak":
+                continue
+            if not tools:
+                tools = _find_later(turn, at)
+                signal = "searched again"
+            if not tools:
+                tools = [tool for tool in turn.called if tool not in shown]
+                signal = "hidden"
+            if len(tools) == 1 and len(search.query) <= EXAMPLE_CHARS:
+                yield Suggestion(tenant, tools[0], search.query, signal)
+
+
+def _find_later(turn: LoggedTurn, at: int) -> list[str]:
+    """Return the tools that were called from the next search that was of use."""
+    asked = turn.searches[at].query
+    for search in turn.searches[at + 1 :]:
+        tools = [tool for tool in turn.called if tool in search.names]
+        if tools and search.query != asked:
+            return tools
+    return []
+
+
+class SuggestedRow(NamedTuple):
+    """A row for a person to accept."""
+
+    tool: str
+    tenant: str
+    requests: Counter[str]
+    """The requests, with how often they were made."""
+    signals: Counter[Signal]
+
+    def as_toml(self) -> str:
+        """Return the row, behind a comment that says why."""
+        why = ", ".join(
+            f"{write_count(count, 'time')} {SIGNALS[signal]}"
+            for signal, count in self.signals.most_common()
+        )
+        lines = [f"# {why}", "[[tool]]", f"name = {_quote(self.tool)}"]
+        is_one_of_several = self.tenant not in ("", ANONYMOUS)
+        lines += [f"tenant = {_quote(self.tenant)}"] if is_one_of_several else []
+        examples = [query for query, _ in self.requests.most_common(MAX_REQUESTS)]
+        lines += ["examples = [", *(f"    {_quote(query)}," for query in examples), "]", ""]
+        return "\n".join(lines)
+
+
+def merge_suggestions(suggestions: Iterable[Suggestion]) -> list[SuggestedRow]:
+    """Return a row for each tool of a tenant, the most frequent first."""
+    rows: dict[tuple[str, str], SuggestedRow] = {}
+    for tenant, tool, query, signal in suggestions:
+        empty = SuggestedRow(tool, tenant, Counter(), Counter())
+        row = rows.setdefault((tenant, tool), empty)
+        row.requests[query] += 1
+        row.signals[signal] += 1
+    return sorted(rows.values(), key=lambda row: (-row.requests.total(), row.tenant, row.tool))
+
+
+def list_unanswered(episodes: Episodes) -> Counter[str]:
+    """Return the requests that were answered weakly or not, and after which nothing was called."""
+    return Counter(
+        search.query
+        for turn in episodes.turns.values()
+        if not turn.called
+        for search in turn.searches
+        if search.outcome in ("weak", "no_match")
+    )
+
+
+def _quote(text: str) -> str:
+    """Return a text as TOML has it: as in JSON, but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,149 @@
+"""`toolscout suggest`: which overlay rows a log proposes, and what it makes nothing of."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import TOOLS, running, toolscout
+from toolscout import Engine
+
+
+def searched(turn: str, pattern: str, *names: str, **more: Any) -> dict[str, Any]:
+    fields = {"event": "search", "tenant": "acme", "turn": turn, "outcome": "match"}
+    return fields | {"pattern": pattern, "selected_names": names} | more
+
+
+def called(turn: str, *tools: str, success: bool = True) -> dict[str, Any]:
+    reports = [{"turn": turn, "tool": tool, "success": success} for tool in tools]
+    return {"event": "feedback", "tenant": "acme", "reports": reports}
+
+
+def suggest(folder: Path, *lines: Any, flags: tuple[str, ...] = ()) -> tuple[int, Any, str]:
+    """Return the status, the rows and what was said."""
+    log = folder / "decisions.log"
+    log.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    done = toolscout("suggest", "--log", str(log), *flags)
+    return done.returncode, tomllib.loads(done.stdout).get("tool", []), done.stderr
+
+
+def row(tool: str, *requests: str) -> dict[str, Any]:
+    return {"name": tool, "tenant": "acme", "examples": list(requests)}
+
+
+def test_a_search_that_had_to_be_repeated_is_proposed_for_the_tool_that_was_called(tmp_path: Path):
+    lines = (
+        searched("t1", "the sky over Rome", "read_file"),
+        searched("t1", "weather forecast Rome", "get_weather", "read_file"),
+        called("t1", "get_weather"),
+    )
+    assert suggest(tmp_path, *lines)[:2] == (0, [row("get_weather", "the sky over Rome")])
+
+
+def test_a_turn_with_two_tasks_proposes_nothing_of_the_one_for_the_other(tmp_path: Path):
+    lines = (
+        searched("t1", "read a file", "read_file"),
+        searched("t1", "send a mail", "send_email"),
+        called("t1", "read_file", "send_email"),
+    )
+    assert suggest(tmp_path, *lines)[:2] == (1, [])
+
+
+def test_a_hidden_tool_that_was_called_and_a_weak_answer_are_proposed(tmp_path: Path):
+    lines = (
+        searched("t1", "is it wet outside", "read_file"),
+        called("t1", "get_weather"),
+        searched("t2", "umbrella?", "get_weather", outcome="weak"),
+        called("t2", "get_weather"),
+        searched("t3", "umbrella?", "get_weather", outcome="weak"),
+        called("t3", "get_weather"),
+    )
+    status, rows, _ = suggest(tmp_path, *lines)
+    assert (status, rows) == (0, [row("get_weather", "umbrella?", "is it wet outside")])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [searched("t1", "a mystery"), called("t1", "get_weather", success=False)],
+        [searched("t1", "a mystery"), called("t1", "get_weather", "read_file")],
+        [searched("t1", "a mystery"), called("t2", "get_weather")],
+        [searched("t1", "x" * 2_000), called("t1", "get_weather")],
+        [searched("t1", "same"), searched("t1", "same", "a"), called("t1", "a")],
+    ],
+    ids=["failed", "two tools could be meant", "another turn", "too long", "found when repeated"],
+)
+def test_what_proves_nothing_is_not_proposed(tmp_path: Path, lines: list[Any]):
+    assert suggest(tmp_path, *lines)[:2] == (1, [])
+
+
+def test_requests_without_a_turn_belong_to_the_reports_of_the_same_words(tmp_path: Path):
+    report = {"pattern": "is it wet", "tool": "get_weather", "success": True}
+    lines = (
+        {**searched("", "is it wet", "read_file"), "tenant": ""},
+        {"event": "feedback", "reports": [report]},
+    )
+    _, (found,), _ = suggest(tmp_path, *lines)
+    assert found == {"name": "get_weather", "examples": ["is it wet"]}
+
+
+def test_what_nothing_was_called_for_is_listed(tmp_path: Path):
+    lines = (searched("t1", "fly to Mars", outcome="no_match"), searched("t2", "read a file", "a"))
+    _, _, said = suggest(tmp_path, *lines)
+    assert "1 time nothing was called: 'fly to Mars'" in said
+    assert "read a file" not in said
+
+
+def test_a_log_of_hashes_is_told_so(tmp_path: Path):
+    line = {"event": "search", "pattern_hash": "00ff"}
+    status, _, said = suggest(tmp_path, line)
+    assert status == 2
+    assert "`log = full` keeps them" in said
+
+
+def test_odd_lines_and_texts_are_borne(tmp_path: Path):
+    odd = 'say "hi" \\ \x7f \u2028 \ud7ff 😀 \t'
+    lines = (
+        [],
+        "text",
+        {"event": "search", "pattern": 7},
+        {"event": "feedback", "reports": [3, {"success": True}]},
+        searched("t1", odd, "read_file", selected_names=[None, 3]),
+        called("t1", "get_weather"),
+    )
+    _, (found,), _ = suggest(tmp_path, *lines)
+    assert found["examples"] == [odd.strip()]
+
+
+def test_only_what_is_not_found_today_is_left(tmp_path: Path):
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps(TOOLS), "utf-8")
+    lines = (
+        searched("t1", "piano tuning", "read_file"),
+        called("t1", "get_weather"),
+        searched("t2", "weather forecast", "read_file"),
+        called("t2", "get_weather"),
+        searched("t3", "anything", "read_file"),
+        called("t3", "gone_tool"),
+    )
+    _, rows, _ = suggest(tmp_path, *lines, flags=("--tools", str(tools)))
+    assert rows == [row("get_weather", "piano tuning")]
+    overlay = tmp_path / "overlay.toml"
+    overlay.write_text('[[tool]]\nname = "get_weather"\nexamples = ["piano tuning"]', "utf-8")
+    flags = ("--tools", str(tools), "--overlay", str(overlay))
+    assert suggest(tmp_path, *lines, flags=flags)[:2] == (1, [])
+
+
+def test_what_a_service_logs_becomes_an_overlay_that_finds(tmp_path: Path):
+    asked = "piano tuning"
+    with running(tmp_path, "--log", "full") as server:
+        assert "get_weather" not in server.names(asked, turn="t1")
+        report = {"turn": "t1", "tool": "get_weather", "success": True}
+        assert server.post(report, "/v1/tool-discovery/feedback").status_code == 202
+        log = server.log()
+    done = toolscout("suggest", "--log", "-", stdin=log)
+    overlay = tmp_path / "overlay.toml"
+    overlay.write_text(done.stdout, "utf-8")
+    assert Engine(TOOLS, overlay=overlay).search(asked).names[0] == "get_weather"
