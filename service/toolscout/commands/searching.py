@@ -133,6 +133,17 @@ def refuse_settings(parsed: argparse.Namespace, *flags: str) -> None:
             raise ConfigurationError(f"--{flag}: the service at --url has its own settings")
 
 
+def refuse_beside(parsed: argparse.Namespace, flag: str, *others: str) -> None:
+    """Refuse flags that mean nothing beside one.
+
+    Raises:
+        ConfigurationError: one was given.
+    """
+    for other in others:
+        if getattr(parsed, other):
+            raise ConfigurationError(f"--{other} means nothing beside --{flag}")
+
+
 def read_max_tools() -> int:
     """Return how many tools a list may have, by the setting in the environment.
 

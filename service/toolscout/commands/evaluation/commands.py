@@ -15,6 +15,7 @@ from toolscout.commands.searching import (
     add_overlay,
     ask_service,
     read_max_tools,
+    refuse_beside,
     refuse_settings,
 )
 from toolscout.commands.terminal import as_json, read_positive
@@ -54,6 +55,8 @@ def add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     _add_questions(parser, is_required=True)
     _add_asking(parser)
     add("--html", type=Path, metavar="FILE", help="also write a page with pictures and all misses")
+    add("--tune", type=Path, metavar="FOLDER", help="try settings and overlay rows on half of the"
+        " questions, judge them on the others, and write what gains there")  # fmt: skip
     add("--min-recall", type=float, metavar="SHARE", default=0.0,
         help="exit with 1 if the share of wanted tools that are shown is lower")  # fmt: skip
 
@@ -74,6 +77,8 @@ def evaluate(parsed: argparse.Namespace) -> int:
         raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
     tools = read_file(parsed.tools)
     questions = _read_questions(parsed, tools)
+    if parsed.tune:
+        return _tune(parsed, tools, questions)
     progress = show_progress(len(questions))
     verdict = judge(tools, questions, choose_asking(parsed, tools), parsed.top_k, progress)
     text = as_json(verdict) if parsed.json else report.as_text(verdict, parsed.price)
@@ -86,6 +91,22 @@ def evaluate(parsed: argparse.Namespace) -> int:
         say(f"R@{parsed.top_k} is {recall:.3f}, below {parsed.min_recall}")
         return 1
     return 0
+
+
+def _tune(
+    parsed: argparse.Namespace, tools: list[Tool], questions: Sequence[JudgedQuestion]
+) -> int:
+    """Try changes, and write those that gain; returns 0, or 1 if none does."""
+    from toolscout.commands.evaluation.tuning import check_free, tune, write_files
+
+    refuse_beside(parsed, "tune", "url", "html", "overlay", "json")
+    check_free(parsed.tune)
+    tuned = tune(tools, questions, parsed.top_k, read_max_tools())
+    print("\n".join(tuned.lines))  # noqa: T201  # a command prints
+    written = write_files(parsed.tune, tuned)
+    for path in written:
+        say(f"wrote {path}")
+    return 0 if written else 1
 
 
 def _add_questions(parser: argparse.ArgumentParser, *, is_required: bool = False) -> None:

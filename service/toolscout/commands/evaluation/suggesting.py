@@ -18,12 +18,13 @@ from toolscout.index.compiled_tool import EXAMPLE_CHARS
 from toolscout.tools.filters import ANONYMOUS
 from toolscout.tools.overlay_rows import MAX_REQUESTS
 
-Signal = Literal["searched again", "hidden", "weak"]
+Signal = Literal["searched again", "hidden", "weak", "missed"]
 
 SIGNALS: dict[Signal, str] = {
     "searched again": "found by a later search of its turn",
     "hidden": "called though no search had shown it",
     "weak": "called after an answer that was weak",
+    "missed": "wanted, and not shown",
 }
 """Why a request is proposed for a tool."""
 
@@ -147,11 +148,11 @@ class SuggestedRow(NamedTuple):
             f"{write_count(count, 'time')} {SIGNALS[signal]}"
             for signal, count in self.signals.most_common()
         )
-        lines = [f"# {why}", "[[tool]]", f"name = {_quote(self.tool)}"]
+        lines = [f"# {why}", "[[tool]]", f"name = {quote_toml(self.tool)}"]
         is_one_of_several = self.tenant not in ("", ANONYMOUS)
-        lines += [f"tenant = {_quote(self.tenant)}"] if is_one_of_several else []
+        lines += [f"tenant = {quote_toml(self.tenant)}"] if is_one_of_several else []
         examples = [query for query, _ in self.requests.most_common(MAX_REQUESTS)]
-        lines += ["examples = [", *(f"    {_quote(query)}," for query in examples), "]", ""]
+        lines += ["examples = [", *(f"    {quote_toml(query)}," for query in examples), "]", ""]
         return "\n".join(lines)
 
 
@@ -177,6 +178,6 @@ def list_unanswered(episodes: Episodes) -> Counter[str]:
     )
 
 
-def _quote(text: str) -> str:
+def quote_toml(text: str) -> str:
     """Return a text as TOML has it: as in JSON, but for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,223 @@
+"""`evaluate --tune`: settings and overlay rows from one half of the questions, judged on the other.
+
+Which half a question is in depends on its text alone, so that more questions move none. A change
+is kept only where it gains more on the other half than twice its standard error.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+from toolscout.commands.evaluation.questions import JudgedQuestion
+from toolscout.commands.evaluation.suggesting import Suggestion, merge_suggestions, quote_toml
+from toolscout.common.counted import write_count
+from toolscout.contract.tools import Tool
+from toolscout.engine import Engine
+from toolscout.errors import ConfigurationError
+from toolscout.index.compiled_tool import EXAMPLE_CHARS
+from toolscout.ranking.calibration import WEAK
+from toolscout.tools.overlay import parse_overlay
+
+MIN_HALF = 20
+"""Questions that each half needs."""
+
+ERRORS = 2.0
+"""Standard errors that a gain must exceed."""
+
+THRESHOLDS = tuple(round(0.02 * step, 2) for step in range(26))
+"""Values of `no_match_below` that are tried."""
+
+MAX_LOST = 0.01
+"""Share of the wanted tools that fewer tools may lose."""
+
+
+class Gain(NamedTuple):
+    """What a change is worth on the questions that it was not made from."""
+
+    before: float
+    after: float
+    error: float
+    """The standard error of the difference."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the change gains more than chance would."""
+        return self.after - self.before > ERRORS * self.error
+
+
+class Tuned(NamedTuple):
+    """What to change, a line about each change that was tried, and the rows."""
+
+    lines: list[str]
+    no_match_below: float | None
+    rows: str
+    """An overlay, empty if none is worth it."""
+
+
+Search = Callable[[JudgedQuestion], Sequence[str]]
+
+
+def tune(
+    tools: Sequence[Tool], questions: Sequence[JudgedQuestion], top_k: int, max_tools: int
+) -> Tuned:
+    """Try all changes on one half of the questions, and judge them on the other.
+
+    Raises:
+        ConfigurationError: there are too few questions.
+    """
+    halves = split(questions)
+    if min(map(len, halves)) < MIN_HALF:
+        counts = f"{len(halves[0])} and {len(halves[1])}"
+        raise ConfigurationError(
+            f"tune: expected {MIN_HALF} different questions in each half, got {counts}"
+        )
+    engine = Engine(tools, max_tools=max_tools)
+    lines = [f"made from {len(halves[0]):,} questions, judged on {len(halves[1]):,} others"]
+    below, told = _tune_threshold(engine, halves, top_k)
+    lines += [told, _tune_count(engine, halves, top_k)]
+    rows, told = _tune_rows(tools, engine, halves, top_k, max_tools)
+    return Tuned([*lines, told], below, rows)
+
+
+def split(
+    questions: Sequence[JudgedQuestion],
+) -> tuple[list[JudgedQuestion], list[JudgedQuestion]]:
+    """Return the two halves of some questions."""
+    odd = [sha256(each.query.encode()).digest()[0] % 2 for each in questions]
+    pairs = list(zip(questions, odd, strict=True))
+    return [one for one, is_odd in pairs if not is_odd], [one for one, is_odd in pairs if is_odd]
+
+
+def measure(questions: Sequence[JudgedQuestion], search: Search) -> list[float]:
+    """Return what each answer is worth: the share of its tools; 1 for nothing where none fits."""
+    return [_judge(question, search(question)) for question in questions]
+
+
+def _judge(question: JudgedQuestion, names: Sequence[str]) -> float:
+    if not question.tools:
+        return float(not names)
+    return sum(name in names for name in question.tools) / len(question.tools)
+
+
+def compare(before: Sequence[float], after: Sequence[float]) -> Gain:
+    """Return the gain of pairs of figures."""
+    differences = [new - old for old, new in zip(before, after, strict=True)]
+    error = stdev(differences) / math.sqrt(len(differences))
+    return Gain(fmean(before), fmean(after), error)
+
+
+Halves = tuple[Sequence[JudgedQuestion], Sequence[JudgedQuestion]]
+
+
+def _tune_threshold(engine: Engine, halves: Halves, top_k: int) -> tuple[float | None, str]:
+    """Return the best `no_match_below` if it gains, and a line about it."""
+    if not any(question.tools == () for half in halves for question in half):
+        return None, "no_match_below: needs questions that no tool answers; keep"
+
+    def value(half: Sequence[JudgedQuestion], below: float) -> list[float]:
+        def search(question: JudgedQuestion) -> Sequence[str]:
+            return engine.search(question.query, top_k, no_match_below=below).names
+
+        return measure(half, search)
+
+    mine, others = halves
+    best = max(THRESHOLDS, key=lambda below: fmean(value(mine, below)))
+    gain = compare(value(others, WEAK), value(others, best))
+    line = f"no_match_below {WEAK:.2f} to {best:.2f}: right answers {_write(gain)}"
+    return (best if gain.is_sure else None), line
+
+
+def _tune_count(engine: Engine, halves: Halves, top_k: int) -> str:
+    """Return a line about the fewest tools that lose nearly none."""
+
+    def value(half: Sequence[JudgedQuestion], count: int) -> list[float]:
+        answerable = [question for question in half if question.tools]
+        return measure(answerable, lambda question: engine.search(question.query, count).names)
+
+    mine, others = halves
+    needed = fmean(value(mine, top_k)) - MAX_LOST
+    enough = (count for count in range(1, top_k) if fmean(value(mine, count)) >= needed)
+    fewest = next(enough, top_k)
+    if fewest == top_k:
+        return f"top_k {top_k}: fewer lose more than {MAX_LOST:.0%}; keep"
+    gain = compare(value(others, top_k), value(others, fewest))
+    is_cheap = gain.after >= gain.before - MAX_LOST
+    verdict = "enough, for callers to ask for" if is_cheap else "loses too much, keep"
+    return f"top_k {top_k} to {fewest}: recall {_write_change(gain)}; {verdict}"
+
+
+def _tune_rows(
+    tools: Sequence[Tool], engine: Engine, halves: Halves, top_k: int, max_tools: int
+) -> tuple[str, str]:
+    """Return overlay rows of what is missed, if they gain, and a line about them."""
+    mine, others = halves
+    missed = list(_find_missed(engine, mine, top_k))
+    rows = merge_suggestions(missed)
+    if not rows:
+        return "", "overlay rows: nothing is missed; keep"
+    text = "\n".join(row.as_toml() for row in rows)
+    adjusted = Engine(tools, max_tools=max_tools)
+    adjusted.compiler.overlay = parse_overlay(text, "suggested rows")
+
+    def value(asked: Engine) -> list[float]:
+        return measure(others, lambda question: asked.search(question.query, top_k).names)
+
+    gain = compare(value(engine), value(adjusted))
+    line = f"overlay rows for {write_count(len(rows), 'tool')}: right answers {_write(gain)}"
+    return (text if gain.is_sure else ""), line
+
+
+def _find_missed(
+    engine: Engine, questions: Sequence[JudgedQuestion], top_k: int
+) -> Iterator[Suggestion]:
+    for question in questions:
+        names = engine.search(question.query, top_k).names
+        for tool in question.tools:
+            if tool not in names and len(question.query) <= EXAMPLE_CHARS:
+                yield Suggestion("", tool, question.query, "missed")
+
+
+def _write(gain: Gain) -> str:
+    return f"{_write_change(gain)}; {'worth it' if gain.is_sure else 'no gain, keep'}"
+
+
+def _write_change(gain: Gain) -> str:
+    change = gain.after - gain.before
+    return f"{gain.before:.3f} to {gain.after:.3f} ({change:+.3f} ± {gain.error:.3f})"
+
+
+def write_files(folder: Path, tuned: Tuned) -> list[Path]:
+    """Write what is worth changing as `toolscout.toml` and `overlay.toml`; return their paths.
+
+    Raises:
+        ConfigurationError: one is there already.
+    """
+    settings = []
+    files = {}
+    if tuned.no_match_below is not None:
+        settings.append(f"no_match_below = {tuned.no_match_below}\n")
+    if tuned.rows:
+        overlay = (folder / "overlay.toml").resolve()
+        settings.append(f"overlay = {quote_toml(str(overlay))}\n")
+        files["overlay.toml"] = tuned.rows
+    if settings:
+        files["toolscout.toml"] = "".join(settings)
+    check_free(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8")
+    return [folder / name for name in files]
+
+
+def check_free(folder: Path) -> None:
+    """Check that nothing would be overwritten.
+
+    Raises:
+        ConfigurationError: a file is there already.
+    """
+    for name in ("toolscout.toml", "overlay.toml"):
+        if (folder / name).exists():
+            raise ConfigurationError(f"tune: {folder / name} is there already; name another folder")

@@ -1,0 +1,100 @@
+"""`evaluate --tune`: what gains on questions that it was not made from is written, nothing else."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import TOOLS, toolscout
+from toolscout.commands.evaluation.questions import JudgedQuestion
+from toolscout.commands.evaluation.tuning import compare, split
+from toolscout.settings_sources import load
+
+PLACES = ("Rome", "Paris", "Lima", "Oslo", "Bonn", "Kyiv", "Bern", "Riga", "Graz", "Cork")
+HOURS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def files(folder: Path, questions: list[tuple[str, str]]) -> list[str]:
+    tools = [*TOOLS, {"name": "op_17", "description": "Executes operation 17"}]
+    (folder / "tools.json").write_text(json.dumps(tools), "utf-8")
+    lines = [json.dumps({"query": query, "tool": tool}) for query, tool in questions]
+    (folder / "questions.jsonl").write_text("\n".join(lines), "utf-8")
+    paths = [str(folder / name) for name in ("tools.json", "questions.jsonl")]
+    return ["--tools", paths[0], "--questions", paths[1], "--tune", str(folder / "tuned")]
+
+
+def tune(flags: list[str]) -> Any:
+    return toolscout("evaluate", *flags)
+
+
+def test_rows_that_help_other_questions_are_written_and_used_by_a_service(tmp_path: Path):
+    asked = [(f"tune the piano of {who} at {hour}", "op_17") for who in PLACES for hour in HOURS]
+    done = tune(files(tmp_path, asked))
+    assert done.returncode == 0, done.stderr
+    assert "overlay rows for 1 tool: right answers 0.0" in done.stdout
+    assert done.stdout.endswith("; worth it\n")
+    written = tomllib.loads((tmp_path / "tuned" / "overlay.toml").read_text("utf-8"))
+    (row,) = written["tool"]
+    assert row["name"] == "op_17"
+    assert set(row["examples"]) <= {query for query, _ in asked}
+    settings = load({}, {}, tmp_path / "tuned" / "toolscout.toml")
+    assert settings.overlay is not None
+    assert Path(settings.overlay).is_file()
+
+
+def test_nothing_is_written_where_nothing_gains(tmp_path: Path):
+    asked = [(f"weather in {place} at {hour}", "get_weather") for place in PLACES for hour in HOURS]
+    done = tune(files(tmp_path, asked))
+    assert done.returncode == 1
+    assert "overlay rows: nothing is missed; keep" in done.stdout
+    assert "no_match_below: needs questions that no tool answers; keep" in done.stdout
+    assert "enough, for callers to ask for" in done.stdout
+    assert list((tmp_path / "tuned").iterdir()) == []
+
+
+def test_a_threshold_is_raised_where_nonsense_is_answered(tmp_path: Path):
+    asked = [(f"weather in {place} at {hour}", "get_weather") for place in PLACES for hour in HOURS]
+    asked += [(f"read the mind of {place} at {hour}", "") for place in PLACES for hour in HOURS]
+    done = tune(files(tmp_path, asked))
+    assert done.returncode == 0, done.stdout + done.stderr
+    settings = load({}, {}, tmp_path / "tuned" / "toolscout.toml")
+    assert settings.no_match_below > load({}, {}).no_match_below
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--url", "http://127.0.0.1:9"], "--url means nothing beside --tune"),
+        (["--json"], "--json means nothing beside --tune"),
+    ],
+)
+def test_flags_that_mean_nothing_are_refused(tmp_path: Path, more: list[str], said: str):
+    done = tune([*files(tmp_path, [("a", "op_17")]), *more])
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_few_questions_and_files_that_are_there_are_refused(tmp_path: Path):
+    flags = files(tmp_path, [("a", "op_17"), ("b", "op_17")])
+    assert "expected 20 different questions in each half" in tune(flags).stderr
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned" / "overlay.toml").write_text("kept", "utf-8")
+    assert "overlay.toml is there already" in tune(flags).stderr
+    assert (tmp_path / "tuned" / "overlay.toml").read_text("utf-8") == "kept"
+
+
+@given(st.lists(st.text(min_size=1), unique=True, max_size=20), st.text(min_size=1))
+def test_a_further_question_moves_no_other_to_the_other_half(queries: list[str], more: str):
+    asked = [JudgedQuestion(query, ()) for query in queries]
+    for before, after in zip(split(asked), split([*asked, JudgedQuestion(more, ())]), strict=True):
+        assert set(before) <= set(after)
+
+
+def test_a_gain_within_its_error_is_none():
+    assert not compare([0.0] * 30, [0.0] * 29 + [1.0]).is_sure
+    assert compare([0.0] * 30, [1.0] * 15 + [0.0] * 15).is_sure
+    assert not compare([1.0] * 30, [0.0] * 30).is_sure
