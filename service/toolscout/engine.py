@@ -213,7 +213,7 @@ class Engine:
         result = self.result(catalog, decision, explain, self._skipped)
         if ask.detail is None:
             return result
-        shown = describe_tools(catalog, decision.rows, ask.detail)
+        shown = describe_tools(catalog, decision.rows, ask.detail, filters=ask.filters)
         return msgspec.structs.replace(result, tools=shown)
 
     def _ask(self, conversation: Conversation, top_k: int, options: SearchOptions) -> Ask:

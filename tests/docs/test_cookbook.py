@@ -1,10 +1,14 @@
 """The cookbook's code is that of the examples, which tests run with the real libraries."""
 
 import re
+import shlex
+import sys
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+
+from tests.support import ran
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "docs" / "cookbook"
@@ -29,6 +33,13 @@ def test_the_code_of_a_page_is_in_the_example_that_it_names(page: str):
     for block in re.findall(r"```python\n(.*?)```", text, re.S):
         compile(dedent(block), page, "exec")
         assert all(lines(part) in program for part in block.split("\n\n"))
+
+
+def test_code_mode_prints_what_its_page_shows():
+    page = text_of("code-mode.md")
+    (command,) = re.findall(r"^    python (examples/.*)$", page, re.M)
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.S)
+    assert shown in ran([sys.executable, *shlex.split(command)], cwd=ROOT).stdout
 
 
 def test_every_example_has_its_page():

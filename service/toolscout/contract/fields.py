@@ -15,7 +15,10 @@ from toolscout.contract.bounds import (
 
 RankerName = Literal["auto", "regex", "bm25", "semantic", "hybrid", "rrf", "okapi"]
 Outcome = Literal["match", "weak", "no_match"]
-Detail = Literal["names", "brief", "full"]
+Level = Literal["names", "brief", "full"]
+Stub = Literal["stub", "stub_python"]
+"""A typed signature in TypeScript, or in Python."""
+Detail = Literal[Level, Stub]
 Status = Literal["available", "unavailable"]
 Risk = Literal["read_only", "write_local", "write_remote", "destructive"]
 

@@ -54,8 +54,9 @@ class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `names`: the name. `brief`: a summary (the first sentence, 200 characters at most), parameters,
     risk and what else is known, estimated tokens of the brief and of the whole tool. `full`: the
-    whole description and the JSON Schema of the input besides. `definition` comes with
-    `include_definitions`, as it was sent.
+    whole description and the JSON Schema of the input besides. `stub`, `stub_python`: the summary
+    and a typed signature, of tools that only read, or of a risk up to that of the filters.
+    `definition` comes with `include_definitions`, as it was sent.
     """
 
     name: str
@@ -91,8 +92,12 @@ class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     `delete` by their risk, for filters."""
     required_keys: tuple[str, ...] | None = None
     """Credentials that a call needs."""
+    stub: str | None = None
+    """The typed signature."""
     tokens_brief: int | None = None
     """Estimated tokens of the brief."""
+    tokens_stub: int | None = None
+    """Estimated tokens of the signature."""
     tokens_full: int | None = None
     """Estimated tokens of the whole tool."""
     uses: int | None = None

@@ -1,38 +1,51 @@
 """A tool as a model is shown it: by name, in brief, or whole; and what each costs in a prompt."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, get_args
 
 import msgspec
 
-from toolscout.contract.fields import Detail, is_absent
+from toolscout.contract.fields import Detail, Risk, Stub, is_absent
+from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import NOT_JSON
 from toolscout.index.source import Source
-from toolscout.tools.documents import find_input_schema, read_tool
-from toolscout.tools.risk import requires_confirmation, requires_schema
+from toolscout.tools.documents import find_input_schema, find_output_schema, read_tool
+from toolscout.tools.risk import LEVELS, requires_confirmation, requires_schema
+from toolscout.tools.stubs import write_stub
 from toolscout.tools.summary import cut_first_sentence, estimate_text_tokens, estimate_tool_tokens
 from toolscout.tools.traits import Traits
 
 _encode = msgspec.json.Encoder().encode
 
+_STUBS: dict[str | None, Stub] = {stub: stub for stub in get_args(Stub)}
+
 
 def describe_tools(
-    source: Source, rows: Iterable[int], detail: Detail | None, definitions: bool = False
+    source: Source,
+    rows: Iterable[int],
+    level: Detail | None,
+    definitions: bool = False,
+    filters: Filters | None = None,
 ) -> list[ToolDetail]:
     """Return some tools at one level of detail; `definitions` adds what was sent of each.
 
+    Signatures are shown of tools that only read, or of a risk up to that of `filters`.
     Inferring traits takes a third of the time, so it is done for these rows only, and for no names.
     """
-    if detail is None or detail == "names":
+    if level is None or level == "names":
         return [_show_name(source.tool(row), definitions) for row in rows]
-    return [
-        describe_tool(source.tool(row), source.traits(row), detail, definitions) for row in rows
-    ]
+    if stub := _STUBS.get(level):
+        limit = (filters and filters.max_risk) or "read_only"
+        return [
+            _show_stub(source.tool(row), source.traits(row), stub, limit, definitions)
+            for row in rows
+        ]
+    return [describe_tool(source.tool(row), source.traits(row), level, definitions) for row in rows]
 
 
 def describe_tool(
-    tool: Tool, traits: Traits, detail: Literal["brief", "full"], definitions: bool = False
+    tool: Tool, traits: Traits, detail: Detail, definitions: bool = False
 ) -> ToolDetail:
     """Return a tool in brief or whole; `definitions` adds its definition as it was sent."""
     description, schema = _read(tool)
@@ -68,8 +81,33 @@ def _show_name(tool: Tool, definitions: bool) -> ToolDetail:
     )
 
 
+def _show_stub(
+    tool: Tool, traits: Traits, stub: Stub, limit: Risk, definitions: bool
+) -> ToolDetail:
+    """Return a tool with its signature, without one if its risk is above a limit."""
+    text = _write_stub(tool, stub) if LEVELS.index(traits.risk) <= LEVELS.index(limit) else None
+    return ToolDetail(
+        tool.name,
+        summary=cut_first_sentence(_read(tool)[0]),
+        status="unavailable" if tool.status == "unavailable" else None,
+        risk=traits.risk,
+        requires_confirmation=requires_confirmation(traits.risk) or None,
+        stub=text,
+        tokens_stub=None if text is None else estimate_text_tokens(text),
+        tokens_full=estimate_tool_tokens(tool),
+        definition=_read_definition(tool) if definitions else msgspec.UNSET,
+    )
+
+
+def _write_stub(tool: Tool, stub: Stub) -> str:
+    description, schema = _read(tool)
+    return write_stub(tool.name, description, schema, find_output_schema(tool), stub)
+
+
 def count_cost(tool: Tool, detail: Detail | None, definitions: bool = False) -> int:
     """Prompt tokens of a tool at one level of detail; whole where none is named."""
+    if (stub := _STUBS.get(detail)) and not definitions:
+        return estimate_text_tokens(_write_stub(tool, stub))
     if definitions or detail not in ("names", "brief"):
         return estimate_tool_tokens(tool)
     if detail == "names":

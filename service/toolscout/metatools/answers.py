@@ -16,7 +16,7 @@ from msgspec import UnsetType
 from toolscout.common.spelling import find_prefix, fold
 from toolscout.contract.answers import Resolution
 from toolscout.contract.catalogs import SchemaError, SchemasAnswer, ToolPage
-from toolscout.contract.fields import Detail, Outcome
+from toolscout.contract.fields import Level, Outcome
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.metatools.arguments import (
@@ -94,7 +94,7 @@ class ToolSource(Protocol):
     async def resolve(self, names: Sequence[str]) -> Sequence[Resolution]:
         """Return the tools that written names mean, or similar names."""
 
-    async def show(self, names: Sequence[str], detail: Detail) -> Sequence[ToolDetail]:
+    async def show(self, names: Sequence[str], detail: Level) -> Sequence[ToolDetail]:
         """Return tools at a level of detail; whole, they count as read."""
 
     async def domains(self) -> Mapping[str, int] | None:
@@ -197,7 +197,7 @@ def list_schema_errors(answers: Sequence[Resolution]) -> list[SchemaError]:
     ]
 
 
-def show(tool: Any, detail: Detail, token: str | None = None, call: str | None = None) -> ShownTool:
+def show(tool: Any, detail: Level, token: str | None = None, call: str | None = None) -> ShownTool:
     """Show a tool of any provider's shape; in brief by a sentence, its parameters and risk."""
     name, description = read_texts(tool)
     if detail == "names":

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from toolscout.contract.bounds import MAX_NAME_CHARS, MAX_PAGE_SIZE, PAGE_SIZE
-from toolscout.contract.fields import DEFAULT_TOP_K, Detail
+from toolscout.contract.fields import DEFAULT_TOP_K, Level
 from toolscout.contract.requests import Filters
 from toolscout.errors import UNKNOWN_KEY, wrong_field
 
@@ -68,7 +68,7 @@ class Filtered(Arguments, frozen=True, kw_only=True):
         Annotated[Text, Meta(description="Only tools of this field, such as repo or comms")]
         | UnsetType
     ) = UNSET
-    detail: Annotated[Detail, _TEXT] = "brief"
+    detail: Annotated[Level, _TEXT] = "brief"
 
     @property
     def filters(self) -> Filters | None:
@@ -134,8 +134,8 @@ def read_arguments(kind: type[A], arguments: Mapping[str, Any] | None) -> A:
     for alias in ALIASES:
         if alias in written and alias not in fields:
             _rename(written, alias, fields)
-    if kind.CHOOSES_DETAIL and written.pop("detail", "brief") not in get_args(Detail):
-        raise CallError(f"detail: expected one of {', '.join(get_args(Detail))}")
+    if kind.CHOOSES_DETAIL and written.pop("detail", "brief") not in get_args(Level):
+        raise CallError(f"detail: expected one of {', '.join(get_args(Level))}")
     try:
         return msgspec.convert(kind.prepare(written), kind, strict=False)
     except msgspec.ValidationError as error:

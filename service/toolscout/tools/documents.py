@@ -237,6 +237,16 @@ def find_input_schema(tool: Tool) -> dict[str, Any] | None:
     return bare
 
 
+def find_output_schema(tool: Tool) -> dict[str, Any] | None:
+    """Return the JSON Schema of what a tool returns; None without one, or where it is no JSON."""
+    try:
+        layers = [layer for body in _find_bodies(tool)[1] for layer in _unwrap_layers(body)]
+    except NOT_JSON:
+        return None
+    schemas = (layer.get(key) for layer in layers for key in OUTPUT_SCHEMAS)
+    return next((schema for schema in schemas if isinstance(schema, dict)), None)
+
+
 def _unwrap_layers(body: Any) -> Iterator[dict[str, Any]]:
     """Yield the definition, the objects it wraps, and their schemas."""
     if not isinstance(body, dict):

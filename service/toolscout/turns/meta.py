@@ -23,7 +23,7 @@ from toolscout.client.selection import Reason, Selection
 from toolscout.client.selector import AsyncSelector, Selector
 from toolscout.common.spelling import list_forms, make_key
 from toolscout.contract.answers import Resolution
-from toolscout.contract.fields import Detail
+from toolscout.contract.fields import Level
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool, ToolDetail
 from toolscout.errors import InvalidRequest
@@ -136,7 +136,7 @@ class _Tools:
     async def resolve(self, names: Sequence[str]) -> list[Resolution]:
         return [resolve(name, self.offer.by_name) for name in names]
 
-    async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
+    async def show(self, names: Sequence[str], detail: Level) -> list[ToolDetail]:
         tools = [self.offer.by_name[name] for name in names]
         if self._gate is not None and detail == "full":
             for tool in tools:

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta
 from toolscout.common.spelling import make_key
 from toolscout.contract.answers import Resolution
 from toolscout.contract.bounds import MAX_NAME_CHARS
-from toolscout.contract.fields import Detail
+from toolscout.contract.fields import Level
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.errors import ToolscoutError
@@ -143,7 +143,7 @@ class ServerTools:
             lines = [f"{server}: {reason}" for server, reason in reasons.items()]
             raise CallError("; ".join([str(error), *lines])) from None
 
-    async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
+    async def show(self, names: Sequence[str], detail: Level) -> list[ToolDetail]:
         """Return tools at a level of detail; whole, they count as read in this session."""
         offered = [self._view.tools[name] for name in names]
         if detail != "full":

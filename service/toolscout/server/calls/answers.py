@@ -83,7 +83,9 @@ def _show(trace: Trace, decision: Decision, *, explained: bool) -> SearchAnswer:
     answer = _explain(trace, decision) if explained else SearchAnswer(decision.names)
     if ask.detail or ask.include_definitions:
         source = decision.ranking.source
-        shown = describe_tools(source, decision.rows, ask.detail, ask.include_definitions)
+        shown = describe_tools(
+            source, decision.rows, ask.detail, ask.include_definitions, ask.filters
+        )
         answer = msgspec.structs.replace(answer, tools=shown)
     return answer
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 
 from toolscout.contract.answers import HotAnswer, Tiers, TierTokens
-from toolscout.contract.fields import Detail
+from toolscout.contract.fields import Level
 from toolscout.contract.requests import HotRequest
 from toolscout.index.catalog import Catalog
 from toolscout.index.details import count_cost, describe_tools
@@ -158,7 +158,7 @@ def _fill_tiers(
     order = rows or _find_served(catalog, sent, successes, permitted)
     ranked = [row for row in order if row not in shown]
     second, tokens1 = fill(ranked, int(budget * TIER1_SHARE), brief, most=TIER1_TOOLS)
-    levels: tuple[Detail, Detail] = ("full", "brief")
+    levels: tuple[Level, Level] = ("full", "brief")
     tier0 = [describe_tools(catalog, [row], levels[level])[0] for row, level in first]
     tier1 = describe_tools(catalog, [row for row, _ in second], "brief")
     offered = int(catalog.tokens.sum())

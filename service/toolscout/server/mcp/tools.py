@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from toolscout.contract.answers import Resolution
 from toolscout.contract.bounds import MAX_MCP_SHOWN
-from toolscout.contract.fields import Detail
+from toolscout.contract.fields import Level
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import ToolDetail
 from toolscout.index import pages
@@ -124,7 +124,7 @@ class CatalogTools:
         resolve = Resolver(self._catalog, Deadline()).resolve
         return await _run(len(names) * len(self._catalog), lambda: list(map(resolve, names)))
 
-    async def show(self, names: Sequence[str], detail: Detail) -> list[ToolDetail]:
+    async def show(self, names: Sequence[str], detail: Level) -> list[ToolDetail]:
         """Return tools at a level of detail.
 
         Raises:

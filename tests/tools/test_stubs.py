@@ -1,0 +1,125 @@
+"""Tools as typed signatures: what a schema says, in TypeScript and Python, whatever it is."""
+
+import ast
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import TOOLS
+from toolscout import Engine
+from toolscout.contract.fields import Stub
+from toolscout.contract.requests import Filters
+from toolscout.tools.stubs import write_stub
+
+DIALECTS = get_args(Stub)
+LIST_ISSUES: dict[str, Any] = {
+    "name": "git.list-issues",
+    "description": "List issues. Pages hold 30.",
+    "inputSchema": {
+        "type": "object",
+        "required": ["repo"],
+        "properties": {
+            "state": {"enum": ["open", "closed"]},
+            "repo": {"type": "string", "description": "owner/name"},
+            "labels": {"type": "array", "items": {"$ref": "#/$defs/label"}},
+            "since": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "per-page": {"type": ["integer", "null"]},
+            "where": {"type": "object", "properties": {"x": {"type": "number"}}},
+        },
+        "$defs": {"label": {"type": "string"}},
+    },
+    "outputSchema": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "annotations": {"readOnlyHint": True},
+}
+
+
+def stub_of(tool: dict[str, Any], stub: Any, **options: Any) -> Any:
+    return Engine([tool]).search(tool["name"], detail=stub, **options).tools[0]
+
+
+def test_a_signature_says_what_the_schema_says():
+    assert stub_of(LIST_ISSUES, "stub").stub == (
+        "/** List issues. */\n"
+        "declare function git_list_issues(input: { repo: string; "
+        'state?: "open" | "closed"; labels?: string[]; since?: string | null; '
+        '"per-page"?: number | null; where?: { x?: number } }): Promise<Record<string, number>>;'
+    )
+    assert stub_of(LIST_ISSUES, "stub_python").stub == (
+        "# List issues.\n"
+        "async def git_list_issues(*, repo: str, state: Literal['open', 'closed'] = ..., "
+        "labels: list[str] = ..., since: str | None = ..., where: dict[str, Any] = ..., "
+        '**others: Any) -> dict[str, int]: ...  # also "per-page"'
+    )
+
+
+def test_it_costs_less_than_the_schema_and_says_how_much():
+    shown = stub_of(LIST_ISSUES, "stub")
+    assert 0 < shown.tokens_stub < shown.tokens_full
+    assert shown.input_schema is None
+
+
+@pytest.mark.parametrize("stub", DIALECTS)
+def test_only_what_reads_has_a_signature_unless_a_filter_permits_more(stub: str):
+    tool = {"name": "delete_user", "description": "Delete a user for good"}
+    shown = stub_of(tool, stub)
+    assert (shown.stub, shown.risk, shown.requires_confirmation) == (None, "destructive", True)
+    permitted = stub_of(tool, stub, filters=Filters(max_risk="destructive"))
+    assert "delete_user" in permitted.stub
+
+
+def test_a_budget_counts_signatures():
+    tools = [LIST_ISSUES | {"name": f"list_issues_{number}"} for number in range(5)]
+    engine = Engine(tools)
+    price = stub_of(LIST_ISSUES | {"name": "list_issues_0"}, "stub").tokens_stub
+    options: dict[str, Any] = {"detail": "stub", "budget_tokens": 2 * price + 1}
+    assert len(engine.search("list issues", **options).names) == 2
+
+
+SCHEMAS = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.text(max_size=3),
+        st.sampled_from([{"type": kind} for kind in ("string", "null", "integer", "odd", 3)]),
+        st.builds(lambda values: {"enum": values}, st.lists(st.text(max_size=4) | st.integers())),
+        st.sampled_from([{"$ref": "#"}, {"$ref": "#/properties"}, {"$ref": "elsewhere"}]),
+    ),
+    lambda inner: st.one_of(
+        st.fixed_dictionaries(
+            {"type": st.just("object"), "properties": st.dictionaries(st.text(max_size=5), inner)},
+            optional={"required": st.lists(st.text(max_size=5)) | st.text()},
+        ),
+        st.fixed_dictionaries({"type": st.just("array"), "items": inner}),
+        st.fixed_dictionaries({"anyOf": st.lists(inner, max_size=3)}),
+        st.fixed_dictionaries({"type": st.lists(st.sampled_from(["string", "object", "array"]))}),
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.text(min_size=1, max_size=12), st.text(max_size=40), SCHEMAS, SCHEMAS)
+def test_any_schema_has_a_signature_that_can_be_parsed(
+    name: str, description: str, schema: Any, output: Any
+):
+    python = write_stub(name, description, schema, output, "stub_python")
+    (function,) = ast.parse(python).body
+    assert isinstance(function, ast.AsyncFunctionDef)
+    typescript = write_stub(name, description, schema, output, "stub")
+    assert typescript.count("*/") <= 1
+    assert typescript.endswith(";")
+
+
+@pytest.mark.parametrize("stub", DIALECTS)
+def test_a_schema_of_endless_references_and_a_huge_one_are_bounded(stub: Any):
+    loop = {"type": "object", "properties": {f"p{n}": {"$ref": "#"} for n in range(60)}}
+    wide = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(9_000)}}
+    for schema in (loop, wide):
+        assert len(write_stub("wide", "", schema, schema, stub)) < 40_000
+
+
+def test_every_dialect_is_a_level_of_detail_over_all_samples():
+    for stub in DIALECTS:
+        shown = Engine(TOOLS).search("read a file", detail=stub).tools
+        assert "read_file" in (shown[0].stub or "")
