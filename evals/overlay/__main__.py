@@ -10,12 +10,20 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
+from time import process_time
+from typing import Any
 
 from toolscout import Engine
 from toolscout.files.reading import read_entries
+from toolscout.tools.overlay import parse_overlay
 
 FOLDER = Path(__file__).parent
 AMONG = 5
+ROWS = 1_000
+COMPARED = 300
+"""Tools of the comparison of costs."""
+PAIRS = 41
 
 
 def main() -> int:
@@ -33,7 +41,42 @@ def main() -> int:
     for title, overlay in (("as they are", None), ("with rows", FOLDER / "overlay.toml")):
         recall, first = measure(Engine(tools, overlay=overlay), rows)
         print(f"| {title} | {recall:.3f} | {first:.3f} |")
+    ratio = compare_cost(tools[:COMPARED], [row["query"] for row in rows])
+    print(f"\n{ROWS:,} rows, {COMPARED} tools: {ratio:.2f} of the processor time without them")
     return 0
+
+
+def compare_cost(tools: Sequence[Any], queries: Sequence[str]) -> float:
+    """Return the processor time of new questions with many rows as a share of that without."""
+    rows = parse_overlay(
+        "".join(f'[[tool]]\nname = "{name}"\nsearch_text = "more"\n' for name in name_rows(tools)),
+        "rows",
+    )
+    plain = Engine(tools)
+    adjusted = Engine(tools)
+    adjusted.compiler.overlay = rows
+    ratios = []
+    for turn in range(PAIRS):
+        asked = [f"{query} {turn}" for query in queries]
+        first = spend(adjusted if turn % 2 else plain, asked)
+        second = spend(plain if turn % 2 else adjusted, asked)
+        ratios.append(first / second if turn % 2 else second / first)
+    return median(ratios)
+
+
+def name_rows(tools: Sequence[Any]) -> list[str]:
+    """Return names for rows, of which a tenth are those of tools, and half are patterns."""
+    named = [tool["name"] for tool in tools[: ROWS // 10]]
+    others = range(len(named), ROWS)
+    return [*named, *(f"other_{n}" + "_*" * (n % 2) for n in others)]
+
+
+def spend(engine: Engine, queries: Sequence[str]) -> float:
+    """Return the seconds of processor time that questions take."""
+    began = process_time()
+    for query in queries:
+        engine.search(query)
+    return process_time() - began
 
 
 def measure(engine: Engine, rows: Sequence[dict[str, str]]) -> tuple[float, float]:
