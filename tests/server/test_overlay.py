@@ -94,7 +94,7 @@ def test_the_file_is_followed_and_a_broken_one_keeps_the_rows(tmp_path: Path):
         assert "get_weather" in found(server, PART, "weather")
         replace(file, FOUND + riskier + unused)
         read_again(server)
-        assert "get_weather" not in found(server, PART, "weather")
+        until(lambda: "get_weather" not in found(server, PART, "weather"))
         until(lambda: server.metric('toolscout_overlay_row_used{row="2"}') == 1)
         assert server.metric('toolscout_overlay_row_used{row="3"}') == 0
 
@@ -103,6 +103,7 @@ def test_the_file_is_followed_and_a_broken_one_keeps_the_rows(tmp_path: Path):
             read_again(server)
         file.unlink()
         read_again(server)
+        until(lambda: len(events(server, "overlay_kept")) == 3)
         assert found(server) == ["op_17"]
         kept = events(server, "overlay_kept")
         assert "line 1: Object contains unknown field `hdie`" in kept[0]["reason"]
@@ -115,6 +116,7 @@ def test_a_worker_that_is_replaced_has_the_rows_in_use(tmp_path: Path):
     with running(tmp_path, TOOLSCOUT_OVERLAY=str(file), TOOLSCOUT_API_KEYS=KEYS) as server:
         replace(file, FOUND)
         read_again(server)
+        until(lambda: bool(events(server, "overlay_changed")))
         replace(file, "broken")
         os.kill(below(server.process.pid)[-1], signal.SIGKILL)
         until(lambda: bool(events(server, "state")))

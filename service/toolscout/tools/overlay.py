@@ -5,7 +5,7 @@ adds: words to find them by, requests that they serve or do not, a pin, a risk. 
 are ranked and filtered. Neither what a model is shown nor a digest changes.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 from hashlib import sha256
 from pathlib import Path
@@ -69,27 +69,44 @@ class Adjustment(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(document, purpose=purpose)
 
 
-class TenantOverlay:
-    """The rows that hold for one tenant."""
+NumberedRows = Sequence[tuple[int, OverlayRow]]
+"""Rows with their numbers in the file, from 1 on."""
 
-    def __init__(self, rows: Sequence[tuple[int, OverlayRow]]) -> None:
-        """Take the rows with their numbers, in the order of the file."""
-        self._rows = rows
-        self._found: Lru[str, tuple[Adjustment | None]] = Lru(NAMES_KEPT)
-        self.digest = sha256(_encode(rows)).hexdigest()
-        self._by_name: dict[str, list[int]] = {}
-        self._owners: list[int] = []
-        """Of each pattern the place of its row."""
+
+class _RowIndex:
+    """Finds the rows that are for a tool."""
+
+    def __init__(self, rows: NumberedRows) -> None:
+        self.digest = sha256(_encode(rows)).digest()
+        self.named: dict[str, list[tuple[int, OverlayRow]]] = {}
+        """The rows by the names that are no patterns."""
+        self._owners: list[tuple[int, OverlayRow]] = []
+        """Of each pattern its row."""
         self._patterns = re2.Set.FullMatchSet(_make_options())
-        for place, (_, row) in enumerate(rows):
-            for written in row.patterns:
+        for numbered in rows:
+            for written in numbered[1].patterns:
                 if is_pattern(written):
                     self._patterns.Add(_translate(written))
-                    self._owners.append(place)
+                    self._owners.append(numbered)
                 else:
-                    self._by_name.setdefault(written, []).append(place)
+                    self.named.setdefault(written, []).append(numbered)
         if self._owners:
             self._patterns.Compile()
+
+    def find(self, name: str) -> Iterator[tuple[int, OverlayRow]]:
+        """Yield the rows for a tool; one of several patterns may come more than once."""
+        yield from self.named.get(name, ())
+        for at in (self._patterns.Match(name) or ()) if self._owners else ():
+            yield self._owners[at]
+
+
+class TenantOverlay:
+    """The rows that hold for one tenant: those for all, and its own."""
+
+    def __init__(self, indexes: Sequence[_RowIndex]) -> None:
+        self._indexes = indexes
+        self._found: Lru[str, tuple[Adjustment | None]] = Lru(NAMES_KEPT)
+        self.digest = sha256(b"".join(index.digest for index in indexes)).hexdigest()
 
     def find(self, name: str) -> Adjustment | None:
         """Return what the rows for a tool come to; None if there is none."""
@@ -102,10 +119,11 @@ class TenantOverlay:
     @cached_property
     def _terms(self) -> list[tuple[str, frozenset[str], bool]]:
         """Of each tool that a row names its name, the terms to find it by, whether it is pinned."""
-        rows = [(name, self._rows[place][1]) for name, at in self._by_name.items() for place in at]
         return [
             (name, frozenset(analyse_terms(" ".join((row.search_text, *row.examples)))), row.pin)
-            for name, row in rows
+            for index in self._indexes
+            for name, rows in index.named.items()
+            for _, row in rows
         ]
 
     def list_named(self, terms: Collection[str]) -> list[str]:
@@ -113,14 +131,11 @@ class TenantOverlay:
         return [name for name, own, is_kept in self._terms if is_kept or not own.isdisjoint(terms)]
 
     def _merge(self, name: str) -> Adjustment | None:
-        places = set(self._by_name.get(name, ()))
-        if self._owners:
-            places.update(self._owners[at] for at in self._patterns.Match(name) or ())
-        if not places:
+        rows = {number: row for index in self._indexes for number, row in index.find(name)}
+        if not rows:
             return None
-        rows = [self._rows[place] for place in sorted(places)]
-        row = reduce(merge_rows, (row for _, row in rows))
-        numbers = tuple(number for number, _ in rows)
+        numbers = tuple(sorted(rows))
+        row = reduce(merge_rows, (rows[number] for number in numbers))
         return Adjustment(row, numbers, sha256(_encode(row)).digest())
 
 
@@ -140,27 +155,29 @@ class Overlay:
 
     def __init__(self, rows: Sequence[OverlayRow]) -> None:
         self.rows = rows
-        self._tenants = {row.tenant for row in rows}
+        self._own: dict[str, list[tuple[int, OverlayRow]]] = {}
+        """The rows of single tenants."""
+        common: list[tuple[int, OverlayRow]] = []
+        for number, row in enumerate(rows, 1):
+            own = common if row.tenant is None else self._own.setdefault(row.tenant, [])
+            own.append((number, row))
+        self._common = [_RowIndex(common)] if common else []
         self._of: dict[str | None, TenantOverlay | None] = {}
 
     def of(self, tenant: str) -> TenantOverlay | None:
         """Return the rows that hold for a tenant; None if there are none."""
-        known = tenant if tenant in self._tenants else None  # as everybody else
+        own = self._own.get(tenant)
+        known = tenant if own else None  # as everybody else
         if known not in self._of:
-            kept = [
-                (number, row)
-                for number, row in enumerate(self.rows, 1)
-                if row.tenant in (None, known)
-            ]
-            self._of[known] = TenantOverlay(kept) if kept else None
+            indexes = [*self._common, *([_RowIndex(own)] if own else [])]
+            self._of[known] = TenantOverlay(indexes) if indexes else None
         return self._of[known]
 
     def find_unused(self, names: Iterable[str]) -> list[tuple[int, OverlayRow]]:
         """Return the rows, with their numbers, that are for none of these tools of any tenant."""
         every = list(enumerate(self.rows, 1))
-        of_all = TenantOverlay(every)
-        found = filter(None, map(of_all.find, names))
-        used = {number for adjustment in found for number in adjustment.numbers}
+        index = _RowIndex(every)
+        used = {number for name in names for number, _ in index.find(name)}
         return [(number, row) for number, row in every if number not in used]
 
 

@@ -101,15 +101,23 @@ def parse_rows(text: str, file: str) -> list[OverlayRow]:
         raise ConfigurationError(
             f"overlay: {file}: at most {MAX_ROWS:,} [[tool]], got {len(tables):,}"
         )
-    lines = [text.count("\n", 0, match.end()) + 1 for match in _HEADER.finditer(text)]
     rows = []
     for number, table in enumerate(tables):
         try:
             rows.append(_read_row(table))
         except ValueError as error:
-            place = f"line {lines[number]}" if len(lines) == len(tables) else f"tool[{number}]"
+            place = _find_place(text, number, len(tables))
             raise ConfigurationError(f"overlay: {file}: {place}: {error}") from None
     return rows
+
+
+def _find_place(text: str, number: int, count: int) -> str:
+    """Return the line of one of several tables, or its number where they have no headers."""
+    headers = list(_HEADER.finditer(text))
+    if len(headers) != count:
+        return f"tool[{number}]"
+    line = text.count("\n", 0, headers[number].end()) + 1
+    return f"line {line}"
 
 
 def _read_row(table: Any) -> OverlayRow:

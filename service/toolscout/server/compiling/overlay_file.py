@@ -51,6 +51,7 @@ class OverlayFile:
         self._start(text, parse_overlay(text, str(path)))
         compiles.on_kept = self._note
         self.files: FollowedFiles[str | None] = FollowedFiles(self._read, self._use, text)
+        self._using: asyncio.Task[None] | None = None
         self._recompiling: asyncio.Task[None] | None = None
 
     def _read(self) -> str | None:
@@ -61,23 +62,35 @@ class OverlayFile:
             return None
 
     def _use(self, text: str | None) -> None:
-        """Use what the file says now, if that is right."""
+        """Use what the file says now, once it is read, if that is right."""
+        before = self._using
+        self._using = asyncio.create_task(self._apply(text, before))
+
+    async def _apply(self, text: str | None, before: "asyncio.Task[None] | None") -> None:
+        if before is not None:
+            await before
         try:
-            if text is None:
-                read_overlay_text(self.path)  # says why
-                return
-            overlay = parse_overlay(text, str(self.path))
+            said, overlay = await asyncio.to_thread(self._parse, text)
         except ConfigurationError as error:
             self.changes.labels("refused").inc()
             self.log.error("overlay_kept", reason=error.detail)
             return
-        self._start(text, overlay)
+        self._start(said, overlay)
         self.changes.labels("ok").inc()
         self.log.info("overlay_changed", rows=len(overlay.rows))
         self._recompile_soon()
 
+    def _parse(self, text: str | None) -> tuple[str, Overlay]:
+        """Return a text with its rows, which take half a second where they are thousands.
+
+        Raises:
+            ConfigurationError: it has another form; None is a file that cannot be read.
+        """
+        text = read_overlay_text(self.path) if text is None else text
+        return text, parse_overlay(text, str(self.path))
+
     def _start(self, text: str, overlay: Overlay) -> None:
-        self.compiles.use_overlay(text)
+        self.compiles.use_overlay(text, overlay)
         self.used.clear()
         for number in range(1, min(len(overlay.rows), MAX_SHOWN_ROWS) + 1):
             self.used.labels(number).set(0)
@@ -103,13 +116,20 @@ class OverlayFile:
                 if filters_of(space) is not None or catalog.skipped:
                     self.cache.drop(space, catalog.digest)
             for space, catalog in outdated:
-                if not self.cache.has_digest(space, catalog.digest):
-                    continue
-                try:
-                    await self.compiles.recompile(space, catalog)
-                except ToolscoutError as error:
-                    self.log.warning("overlay_not_applied", detail=error.detail)
-                    self.cache.drop(space, catalog.digest)
+                if self.cache.has_digest(space, catalog.digest):
+                    await self._recompile_one(space, catalog)
+
+    async def _recompile_one(self, space: str, catalog: Catalog) -> None:
+        """Compile a list anew; one that cannot be is forgotten, and compiled when it is sent."""
+        try:
+            made = await self.compiles.recompile(space, catalog)
+        except Exception as error:
+            detail = error.detail if isinstance(error, ToolscoutError) else type(error).__name__
+            self.log.warning("overlay_not_applied", detail=detail)
+            self.cache.drop(space, catalog.digest)
+            return
+        if made.digest != catalog.digest:
+            self.cache.drop(space, catalog.digest)
 
     def _find_outdated(self) -> list[tuple[str, Catalog]]:
         return [pair for pair in self.cache.list_catalogs() if self.compiles.is_outdated(*pair)]

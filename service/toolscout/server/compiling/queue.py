@@ -39,7 +39,7 @@ from toolscout.settings import Settings
 from toolscout.state.registry import SharedCatalogs, join_tools
 from toolscout.tools.conversion import NONE_SKIPPED
 from toolscout.tools.filters import filters_of, tenant_of
-from toolscout.tools.overlay import parse_overlay
+from toolscout.tools.overlay import Overlay
 
 T = TypeVar("T")
 
@@ -98,9 +98,9 @@ class CompileQueue:
         self.close = self._link.close
         self.check_health = self._link.check_health
 
-    def use_overlay(self, text: str) -> None:
+    def use_overlay(self, text: str, overlay: Overlay) -> None:
         """Compile with these rows from now on; catalogs are recompiled by `OverlayFile`."""
-        self.engine.compiler.overlay = parse_overlay(text, "overlay")
+        self.engine.compiler.overlay = overlay
         self._link.use_overlay(text)
 
     def is_outdated(self, space: str, catalog: Catalog) -> bool:
@@ -108,8 +108,8 @@ class CompileQueue:
         overlay = self.engine.compiler.overlay.of(tenant_of(space))
         return catalog.adjusted.overlay != (overlay.digest if overlay else "")
 
-    async def recompile(self, space: str, catalog: Catalog) -> None:
-        """Compile the tools of a catalog anew, which answers until then.
+    async def recompile(self, space: str, catalog: Catalog) -> Catalog:
+        """Compile the tools of a catalog anew, which answers until then, and keep what comes of it.
 
         Raises:
             ToolscoutError: the worker cannot do it.
@@ -120,8 +120,10 @@ class CompileQueue:
         vectors, *_ = await self._link.ask(
             "compile", tenant_of(space), worker.compile_list, sent, on_words=made.append
         )
-        words = made[-1]  # a worker that was replaced may have sent them
-        self._keep(space, words if vectors is None else words.with_vectors(vectors))
+        words = made[-1]  # a worker that was replaced may have sent some
+        whole = words if vectors is None else words.with_vectors(vectors)
+        self._keep(space, whole)
+        return whole
 
     def serve(self, tenants: int) -> None:
         """Share the queue between this many tenants at most."""
