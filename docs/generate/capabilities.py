@@ -17,7 +17,13 @@ from docs.generate.notes import WRITTEN, joined
 from toolscout.client import Selector
 from toolscout.contract.requests import SearchRequest
 from toolscout.engine import Engine
-from toolscout.gateway.mcp.servers import HttpServer, OAuthClient, ServerOptions, StdioServer
+from toolscout.gateway.mcp.servers import (
+    FolderServer,
+    HttpServer,
+    OAuthClient,
+    ServerOptions,
+    StdioServer,
+)
 from toolscout.settings import SETTINGS
 from toolscout.turns.config import ApiConfig, DiscoveryConfig
 from toolscout.turns.drivers.flow import Flow
@@ -31,7 +37,13 @@ AIR = 1.05
 
 _KEYED: dict[str, tuple[Any, ...]] = {
     "keys of the proxy's file": (DiscoveryConfig, ApiConfig),
-    "keys of the gateway's file": (ServerOptions, StdioServer, HttpServer, OAuthClient),
+    "keys of the gateway's file": (
+        ServerOptions,
+        StdioServer,
+        HttpServer,
+        FolderServer,
+        OAuthClient,
+    ),
     "fields of a search": (SearchRequest,),
 }
 _PUBLIC = (Engine, Selector, Flow)

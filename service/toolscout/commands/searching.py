@@ -42,7 +42,9 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout search`."""
     add = parser.add_argument
     add("pattern", help="what to look for")
-    about = "tools in any provider's shape, or OpenAPI; - for stdin; without it, samples"
+    about = (
+        "tools in any provider's shape, OpenAPI, or a folder of skills; - for stdin; else samples"
+    )
     add("--tools", type=Path, metavar="FILE", help=about)
     add("--url", metavar="URL", help="ask the service there; its key is in TOOLSCOUT_API_KEY")
     add("--catalog", metavar="NAME", help="a catalog of that service, instead of --tools")
@@ -91,7 +93,7 @@ def search(parsed: argparse.Namespace) -> int:
     elif parsed.explain:
         _print_explained(answer)
     elif answer["selected_names"]:
-        print("\n".join(answer["selected_names"]))  # noqa: T201  # a command prints
+        print("\n".join(_write_found(answer["selected_names"], tools or [])))  # noqa: T201  # a command prints
     if not answer["selected_names"]:
         how = "" if parsed.explain else "; --explain says how it was judged"
         complain(f"no tool fits{how}", YELLOW)
@@ -99,6 +101,15 @@ def search(parsed: argparse.Namespace) -> int:
         own = shlex.join(["toolscout", "search", parsed.pattern, "--tools", "tools.json"])
         complain(f"searched {len(tools or ())} sample tools; to search yours: {own}", DIM)
     return 0 if answer["selected_names"] else 1
+
+
+def _write_found(names: list[str], tools: list[Tool]) -> Iterator[str]:
+    """Yield a line for each name, with what it is and its path where it is a file to read."""
+    from toolscout.tools.file_entries import describe_file
+
+    files = {tool.name: describe_file(tool.tags, tool.source) for tool in tools}
+    for name in names:
+        yield "  ".join(filter(None, (name, files.get(name))))
 
 
 def _ask_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Read files with lists of tools."""
 
 import codecs
+import logging
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from toolscout.contract.tools import Tool
 from toolscout.errors import NOT_JSON, ConfigurationError, InvalidJson, InvalidRequest
 from toolscout.files.known_forms import explain_form, is_one_tool, list_by_name
 from toolscout.files.operations import is_openapi, read_operations
+from toolscout.files.skills import read_skills
 from toolscout.files.yaml_text import read_yaml
 from toolscout.tools.conversion import list_in, read_usable
 
@@ -31,12 +33,14 @@ _OPENAPI_IN_YAML = re.compile(r"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.M
 _ADDRESS = re.compile(r"(https?):/+(.+)")
 """A web address whose `//` a path has merged into one slash."""
 
+_log = logging.getLogger("toolscout")
+
 
 def read_file(path: Path) -> list[Tool]:
     """Read a file: a list of tools, an MCP `tools/list` answer, a search request, or OpenAPI.
 
-    It is JSON, a tool in each line, or YAML. The path `-` reads standard input. What is no tool is
-    skipped, with a warning in the log.
+    It is JSON, a tool in each line, or YAML. The path `-` reads standard input, a folder its skills
+    and subagents. What is no tool is skipped, with a warning in the log.
 
     Raises:
         ConfigurationError: it is YAML, and nothing here reads that.
@@ -58,12 +62,15 @@ def read_entries(path: Path) -> list[Any] | Iterator[Any]:
     """Return the tools of a file as they are written there: a list, or one after another.
 
     The latter of a file with a tool in each line, which may have any number of them. A file is read
-    once, so it may be a pipe.
+    once, so it may be a pipe. A folder has skills and subagents; what cannot be read there is
+    logged.
 
     Raises:
         ConfigurationError, InvalidRequest, OSError: as `read_file`.
         InvalidJson: as `read_file`; while they are read, that a line is no JSON.
     """
+    if path.is_dir():
+        return _list_skills(path)
     with ExitStack() as stack:
         file = stack.enter_context(_open_file(path))
         read: list[bytes] = []
@@ -79,6 +86,15 @@ def read_entries(path: Path) -> list[Any] | Iterator[Any]:
         if len(begun) == 2 and all(map(_is_object, begun)):
             return _read_each(chain(read, file), path, stack.pop_all())
         return _list_tools(b"".join(read) + file.read(), path)
+
+
+def _list_skills(folder: Path) -> list[Any]:
+    entries, flaws = read_skills(folder)
+    for flaw in flaws:
+        _log.warning("%s", flaw)
+    if not entries:
+        raise InvalidRequest(f"{folder}: there is no SKILL.md in it, and no Markdown of an agent")
+    return entries
 
 
 def _read_each(lines: Iterable[bytes], path: Path, file: ExitStack) -> Iterator[Any]:

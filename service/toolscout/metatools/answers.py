@@ -27,6 +27,7 @@ from toolscout.metatools.arguments import (
     SearchTools,
     ToolInfo,
 )
+from toolscout.tools.file_entries import describe_file
 from toolscout.tools.risk import requires_confirmation, requires_schema, risk_of
 from toolscout.tools.shapes import as_mapping, read_texts, schema_of
 from toolscout.tools.summary import (
@@ -202,6 +203,7 @@ def show(tool: Any, detail: Level, token: str | None = None, call: str | None = 
     name, description = read_texts(tool)
     if detail == "names":
         return ShownTool(name)
+    entry = as_mapping(tool)
     level = risk_of(tool)
     is_full = detail == "full"
     parameters, required = list_parameters(tool)
@@ -212,8 +214,9 @@ def show(tool: Any, detail: Level, token: str | None = None, call: str | None = 
         summary=None if is_full else cut_first_sentence(description),
         description=description if is_full else None,
         input_schema=dict(schema_of(tool)) if is_full else None,
-        status="unavailable" if as_mapping(tool).get("status") == "unavailable" else None,
+        status="unavailable" if entry.get("status") == "unavailable" else None,
         risk=level,
+        source=describe_file(entry.get("tags"), entry.get("source")),
         requires_full_schema=requires_schema(level) or None,
         requires_confirmation=requires_confirmation(level) or None,
         token=token,

@@ -23,7 +23,8 @@ from toolscout.metatools.answers import (
     list_schema_errors,
 )
 from toolscout.metatools.arguments import MAX_SCHEMAS, Arguments, SearchTools, Text, TopK
-from toolscout.tools.shapes import read_texts, schema_of
+from toolscout.tools.file_entries import describe_file
+from toolscout.tools.shapes import as_mapping, read_texts, schema_of
 from toolscout.tools.summary import cut_first_sentence, estimate_text_tokens
 
 SCHEMA_TOKENS = 200
@@ -171,7 +172,7 @@ def drop_titles(schema: Any) -> Any:
 
 
 def write_signature(tool: Any) -> str:
-    """Return a tool in a line: its name, its parameters, the first sentence about it.
+    """Return a tool in a line: its name, its parameters, the first sentence, the path of a file.
 
     Required parameters have their types, so that a tool which takes only texts and numbers can be
     called by its line.
@@ -184,4 +185,7 @@ def write_signature(tool: Any) -> str:
     if len(parameters) > MAX_PARAMETERS:
         parameters[MAX_PARAMETERS:] = ["…"]
     sentence = cut_first_sentence(description, LINE_CHARS)
-    return f"{name}({', '.join(parameters)}){': ' if sentence else ''}{sentence}"
+    entry = as_mapping(tool)
+    about = describe_file(entry.get("tags"), entry.get("source"))
+    end = f" [{about}]" if about else ""
+    return f"{name}({', '.join(parameters)}){': ' if sentence else ''}{sentence}{end}"

@@ -38,7 +38,7 @@ def _add_asking(parser: argparse.ArgumentParser, *, counted: bool = True) -> Non
     add = parser.add_argument
     if counted:
         add("--tools", type=Path, required=True, metavar="FILE",
-            help="file of tools in any provider's shape, or OpenAPI")  # fmt: skip
+            help="tools in any provider's shape, OpenAPI, or a folder of skills")  # fmt: skip
     add("--url", metavar="URL", help="ask the service there, so another build or other settings;"
         " its key is in TOOLSCOUT_API_KEY")  # fmt: skip
     add("--ranker", choices=RANKERS, default="auto", help="which ranker answers the questions")
@@ -190,7 +190,7 @@ def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout lint`."""
     add = parser.add_argument
     add("--tools", type=Path, required=True, nargs="+", metavar="FILE",
-        help="tools in any provider's shape, or OpenAPI; several are judged each")  # fmt: skip
+        help="as of search; several are judged each")  # fmt: skip
     _add_asking(parser, counted=False)
     add("--annotate", action="store_true", help="print what GitHub shows beside the lines")
     add("--sarif", action="store_true", help="print a log of static analysis, SARIF 2.1.0")

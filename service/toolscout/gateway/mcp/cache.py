@@ -19,7 +19,7 @@ import msgspec
 from pydantic import BaseModel, TypeAdapter
 
 from toolscout.gateway.mcp.log import logger
-from toolscout.gateway.mcp.servers import Server, StdioServer
+from toolscout.gateway.mcp.servers import FolderServer, Server, StdioServer
 
 MAX_LIST_BYTES = 16 * 1024 * 1024
 """Bytes of one list; what comes after them is not read."""
@@ -119,6 +119,8 @@ class ListCache:
     def _path(server: Server, folder: Path) -> Path:
         if isinstance(server, StdioServer):
             how: list[Any] = [server.command, server.args, server.cwd, server.env]
+        elif isinstance(server, FolderServer):
+            how = list(server.folders)
         else:
             how = [server.url, server.transport, server.headers]
         digest = sha256(msgspec.json.encode(how, order="sorted")).hexdigest()

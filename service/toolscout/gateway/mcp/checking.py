@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from toolscout.commands.terminal import as_json
 from toolscout.common.spelling import match_names
+from toolscout.files.skills import read_skills
 from toolscout.gateway.mcp.listing import (
     Listing,
     explain_missing_pins,
@@ -12,11 +14,14 @@ from toolscout.gateway.mcp.listing import (
     find_always_loaded,
     name_some,
 )
-from toolscout.gateway.mcp.servers import SEPARATOR, Config
+from toolscout.gateway.mcp.servers import SEPARATOR, Config, FolderServer
 from toolscout.gateway.mcp.trying import Tried, list_failures, try_servers
 from toolscout.tools.risk import describe_inferred
 
 ABOUT_POISON = "with texts that order the model about, or hide something"
+
+MAX_FLAWS = 20
+"""Files of a server's folders that are named because they cannot be read."""
 
 COLUMNS = ("server", "state", "tools", "seconds", "why")
 NUMBERS = ("tools", "seconds")
@@ -91,6 +96,9 @@ def _write_notes(config: Config, listing: Listing) -> list[str]:
     poisoned = {name: poison for name, one in tools.items() if (poison := one.poison())}
     told = [f"{name} ({', '.join(poison)})" for name, poison in poisoned.items()]
     notes += name_some(ABOUT_POISON, told)
+    for server in config.servers.values():
+        if isinstance(server, FolderServer) and server.fault is None:
+            notes += read_skills(*map(Path, server.folders)).flaws[:MAX_FLAWS]
     inferred = [one.shown["risk"] for one in tools.values() if not one.is_annotated()]
     if inferred:
         notes.append(describe_inferred(inferred))

@@ -73,7 +73,9 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of `toolscout import`."""
     add = parser.add_argument
     add("--mcp", type=Path, metavar="FILE", help=FILE)
-    about = "list of tools or an OpenAPI document; with a tool in each line, these are written"
+    about = (
+        "list of tools, OpenAPI, or a folder of skills; with a tool in each line, these are written"
+    )
     about += " one by one into PostgreSQL"
     add("--tools", type=Path, metavar="FILE", help=about)
     add("--catalog", metavar="NAME", required=True, help="name of the catalog")

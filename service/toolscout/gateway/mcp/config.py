@@ -22,6 +22,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import dialects, host_auth, json_file, restrictions
 from toolscout.gateway.mcp.servers import (
     Config,
+    FolderServer,
     HttpServer,
     Server,
     ServerOptions,
@@ -32,6 +33,13 @@ from toolscout.gateway.mcp.servers import (
 TRANSPORTS = {"stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http"}
 TRANSPORTS |= {"sse": "sse", "remote": "http"}
 """By their spellings in lower case, without `-` and `_`."""
+
+KINDS: dict[str, type[Server]] = {
+    "command": StdioServer,
+    "url": HttpServer,
+    "folders": FolderServer,
+}
+"""By the key that an entry has."""
 
 
 def read_config(path: Path, environ: Mapping[str, str]) -> Config:
@@ -125,11 +133,13 @@ class _ConfigFile:
         keys = (*dialects.KEYS, *dialects.FOR_HOSTS_ALONE)
         unknown = self._note_unknown(value, keys, place, of_server=True)
         fields = dialects.translate(section, value, place)
-        is_process = "command" in fields
-        if is_process == ("url" in fields):
-            many = "both" if is_process else "neither"
+        kinds = [kind for key, kind in KINDS.items() if key in fields]
+        if len(kinds) != 1:
+            many = "several" if kinds else "neither"
             why = f"; unknown here: {', '.join(unknown)}" if unknown else ""
-            raise ConfigurationError(f"{place}: expected either command or url, got {many}{why}")
+            expected = "expected either command or url, or folders"
+            raise ConfigurationError(f"{place}: {expected}, got {many}{why}")
+        kind = kinds[0]
         timeout = value.get("timeout", 0)
         if 0 < timeout < dialects.SHORT_TIMEOUT and not value.get("timeout_ms"):
             how = f"read as {timeout:g} seconds; timeout_ms is exact"
@@ -140,15 +150,25 @@ class _ConfigFile:
         except json_file.VariableNotSet as error:
             fields["fault"] = error.detail
         self._check_auth(value, fields, place)
-        fields["transport"] = _find_transport(fields, place, is_process=is_process)
-        if is_process and "fault" not in fields:
+        if kind is FolderServer:
+            self._find_folders(fields, place)
+        else:
+            fields["transport"] = _find_transport(fields, place, kind)
+        if kind is StdioServer and "fault" not in fields:
             fields["env"] = self._variables(fields, place)
-        elif "fault" not in fields:
+        elif kind is HttpServer and "fault" not in fields:
             _check_address(fields["url"], place)
-        kind = StdioServer if is_process else HttpServer
         fields = {field: fields[field] for field in kind.__struct_fields__ if field in fields}
         server: Server = json_file.convert_checked(fields, kind, place)
         return server
+
+    def _find_folders(self, fields: dict[str, Any], place: str) -> None:
+        """Write folders as they are seen from the file's; one that is not there is a fault."""
+        folders = [self._folder / Path(one).expanduser() for one in fields["folders"]]
+        fields["folders"] = list(map(str, folders))
+        for folder in folders:
+            if not folder.is_dir():
+                fields.setdefault("fault", f"{place}.folders: there is no folder {folder}")
 
     def _variables(self, fields: Mapping[str, Any], place: str) -> dict[str, str]:
         """Return the variables of a subprocess: those of its file, then its own."""
@@ -235,9 +255,9 @@ def _find_defaults(inputs: Any) -> dict[str, str]:
     return {key: text for key, text in pairs if isinstance(key, str) and isinstance(text, str)}
 
 
-def _find_transport(fields: Mapping[str, Any], place: str, *, is_process: bool) -> str | None:
+def _find_transport(fields: Mapping[str, Any], place: str, kind: type[Server]) -> str | None:
     """Return the transport of a server, if it is given; `type` and `transport` mean the same."""
-    possible = ("stdio",) if is_process else ("http", "sse")
+    possible = ("stdio",) if kind is StdioServer else ("http", "sse")
     for key in ("type", "transport"):
         if key in fields:
             transport = TRANSPORTS.get(re.sub("[-_]", "", fields[key].lower()))

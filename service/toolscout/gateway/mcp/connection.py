@@ -33,7 +33,7 @@ from toolscout.gateway.mcp.failures import (
     redact,
 )
 from toolscout.gateway.mcp.log import logger
-from toolscout.gateway.mcp.servers import Server, StdioServer
+from toolscout.gateway.mcp.servers import FolderServer, Server, StdioServer
 from toolscout.gateway.mcp.tool_pages import read_pages, read_texts
 from toolscout.metatools.arguments import CallError
 
@@ -303,6 +303,8 @@ class Connection:
 
     def _refresh_s(self) -> float:
         """Return the seconds after which the list is to be read again."""
+        if isinstance(self.server, FolderServer):
+            return MIN_REFRESH_S
         ttl_s = self.listed.ttl_s
         return REFRESH_S if ttl_s is None else max(ttl_s, MIN_REFRESH_S)
 

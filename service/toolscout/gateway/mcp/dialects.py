@@ -157,7 +157,7 @@ ACTIVE = ("enabled", "isActive")
 
 _OURS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (str, ("command", "cwd", "envFile", "url", "type", "transport", "default_risk", "start")),
-    (_Names, ("allow", "deny")),
+    (_Names, ("allow", "deny", "folders")),
     (dict[str, _Names], ("keywords", "examples")),
     (bool, ("disabled", *ACTIVE)),
 )

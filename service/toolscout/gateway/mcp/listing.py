@@ -9,11 +9,13 @@ import mcp_types
 from toolscout.common.spelling import match_names
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
+from toolscout.gateway.mcp.folders import FILE, HINT
 from toolscout.gateway.mcp.pins import SeenTools
 from toolscout.gateway.mcp.servers import (
     NO_SERVERS,
     SEPARATOR,
     Config,
+    FolderServer,
     find_unmatched,
     is_permitted,
 )
@@ -26,9 +28,6 @@ from toolscout.tools.renaming import RenamedTool
 from toolscout.tools.risk import LEVELS, is_annotated, judge_risk
 from toolscout.tools.shapes import schema_of
 from toolscout.tools.summary import MAX_HINT_CHARS
-
-HINT = "anthropic/searchHint"
-"""In the `_meta` of a tool: words for hosts to search it by."""
 
 ALWAYS_LOAD = "anthropic/alwaysLoad"
 """In the `_meta` of a tool: whether hosts list it as itself rather than behind a search."""
@@ -183,6 +182,8 @@ class Listing:
             except RecursionError:
                 return UnlistedTools(tool.name, CANNOT_BE_READ, "nested too deeply")
             shown = mcp_types.Tool.model_validate(definition, by_name=False)
+        if isinstance(connection.server, FolderServer):
+            definition |= (shown.meta or {})[FILE]
         definition |= {"name": name, "risk": risk, "namespace": connection.name}
         hint = (shown.meta or {}).get(HINT)
         hints = (hint,) if isinstance(hint, str) else ()

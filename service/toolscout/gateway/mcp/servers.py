@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -115,7 +115,17 @@ class HttpServer(_Server, frozen=True, kw_only=True):
         return (*keys, *(value for _, value in parse_qsl(url.query)), url.password or "", client)
 
 
-Server = StdioServer | HttpServer
+class FolderServer(_Server, frozen=True, kw_only=True):
+    """Folders of skills and subagents, which this process lists and reads."""
+
+    folders: tuple[str, ...]
+    start: Literal["eager", "demand"] = "eager"
+    """Nothing is started: the folders are looked at again and again."""
+    keys: ClassVar[tuple[str, ...]] = ()
+    secrets: ClassVar[tuple[str, ...]] = ()
+
+
+Server = StdioServer | HttpServer | FolderServer
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):

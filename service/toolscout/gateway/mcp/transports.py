@@ -21,13 +21,14 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from toolscout.gateway.mcp.failures import MAX_MESSAGE_BYTES, UNREADABLE, describe_length
+from toolscout.gateway.mcp.folders import serve_folders
 from toolscout.gateway.mcp.http_answers import (
     MAX_MESSAGE_VALUES,
     bound_answer,
     describe_answer,
     run_apart,
 )
-from toolscout.gateway.mcp.servers import HttpServer, Server, StdioServer
+from toolscout.gateway.mcp.servers import FolderServer, HttpServer, Server, StdioServer
 from toolscout.gateway.mcp.stderr_lines import MAX_LINE_BYTES, log_lines
 from toolscout.index.values import count_values_outside_texts
 
@@ -67,6 +68,9 @@ async def open_streams(name: str, server: Server) -> AsyncIterator[Streams]:
             log_lines(name, server.secrets) as stderr,
             _run_process(server, stderr) as streams,
         ):
+            yield streams
+    elif isinstance(server, FolderServer):
+        async with serve_folders(name, server) as streams:
             yield streams
     elif server.is_sse:
         auth = _make_auth(name, server)

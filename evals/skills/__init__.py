@@ -1,0 +1,1 @@
+"""Sixty requests over forty skills and subagents, and those skills."""

@@ -1,0 +1,185 @@
+"""Folders of skills and subagents as tools to search: what is in them is read, and never run.
+
+    .claude/skills/pdf/SKILL.md  → {"name": "pdf", "tags": ["skill"], "source": "…/SKILL.md", …}
+    .claude/agents/reviewer.md   → {"name": "reviewer", "tags": ["subagent"], …}
+
+Both begin with frontmatter in YAML that has `name` and `description`
+(https://agentskills.io/specification). What stands beside a SKILL.md belongs to that skill. Hidden
+folders below the first one are left out, and links are not followed.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolscout.errors import InvalidJson
+from toolscout.files.yaml_text import read_yaml
+from toolscout.tools.file_entries import SKILL, SUBAGENT
+from toolscout.tools.naming import find_free, spell_name
+
+SKILL_FILE = "SKILL.md"
+
+MAX_DEPTH = 8
+"""Levels of folders below the first one."""
+
+MAX_SEEN = 100_000
+"""Files and folders that are looked at."""
+
+MAX_ENTRIES = 5_000
+"""Skills and subagents of a folder."""
+
+MAX_BYTES = 64 << 10
+"""Bytes of a file that are read: its frontmatter has to end there."""
+
+MAX_DESCRIPTION_CHARS = 2_048
+"""Characters of a description; the specification allows 1,024."""
+
+SEARCHED_CHARS = 800
+"""Characters after the frontmatter that are searched, too: of sixty requests over forty skills 89 %
+find theirs among five so, without them 79 % (`python -m evals.skills`)."""
+
+FENCE = "---"
+
+_SKIPPED = frozenset(("node_modules", "__pycache__", "site-packages"))
+"""Folders of other people's files."""
+
+_PLAIN_LINE = re.compile(r"^(name|description):[ \t]+(\S.*)$", re.MULTILINE)
+"""What most hosts read in frontmatter that is no YAML, such as `description: Use it when: …`."""
+
+
+class SkillFolder(NamedTuple):
+    """What was found in a folder."""
+
+    entries: list[dict[str, Any]]
+    """Tools with a description, a kind among their `tags`, and their path as `source`."""
+    flaws: list[str]
+    """What could not be read, each with its file and line."""
+
+
+def read_skills(*folders: Path) -> SkillFolder:
+    """Return the skills and subagents below folders, by their paths.
+
+    Two of one name get different ones: none takes the place of another.
+
+    Raises:
+        ConfigurationError: nothing here reads YAML.
+    """
+    entries: dict[str, dict[str, Any]] = {}
+    flaws: list[str] = []
+    for path in chain.from_iterable(_find_files(one, flaws) for one in folders):
+        if len(entries) == MAX_ENTRIES:
+            flaws.append(f"{path}: left out, with all after it: there are {MAX_ENTRIES:,} before")
+            break
+        is_skill = path.name == SKILL_FILE
+        try:
+            about, body = _read_frontmatter(read_head(path), path, flaws)
+        except (InvalidJson, OSError) as error:
+            flaws.append(getattr(error, "detail", f"{path}: {error}"))
+            continue
+        called = about.get("name", path.absolute().parent.name if is_skill else None)
+        description = about.get("description")
+        if not is_skill and not (isinstance(called, str) and isinstance(description, str)):
+            continue  # other Markdown
+        name = spell_name(str(called))
+        if not name or not isinstance(description, str) or not description.strip():
+            flaws.append(f"{path}:1: expected a name and a description in its frontmatter")
+            continue
+        name = find_free(name, entries)
+        entries[name] = {
+            "name": name,
+            "description": description.strip()[:MAX_DESCRIPTION_CHARS],
+            "keywords": [body] if body else [],
+            "tags": [SKILL if is_skill else SUBAGENT],
+            "source": str(path),
+            "risk": "read_only",
+        }
+    return SkillFolder(list(entries.values()), flaws)
+
+
+def read_head(path: Path) -> str:
+    """Return the beginning of a file with frontmatter, or "" of any other.
+
+    Raises:
+        OSError: it cannot be read, or is a link.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        begin = file.readline(len(FENCE) + 8)
+        if begin.decode("utf-8-sig", "replace").strip() != FENCE:
+            return ""
+        return f"{FENCE}\n{file.read(MAX_BYTES).decode('utf-8', 'replace')}"
+
+
+def read_skill(path: Path) -> str:
+    """Return the text of a skill or subagent; of a long one the beginning, which says so.
+
+    Raises:
+        OSError: it cannot be read, or is a link.
+    """
+    text = read_head(path)
+    is_cut = path.stat().st_size > MAX_BYTES
+    return f"{text}\n[cut: read the whole in {path}]" if is_cut else text
+
+
+def _find_files(folder: Path, flaws: list[str]) -> Iterator[Path]:
+    """Yield files that may be skills or subagents, folder by folder."""
+    waiting = [(folder, 0)]
+    left = MAX_SEEN
+    for place, depth in waiting:  # which grows meanwhile
+        try:
+            with os.scandir(place) as listed:
+                inside = sorted(islice(listed, left), key=lambda one: one.name)
+        except OSError as error:
+            flaws.append(f"{place}: {error.strerror}")
+            continue
+        left -= len(inside)
+        if left <= 0:
+            flaws.append(f"{place}: only the first {MAX_SEEN:,} files were looked at")
+        files = [place / one.name for one in inside if one.is_file(follow_symlinks=False)]
+        flaws += [
+            f"{place / one.name}: a link, which is not followed: name the folder where it leads"
+            for one in inside
+            if one.is_symlink() and not one.name.startswith(".")
+        ]
+        if place / SKILL_FILE in files:
+            yield place / SKILL_FILE
+            continue
+        yield from (path for path in files if path.suffix == ".md")
+        if depth < MAX_DEPTH:
+            folders = [one.name for one in inside if one.is_dir(follow_symlinks=False)]
+            seen = [name for name in folders if name not in _SKIPPED and name[0] != "."]
+            waiting += [(place / name, depth + 1) for name in seen]
+
+
+def _read_frontmatter(head: str, path: Path, flaws: list[str]) -> tuple[dict[str, Any], str]:
+    """Return the frontmatter of a file, and the beginning of the text that follows.
+
+    Of frontmatter that is no YAML its plain lines are read, and that is noted.
+
+    Raises:
+        ConfigurationError: nothing here reads YAML.
+        InvalidJson: it has no end, or nothing of it can be read; the message has file and line.
+    """
+    if not head:
+        return {}, ""
+    lines = head.splitlines()
+    ends = (number for number, line in enumerate(lines) if number and line.rstrip() == FENCE)
+    end = next(ends, None)
+    if end is None:
+        limit = f"within {MAX_BYTES:,} bytes"
+        raise InvalidJson(f"{path}:1: the frontmatter has no end, a line with {FENCE}, {limit}")
+    written = "\n".join(["", *lines[1:end]])  # so that errors have the file's own lines
+    about: Any = None
+    try:
+        about = read_yaml(written, str(path))
+    except InvalidJson as error:
+        about = dict(_PLAIN_LINE.findall(written))
+        if len(about) < 2:
+            raise
+        flaws.append(f"{error.detail}; its plain lines were read")
+    if not isinstance(about, dict):
+        raise InvalidJson(f"{path}:2: expected fields such as name and description")
+    return about, "\n".join(lines[end + 1 :]).strip()[:SEARCHED_CHARS]
