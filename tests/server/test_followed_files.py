@@ -40,7 +40,8 @@ def test_no_beginning_of_a_key_file_widens_a_right(tmp_path, length: int):
     path.write_text(WHOLE, "utf-8")
     log = Recorded()
     changes = Counter("changes", "x", ["result"], registry=CollectorRegistry())
-    file = KeyFile(path, WHOLE.strip(), accepted.append, log, changes)
+    count = lambda result: changes.labels(result).inc()  # noqa: E731
+    file = KeyFile(path, WHOLE.strip(), accepted.append, log, count)
     for text in (*[WHOLE[:length].strip()] * (READS - 1), *[WHOLE.strip()] * READS):
         file.files.take(text)
     assert (accepted, log.told) == ([], [])

@@ -38,11 +38,19 @@ class CallerCheck:
         Raises:
             Refused: it comes from a foreign page, or without the key.
         """
+        self.check_page(headers, is_keyless=not self._key)
+        if self._key and not compare_digest(shown, self._key.encode()):
+            raise CallerRefused(401, "unauthorized", f"send the key of this {self._whose_key}")
+
+    def check_page(self, headers: Iterable[tuple[bytes, bytes]], *, is_keyless: bool) -> None:
+        """Check whether a page of a browser sends a request.
+
+        Raises:
+            CallerRefused: it comes from a foreign page.
+        """
         sent = dict(headers)
         host = sent.get(b"host", b"")
         origin = sent.get(b"origin", b"")
-        if foreign := self._guard.refusal(host, origin, is_keyless=not self._key):
+        if foreign := self._guard.refusal(host, origin, is_keyless=is_keyless):
             code, detail = foreign
             raise CallerRefused(FOREIGN_STATUS[code], code, detail)
-        if self._key and not compare_digest(shown, self._key.encode()):
-            raise CallerRefused(401, "unauthorized", f"send the key of this {self._whose_key}")

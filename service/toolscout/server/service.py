@@ -136,8 +136,13 @@ class Service:
         self.key_file: auth.KeyFile | None = None
         if file := find_secret_file(settings, "api_keys"):
             seen = settings.api_keys or ""
-            changes = self.metrics.key_changes
-            self.key_file = auth.KeyFile(file, seen, self._use_keys, self.log, changes)
+            self.key_file = auth.KeyFile(
+                file,
+                seen,
+                self._use_keys,
+                self.log,
+                lambda result: self.metrics.key_changes.labels(result).inc(),
+            )
         self.tracing = open_tracing() if settings.tracing else None
         """What makes spans, where that is on."""
         self.draining = self.stopping = False

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from toolscout.commands.terminal import as_json
+from toolscout.common.counted import write_count
 from toolscout.common.spelling import match_names
 from toolscout.files.skills import read_skills
+from toolscout.gateway.mcp.keys import HostKeys
 from toolscout.gateway.mcp.listing import (
     Listing,
     explain_missing_pins,
@@ -16,6 +18,8 @@ from toolscout.gateway.mcp.listing import (
 )
 from toolscout.gateway.mcp.servers import SEPARATOR, Config, FolderServer
 from toolscout.gateway.mcp.trying import Tried, list_failures, try_servers
+from toolscout.server.http.auth import Keyring
+from toolscout.tools.filters import filters_of
 from toolscout.tools.risk import describe_inferred
 
 ABOUT_POISON = "with texts that order the model about, or hide something"
@@ -27,8 +31,10 @@ COLUMNS = ("server", "state", "tools", "seconds", "why")
 NUMBERS = ("tools", "seconds")
 
 
-def check(config: Config) -> tuple[str, bool]:
+def check(config: Config, keys: HostKeys | None = None) -> tuple[str, bool]:
     """Return a row for each server, what is left out of its tools, and whether all is well.
+
+    Then what each key sees.
 
     It is not where a server has failed, or where a pinned tool of another is not there.
     """
@@ -42,6 +48,7 @@ def check(config: Config) -> tuple[str, bool]:
         *list_left_out(listing),
         *missing,
         *_write_notes(config, listing),
+        *(_count_seen(keys.keyring, listing) if keys else ()),
     ]
     return "\n".join(lines), not (failed or missing)
 
@@ -81,6 +88,18 @@ def _make_table(tried: Sequence[Tried], listing: Listing) -> Iterator[str]:
             for title, cell, width in zip(COLUMNS, row, widths, strict=True)
         ]
         yield "  ".join(cells).rstrip()
+
+
+def _count_seen(keyring: Keyring, listing: Listing) -> Iterator[str]:
+    """Yield for each key how many tools it sees."""
+    for key in keyring.keys:
+        filters = filters_of(key.space)
+        part = listing.narrow(filters) if filters else listing
+        counts = Counter(one.connection.name for one in part.tools.values())
+        named = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        ended = " (expired)" if key.has_expired else ""
+        seen = f"{len(part.tools):,} of {write_count(len(listing.tools), 'tool')}"
+        yield f"key {key.name} of {key.tenant}{ended} sees {seen}: {named or 'none'}"
 
 
 def _write_notes(config: Config, listing: Listing) -> list[str]:

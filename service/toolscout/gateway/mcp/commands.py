@@ -41,6 +41,8 @@ def add_gateway_arguments(parser: argparse.ArgumentParser) -> None:
     about = f"{FILE}; with --import mcp.json unless given"
     add("--config", type=Path, metavar="FILE", help=about)
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp instead of stdio")
+    about = "file of hosts' keys with the filters of what each may see, as the service has it"
+    add("--keys", type=Path, metavar="FILE", help=f"{about}; with --http")
     add("--max-risk", choices=get_args(Risk), help="offer no tool of a higher risk")
     about = "tools to list as themselves"
     add("--pin", dest="pinned", nargs="+", default=(), metavar="TOOL", help=about)
@@ -98,6 +100,7 @@ def gateway(parsed: argparse.Namespace) -> int:
     from toolscout.gateway.mcp import checking, importing, serving, web
     from toolscout.gateway.mcp.cache import ListCache, find_user_folder
     from toolscout.gateway.mcp.gateway import Gateway
+    from toolscout.gateway.mcp.keys import HostKeys
     from toolscout.gateway.mcp.pins import DefinitionPins
 
     if parsed.pin_definitions == Path("store"):
@@ -111,8 +114,9 @@ def gateway(parsed: argparse.Namespace) -> int:
         return _print(_log_in(config, parsed.login))
     if parsed.accept:
         return _print(importing.accept(config, pins, cache))
+    keys = parsed.keys and HostKeys(parsed.keys)
     if parsed.check:
-        text, is_well = checking.check(config)
+        text, is_well = checking.check(config, keys)
         return _print(text, OK if is_well else USAGE)
     if parsed.list:
         text, failed = checking.list_tools(config)
@@ -120,12 +124,15 @@ def gateway(parsed: argparse.Namespace) -> int:
     http = None if parsed.http is None else web.read_address(parsed.http)
     settings = load_serving(vars(parsed))
     key = os.environ.get(KEY)
+    if keys and (http is None or key):
+        why = f"without {KEY}" if key else "with --http: over stdio there is one host"
+        raise ConfigurationError(f"keys: expected {why}")
     if http is not None:
-        check_key(http[0], KEY, key, insecure=settings.insecure)
+        check_key(http[0], KEY, key, insecure=settings.insecure or bool(keys))
     if http is None and sys.stdin is not None and sys.stdin.isatty():
         complain(WAITING, DIM)
-    made = Gateway(config, parsed.store, pins, cache, file.changed)
-    return serving.serve(made, http, key, settings)
+    made = Gateway(config, parsed.store, pins, cache, file.changed, is_keyed=bool(keys))
+    return serving.serve(made, http, key, settings, keys)
 
 
 def _print(text: str, status: int = OK, wrong: Sequence[str] = ()) -> int:

@@ -119,7 +119,7 @@ def _add_servers(description: str, names: Iterable[str]) -> str:
         if len(description) + len(end) + len(longer) + len(", ….") > MAX_SEARCH_CHARS:
             return f"{description}{end}{listed}, …." if listed else description
         listed = longer
-    return f"{description}{end}{listed}."
+    return f"{description}{end}{listed}." if listed else description
 
 
 def write_instructions(config: Config) -> str:
@@ -150,7 +150,8 @@ async def get_prompt(
         text = f"{DISCOVER}\n{write_instructions(view.config)}"
     elif name == "find_tool":
         await view.ready.wait()
-        text = await find_tool(ServerTools(view, HostSession()), arguments.get("task"), HOW_TO_CALL)
+        tools = ServerTools(view, HostSession(view))
+        text = await find_tool(tools, arguments.get("task"), HOW_TO_CALL)
     else:
         await view.ready.wait()
         text = "\n".join(view.status())

@@ -1,14 +1,15 @@
 """Search in process, ordered by what served before: the engine and its learning, without HTTP."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from contextlib import suppress
-from typing import Any
+from copy import copy
 
 from toolscout import __version__
 from toolscout.contract.fields import Outcome
 from toolscout.contract.requests import Filters
 from toolscout.engine import Engine
 from toolscout.experience.reported import Observation
+from toolscout.gateway.mcp.listing import Listing
 from toolscout.index import pages
 from toolscout.index.catalog import Catalog
 from toolscout.learning.learner import Learner
@@ -18,7 +19,6 @@ from toolscout.state.guarded import Guard
 from toolscout.state.memory import MemoryStore
 from toolscout.state.opening import open_store
 from toolscout.state.store import StoreUnavailable
-from toolscout.tools.overlay import NO_OVERLAY, Overlay
 
 TENANT = "local"
 
@@ -37,15 +37,26 @@ class Finder:
 
     def __init__(self, store: str = "memory") -> None:
         self._store = open_store(store)
-        self._engine = Engine()
-        self.catalog: Catalog = self._engine.catalog
-        self.resolver = Resolver(self.catalog)
+        self._whole = self
+        """The one of all tools, by whose catalog calls are reported."""
+        self._begin()
         self._learner = Learner(
             None if isinstance(self._store, MemoryStore) else Guard(self._store),
             self._engine.embedder,
             lambda _, digest: self.catalog if digest == self.catalog.digest else None,
             model=__version__,
         )
+
+    def _begin(self) -> None:
+        self._engine = Engine()
+        self.catalog: Catalog = self._engine.catalog
+        self.resolver = Resolver(self.catalog)
+
+    def narrow(self) -> "Finder":
+        """Return one of other tools, none yet, that is ordered by the same experience."""
+        part = copy(self)
+        part._begin()
+        return part
 
     async def follow(self) -> None:
         """Read what was learned before, and by others that share the store, until cancelled."""
@@ -56,16 +67,15 @@ class Finder:
         with suppress(StoreUnavailable):
             await self._store.close()
 
-    def use(self, tools: Sequence[Mapping[str, Any]], overlay: Overlay = NO_OVERLAY) -> None:
+    def use(self, listing: Listing) -> None:
         """Compile the tools to search from now on; may be called in a thread, one at a time.
 
         Raises:
             InvalidRequest: one of them is no tool.
         """
-        names = {tool["name"] for tool in tools}
-        self._engine.compiler.overlay = overlay
-        self._engine.remove([name for name in self.catalog.names if name not in names])
-        self._engine.add(tools)
+        self._engine.compiler.overlay = listing.overlay
+        self._engine.remove([name for name in self.catalog.names if name not in listing.tools])
+        self._engine.add(listing.shown)
         catalog = self._engine.catalog
         self.catalog = catalog
         self.resolver = Resolver(catalog)
@@ -88,6 +98,7 @@ class Finder:
 
     async def learn(self, query: str, tool: str, success: bool, search: str) -> None:
         """Learn that a tool that a search found was called; equal reports of it count once."""
-        seen = Observation(query, tool, success, catalog=self.catalog.digest, turn=search)
+        digest = self._whole.catalog.digest
+        seen = Observation(query, tool, success, catalog=digest, turn=search)
         with suppress(StoreUnavailable):  # a call that worked must not fail for it
             await self._learner.record(TENANT, [seen])

@@ -37,6 +37,8 @@ class Gateway:
         pins: DefinitionPins | None = None,
         cache: ListCache = NO_CACHE,
         changed: Callable[[], Config | None] = lambda: None,
+        *,
+        is_keyed: bool = False,
     ) -> None:
         self.pins = pins
         """The definitions that are accepted; None accepts all."""
@@ -46,7 +48,7 @@ class Gateway:
         """Returns the configuration if its file has changed since the last time."""
         self.view = View(config, store)
         """What hosts see."""
-        self.hosts = Requests(self.view)
+        self.hosts = Requests(self.view, is_keyed=is_keyed)
         """Who see it."""
         self.view.connections = [self._connection(name) for name in config.servers]
         self._seen = SeenTools(self.pins)
@@ -139,7 +141,7 @@ class Gateway:
                 logger.error("the tools are left as they were: %s", detail)
                 return
         self.view.use(self.view.config, listing)
-        await self.hosts.notify(*self.view.changes())
+        await self.hosts.notify()
 
     def _listed(self) -> Listing:
         """Read the lists of all servers and compile them, in a thread."""
@@ -158,7 +160,7 @@ class Gateway:
         for name, why in listing.left_out.items():
             if why != self.view.listing.left_out.get(name):
                 logger.warning("%s: left out: %s", name, why)
-        self.view.finder.use(listing.shown, config.overlay)
+        self.view.index(listing)
         if self.pins is not None:
             try:
                 for line in self.pins.save():

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import mcp_types
 
 from toolscout.common.spelling import match_names
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidRequest
 from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.folders import FILE, HINT
@@ -20,8 +22,10 @@ from toolscout.gateway.mcp.servers import (
     is_permitted,
 )
 from toolscout.index.tool_list import MAX_TOOLS
+from toolscout.text.domains import load_bundled
 from toolscout.tools.conversion import read_tools
-from toolscout.tools.overlay import find_row
+from toolscout.tools.filters import is_passing
+from toolscout.tools.overlay import Adjustment, find_row
 from toolscout.tools.poisoned import find_poison, has_hidden, strip_hidden
 from toolscout.tools.refused import explain_refusals, is_refused_by_all, write_reasons
 from toolscout.tools.renaming import RenamedTool
@@ -84,6 +88,8 @@ class Offered(NamedTuple):
     """Whether it is no longer as it was listed first, or accepted."""
     original: mcp_types.Tool
     """As the server lists it."""
+    read: Tool
+    """What of it is searched and filtered by."""
 
     def is_annotated(self) -> bool:
         """Return whether its server's hints decide its risk."""
@@ -127,6 +133,8 @@ class Listing:
         self.changes: list[str] = []
         """Which tools have changed since the listing before, and in what."""
         self._seen = seen or SeenTools()
+        self.overlay = config.overlay
+        """What the operator adds to them."""
         self._overlay = config.overlay.of("")
         self._highest = LEVELS.index(config.options.max_risk)
         usable = [(one, *_find_usable(one)) for one in connections]
@@ -149,7 +157,25 @@ class Listing:
                 notes += name_some(DENIED_IN_VAIN, _find_denied_in_vain(connection, names))
             if notes:
                 self.left_out[connection.name] = "; ".join(notes)
-        self.shown = [one.shown for one in self.tools.values()]
+        self._narrowed: dict[Filters, Listing] = {}
+
+    @property
+    def shown(self) -> list[Mapping[str, Any]]:
+        """Return the tools as they are searched."""
+        return [one.shown for one in self.tools.values()]
+
+    def narrow(self, filters: Filters) -> "Listing":
+        """Return the tools that pass filters, with no word of others."""
+        known = self._narrowed.get(filters)
+        if known is None:
+            known = Listing()
+            known.overlay = self.overlay
+            taxonomy = load_bundled()
+            for name, one in self.tools.items():
+                if is_passing(one.read, filters, taxonomy):
+                    known.tools[name] = one
+            self._narrowed[filters] = known
+        return known
 
     def _offer(self, connection: Connection, tool: mcp_types.Tool) -> UnlistedTools | None:
         """Add a tool, or return why it is left out."""
@@ -194,11 +220,21 @@ class Listing:
         if connection.reason is not None:
             definition["status"] = "unavailable"
         try:
-            read_tools([definition])
+            read = _read_adjusted(definition, row)
         except InvalidRequest as error:
             return UnlistedTools(tool.name, CANNOT_BE_READ, error.detail)
-        self.tools[name] = Offered(connection, shown, definition, verdict.is_changed, tool)
+        self.tools[name] = Offered(connection, shown, definition, verdict.is_changed, tool, read)
         return None
+
+
+def _read_adjusted(definition: dict[str, Any], row: Adjustment | None) -> Tool:
+    """Return a tool as it is ranked and filtered.
+
+    Raises:
+        InvalidRequest: it is none.
+    """
+    (read,) = read_tools([definition])
+    return read if row is None else row.adjust(read, load_bundled())
 
 
 def find_always_loaded(tools: Mapping[str, Offered]) -> list[str]:

@@ -17,12 +17,14 @@ from toolscout import __version__
 from toolscout.common.lru import Lru
 from toolscout.gateway.mcp import definitions, texts
 from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, TEMPLATES, Kind
+from toolscout.gateway.mcp.keys import current_key, find_key
 from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.servers import SEPARATOR
 from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import HostSession, View
 from toolscout.metatools.arguments import CallError, read_arguments
 from toolscout.metatools.table import FIND
+from toolscout.tools.filters import filters_of
 from toolscout.tools.renaming import rename_keys
 
 MAX_SESSIONS = 1_000
@@ -48,10 +50,15 @@ class _McpServer(Server[Any]):
 
 
 class Requests:
-    """Answers hosts by the SDK's server, which speaks the protocol; all lists are one page."""
+    """Answers hosts by the SDK's server, which speaks the protocol; all lists are one page.
 
-    def __init__(self, view: View) -> None:
+    What a host sees is what the filters of its key let through (`keys`).
+    """
+
+    def __init__(self, view: View, *, is_keyed: bool) -> None:
         self._view = view
+        self._is_keyed = is_keyed
+        """Whether hosts have keys, by which they may see different servers."""
         self._sessions: Lru[str, HostSession] = Lru(MAX_SESSIONS)
         self._stdio: HostSession | None = None
         """The session of the only host, over stdio."""
@@ -77,24 +84,29 @@ class Requests:
         """Say what the configuration offers, and how long a list with no server's tool holds."""
         hint = CacheHint(ttl_ms=FIXED_MS)
         config = self._view.config
-        self.server.instructions = definitions.write_instructions(config)
+        named = {} if self._is_keyed else config.servers
+        self.server.instructions = definitions.write_instructions(
+            msgspec.structs.replace(config, servers=named)
+        )
         self.server.cache_hints = {} if config.options.pinned else {"tools/list": hint}
 
     def _input_schema(self, name: str) -> dict[str, Any] | None:
         """Return what the SDK checks headers of a call by, which hosts make of a pinned tool's."""
-        pinned = (one for one in self._view.pinned if one.shown["name"] == name)
+        filters = filters_of(current_key.get().space)
+        view = self._view.parts.get(filters) if filters else self._view
+        pinned = (one for one in (view.pinned if view else ()) if one.shown["name"] == name)
         return next((one.tool.input_schema for one in pinned), None)
 
     async def _list_tools(self, context: Context, _: Page | None) -> types.ListToolsResult:
         """List the gateway's own tools and the pinned ones."""
         if self._view.config.has_pins:
             await self._view.ready.wait()
-        self._session(context)  # to tell it of changes
-        for one in self._view.pinned:
-            self._view.gate.note_read(one.shown)  # hosts have its schema
+        view = (await self._session(context)).view
+        for one in view.pinned:
+            view.gate.note_read(one.shown)  # hosts have its schema
         is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        pinned = definitions.list_pinned_tools(self._view, is_modern=is_modern)
-        tools = [*definitions.list_own_tools(self._view.config), *pinned]
+        pinned = definitions.list_pinned_tools(view, is_modern=is_modern)
+        tools = [*definitions.list_own_tools(view.config), *pinned]
         return types.ListToolsResult(tools=tools)
 
     def _list(self, kind: Kind, own: Iterable[Any] = ()) -> Lister:
@@ -102,8 +114,8 @@ class Requests:
 
         async def listed(context: Context, _: Page | None) -> Any:
             await self._view.ready.wait()
-            self._session(context)  # to tell it of changes
-            entries = [*own, *texts.list_entries(self._view.connections, kind)]
+            view = (await self._session(context)).view
+            entries = [*own, *texts.list_entries(view.connections, kind)]
             return kind.result(**{kind.field: entries})
 
         return listed
@@ -113,42 +125,45 @@ class Requests:
     ) -> types.ReadResourceResult:
         """Read a resource of the gateway or of a server."""
         uri = params.uri
-        session = self._session(context)
+        session = await self._session(context)
+        view = session.view
         result: Awaitable[types.ReadResourceResult | None]
-        if uri.startswith(texts.TOOL) and not self._view.connections_of("tool"):
-            result = ServerTools(self._view, session).read(uri)
+        if uri.startswith(texts.TOOL) and not view.connections_of("tool"):
+            result = ServerTools(view, session).read(uri)
         else:
-            result = self._view.read(session, uri)
+            result = view.read(session, uri)
         return await _make_answer(result, f"Resource not found: {uri!r}", {"uri": uri})
 
     async def _get_prompt(
-        self, _: Context, params: types.GetPromptRequestParams
+        self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         """Get a prompt of the gateway or of a server."""
         name = params.name
         arguments = params.arguments
+        view = (await self._session(context)).view
         if SEPARATOR in name:
-            result = texts.get_prompt(self._view.connections, name, arguments)
+            result = texts.get_prompt(view.connections, name, arguments)
         else:
-            result = definitions.get_prompt(self._view, name, arguments or {})
+            result = definitions.get_prompt(view, name, arguments or {})
         return await _make_answer(result, f"Unknown prompt: {name!r}")
 
     async def _complete(
-        self, _: Context, params: types.CompleteRequestParams
+        self, context: Context, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
         """Complete an argument of a server's prompt or template; of the gateway's own, none."""
         ref = params.ref
         named = ref.name if isinstance(ref, types.PromptReference) else ref.uri
         if named in (*definitions.OWN_PROMPTS, *(one.uri_template for one in texts.OWN_TEMPLATES)):
             return texts.NO_COMPLETIONS
-        result = texts.complete(self._view.connections, params)
+        view = (await self._session(context)).view
+        result = texts.complete(view.connections, params)
         return await _make_answer(result, f"Unknown prompt or resource template: {named!r}")
 
     async def _set_level(
         self, context: Context, params: types.SetLevelRequestParams
     ) -> types.EmptyResult:
         """Set the lowest level of log messages that a host is sent."""
-        self._session(context).level = params.level
+        (await self._session(context)).level = params.level
         return types.EmptyResult()
 
     async def _call_tool(
@@ -158,11 +173,12 @@ class Requests:
         name = params.name
         arguments = params.arguments or {}
         try:
-            session = self._session(context)
-            tools = ServerTools(self._view, session)
+            session = await self._session(context)
+            view = session.view
+            tools = ServerTools(view, session)
             if name in META_TOOLS:
                 if name != FIND.name:  # which waits for the servers that can matter
-                    await self._view.ready.wait()
+                    await view.ready.wait()
                 answer = await META_TOOLS[name].call(tools, arguments)
                 return _write_text(msgspec.json.encode(answer).decode())
             token = None
@@ -175,15 +191,15 @@ class Requests:
                 token = call.token
             name = await tools.called(name)
             tools.check(name, token, caller)
-            await self._view.tools[name].connection.wake()
-            if name not in self._view.tools:  # as its server lists them now
+            await view.tools[name].connection.wake()
+            if name not in view.tools:  # as its server lists them now
                 name = await tools.called(name)
             tools.check(name, token, caller)
             if caller is None:  # it is listed as itself, with keys that every host takes
-                arguments = rename_keys(arguments, self._view.tools[name].rename_keys().own)
+                arguments = rename_keys(arguments, view.tools[name].rename_keys().own)
             arguments = tools.check_arguments(name, arguments)
             progress = context.session.report_progress
-            return await self._view.call(session, name, arguments, progress)
+            return await view.call(session, name, arguments, progress)
         except CallError as error:
             return _write_text(str(error), is_error=True)
         except MCPError:
@@ -192,31 +208,38 @@ class Requests:
             logger.error("a call failed: %s", type(error).__name__)
             return _write_text("the gateway could not make this call", is_error=True)
 
-    def _session(self, context: Context) -> HostSession:
+    async def _session(self, context: Context) -> HostSession:
         """Return the state of the session that a request belongs to.
 
         From 2026-07-28 on the protocol has no sessions. Over stdio there is one host all the same;
-        over HTTP nothing tells such hosts apart, so they share the searches that calls belong to.
+        over HTTP only their keys tell such hosts apart, so those of one key share the searches that
+        calls belong to.
         """
         request = context.request  # of HTTP; over stdio there is none
         is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        key = "" if request is None or is_modern else request.headers[MCP_SESSION_ID_HEADER]
-        session = self._sessions.get(key)
+        own = "" if request is None or is_modern else request.headers[MCP_SESSION_ID_HEADER]
+        host = find_key(request)
+        view = await self._view.part(filters_of(host.space))
+        session = self._sessions.get(f"{host.name} {own}")
         if session is None:
-            session = HostSession(is_remembered=request is None or not is_modern)
-            self._sessions.put(key, session)
+            session = HostSession(view, is_remembered=request is None or not is_modern)
+            self._sessions.put(f"{host.name} {own}", session)
+        session.view = view
         session.peer = context.session
         if request is None:
             self._stdio = session
         return session
 
-    async def notify(self, tools_changed: bool, texts_changed: bool) -> None:
-        """Tell all hosts that tools, or resources and prompts, have changed.
+    async def notify(self) -> None:
+        """Tell hosts that tools, or resources and prompts, have changed that they see.
 
         The SDK drops what a host that has gone would be told.
         """
         self._describe()
+        views = [self._view, *self._view.parts.values()]
+        changes = {id(one): one.changes() for one in views}
         for session in self._sessions.values():
+            tools_changed, texts_changed = changes.get(id(session.view), (False, False))
             if tools_changed:
                 await session.peer.send_tool_list_changed()
             if texts_changed:

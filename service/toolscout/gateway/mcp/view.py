@@ -5,13 +5,18 @@ import os
 from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
+from threading import Lock
 from typing import Any, NamedTuple
 
 import mcp_types
 from mcp.shared.dispatcher import ProgressFnT
+from msgspec.structs import replace
 
 from toolscout.common.counted import write_count
 from toolscout.common.spelling import find_prefix, make_key, match_names
+from toolscout.contract.requests import Filters
+from toolscout.contract.tools import Tool
 from toolscout.gateway.mcp import texts
 from toolscout.gateway.mcp.cache import KINDS
 from toolscout.gateway.mcp.connection import START_S, Connection
@@ -22,8 +27,11 @@ from toolscout.gateway.mcp.servers import Config
 from toolscout.gateway.mcp.texts import INDEX, OVERVIEW, make_result, rename
 from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
+from toolscout.text.domains import load_bundled
+from toolscout.tools.filters import is_passing
 from toolscout.tools.overlay import is_pinned
 from toolscout.tools.refused import is_refused_by_all
+from toolscout.tools.risk import LEVELS
 
 DISABLED = "disabled in the configuration"
 
@@ -51,7 +59,9 @@ class HostSearch(NamedTuple):
 class HostSession:
     """What is remembered of one host's session; a gateway over stdio has one."""
 
-    def __init__(self, *, is_remembered: bool = True) -> None:
+    def __init__(self, view: "View", *, is_remembered: bool = True) -> None:
+        self.view = view
+        """What it sees."""
         self.is_remembered = is_remembered
         """Whether all requests of this state are of one host."""
         self.peer: Any = None
@@ -88,8 +98,70 @@ class View:
         self.gate = RiskGate()
         self.finder = Finder(store)
         self.results = LongResults()
-        self.use(config, Listing())
+        self.parts: dict[Filters, View] = {}
+        """What hosts see whose keys have filters."""
+        self._finders: dict[Filters, Finder] = {}
+        self._indexing = Lock()
+        self._indexed = Listing()
+        """The listing that is searched."""
+        self.use(config, self._indexed)
         self._told = self._listed()
+
+    async def part(self, filters: Filters | None) -> "View":
+        """Return what a host sees whose key has filters; without any, this.
+
+        It stays the same object, and follows what changes here.
+        """
+        if filters is None:
+            return self
+        if filters not in self.parts:
+            await self.ready.wait()
+            finder = await asyncio.to_thread(self._find_in_part, filters)
+            if filters not in self.parts:  # nothing waits from here on until it is narrowed
+                part = self.parts[filters] = copy(self)
+                part.finder = finder
+                part.parts = {}
+                self._narrow(filters)
+                part.changes()
+        return self.parts[filters]
+
+    def _find_in_part(self, filters: Filters) -> Finder:
+        """Return what searches the tools that pass filters, from now on as they are indexed."""
+        with self._indexing:
+            if filters not in self._finders:
+                finder = self.finder.narrow()
+                finder.use(self._indexed.narrow(filters))
+                self._finders[filters] = finder
+            return self._finders[filters]
+
+    def index(self, listing: Listing) -> None:
+        """Search a listing from now on; may be called in a thread, one at a time.
+
+        Raises:
+            InvalidRequest: one of its tools is none.
+        """
+        with self._indexing:
+            self._indexed = listing
+            self.finder.use(listing)
+            for filters, finder in self._finders.items():
+                finder.use(listing.narrow(filters))
+
+    def _narrow(self, filters: Filters) -> None:
+        """Show a part what passes its filters, of the servers that it sees a tool of, or names."""
+        config = self.config
+        listing = self.listing.narrow(filters)
+        servers = {one.connection.name for one in listing.tools.values()}
+        if filters.namespaces:
+            named = Filters(namespaces=filters.namespaces)
+            spaces = [Tool(name, namespace=name) for name in config.servers]
+            servers |= {one.name for one in spaces if is_passing(one, named, load_bundled())}
+        highest = min(config.options.max_risk, filters.max_risk or "destructive", key=LEVELS.index)
+        part = self.parts[filters]
+        part.connections = [one for one in self.connections if one.name in servers]
+        shown = {name: one for name, one in config.servers.items() if name in servers}
+        options = replace(config.options, max_risk=highest)
+        seen = replace(config, servers=shown, options=options, warnings=(), disabled=())
+        part.use(seen, listing)
 
     def use(self, config: Config, listing: Listing) -> None:
         """See what a configuration permits of a listing from now on."""
@@ -108,6 +180,8 @@ class View:
 
         One that every provider refuses is not listed: the host's whole request would fail.
         """
+        for filters in self.parts:
+            self._narrow(filters)
 
     def max_chars(self, connection: Connection) -> int:
         """Return how many characters of text of a server's result are passed on; 0 for all."""

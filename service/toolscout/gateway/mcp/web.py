@@ -13,7 +13,9 @@ from starlette.responses import JSONResponse
 from toolscout.common.addresses import write_host
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.callers import CallerCheck
+from toolscout.gateway.mcp.keys import KEY, HostKeys, current_key
 from toolscout.gateway.mcp.log import logger
+from toolscout.server.http.auth import NO_KEY
 from toolscout.serving.bodies import Bodies, BodyRefused, replay
 from toolscout.serving.limited import Application, LimitedServer, make_server
 from toolscout.settings import Settings
@@ -33,6 +35,8 @@ MAX_SESSIONS = 1_000
 """A session ends after so long without a request; of more than this, the one used longest ago."""
 
 SESSION = MCP_SESSION_ID_HEADER.encode()
+UNKNOWN = b"unknown"
+"""The id of no session."""
 
 
 class Callers:
@@ -43,6 +47,7 @@ class Callers:
         application: Application,
         callers: CallerCheck,
         bodies: Bodies,
+        keys: HostKeys | None = None,
     ) -> None:
         self.application = application
         """What is behind it."""
@@ -50,6 +55,8 @@ class Callers:
         """Knows the names and the key of this server."""
         self.bodies = bodies
         """Reads what callers send."""
+        self.keys = keys
+        """Those of hosts, in place of the one key of this server."""
         self.open = 0
         """Requests that are being answered, but for streams of notifications, which never end."""
 
@@ -59,7 +66,7 @@ class Callers:
         headers = {"Connection": "close"}
         is_call = scope["method"] == "POST"
         try:
-            self.callers.check(scope["headers"], _find_key(scope["headers"]))
+            scope = self._admit(scope)
             if is_call:
                 body = await self.bodies.read(receive)
                 receive = replay(body, receive)
@@ -75,6 +82,21 @@ class Callers:
         finally:
             self.open -= is_call
             self.bodies.release(body)
+
+    def _admit(self, scope: Any) -> Any:
+        """Return the scope of a request with the key that it came with.
+
+        Raises:
+            CallerRefused: it may not call.
+        """
+        headers = scope["headers"]
+        if self.keys is None:
+            self.callers.check(headers, _find_key(headers))
+            return scope
+        self.callers.check_page(headers, is_keyless=False)
+        key = self.keys.find(headers)
+        current_key.set(key)
+        return {**scope, KEY: key}
 
 
 def _find_key(headers: list[tuple[bytes, bytes]]) -> bytes:
@@ -93,10 +115,17 @@ class Sessions:
         self._application = application
         self._sessions: dict[bytes, int] = {}
         """Requests in flight of each session, the one used longest ago first."""
+        self._owners: dict[bytes, str] = {}
+        """By whose key each was opened."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on, and remember its session while it is answered and afterwards."""
         session = dict(scope["headers"]).get(SESSION)
+        owner = scope.get(KEY, NO_KEY).name
+        if session in self._sessions and self._owners[session] != owner:
+            session = UNKNOWN  # as it is to this host
+            others = [pair for pair in scope["headers"] if pair[0] != SESSION]
+            scope = {**scope, "headers": [*others, (SESSION, session)]}
 
         async def note(message: Any) -> None:
             nonlocal session
@@ -106,8 +135,9 @@ class Sessions:
                     session = opened
                     await self._make_room(scope)
                     self._sessions[session] = 1
+                    self._owners[session] = owner
                 elif message["status"] == HTTPStatus.NOT_FOUND or scope["method"] == "DELETE":
-                    self._sessions.pop(session or b"", None)
+                    self._forget(session or b"")
             await send(message)
 
         if session in self._sessions:
@@ -123,13 +153,17 @@ class Sessions:
         if len(self._sessions) < MAX_SESSIONS:
             return
         oldest = min(self._sessions, key=lambda one: self._sessions[one] > 0)
-        del self._sessions[oldest]
+        self._forget(oldest)
 
         async def nothing(_: Any = None) -> dict[str, Any]:
             return {"type": "http.request", "body": b"", "more_body": False}
 
         ending = {**scope, "method": "DELETE", "headers": [(SESSION, oldest)]}
         await self._application(ending, nothing, nothing)
+
+    def _forget(self, session: bytes) -> None:
+        self._sessions.pop(session, None)
+        self._owners.pop(session, None)
 
 
 def read_address(text: str) -> tuple[str, int]:
@@ -150,6 +184,7 @@ async def serve_http(
     listener: socket.socket,
     settings: Settings,
     stop: asyncio.Event,
+    keys: HostKeys | None = None,
 ) -> None:
     """Serve until a signal, and then until open calls are over.
 
@@ -164,7 +199,7 @@ async def serve_http(
         session_idle_timeout=SESSION_IDLE_S,
         host="",  # the guard checks names
     )
-    callers = Callers(Sessions(served), check, Bodies(settings.caller_timeout_s))
+    callers = Callers(Sessions(served), check, Bodies(settings.caller_timeout_s), keys)
     async with served.router.lifespan_context(served):
         limited = make_server(callers, settings, logger, GRACE_S, lifespan="off")
         ending = asyncio.ensure_future(_end_streams(limited, callers, stop))

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
-from prometheus_client import Counter
 
 from toolscout.contract.requests import Filters
 from toolscout.errors import ConfigurationError
@@ -240,31 +239,34 @@ class KeyFile:
         seen: str,
         accept: Callable[[Keyring], None],
         log: Events,
-        changes: Counter,
+        count: Callable[[str], object],
+        parse: Callable[[str], Keyring] = Keyring,
     ) -> None:
         self.path = path
         self.accept = accept
         self.log = log
-        self.changes = changes
+        self.count = count
         """Counts each change: `ok` or `refused`."""
+        self.parse = parse
+        """Reads the text of the file, or raises a `ConfigurationError`."""
         self._is_warned = False
-        self._keys = Keyring(seen)
+        self._keys = parse(seen)
         self.files = FollowedFiles(self._text, self._use, seen)
 
     def _use(self, text: str) -> None:
         """Use what the file says now, if that is right."""
         try:
-            keys = Keyring(text)
+            keys = self.parse(text)
             if not len(keys):
                 raise ConfigurationError("no key in it")
         except ConfigurationError as error:
-            self.changes.labels("refused").inc()
+            self.count("refused")
             self.log.error("keys_kept", file=str(self.path), reason=error.detail)
             return
         wider = keys.find_wider(self._keys)
         self._keys = keys
         self.accept(keys)
-        self.changes.labels("ok").inc()
+        self.count("ok")
         for name, what in wider:
             self.log.warning("keys_widened", key=name, what=what)
         self.log.info("keys_changed", keys=len(keys), tenants=len(keys.tenants))
