@@ -20,6 +20,7 @@ from toolscout.gateway.mcp.connection import Connection
 from toolscout.gateway.mcp.keys import HostKeys
 from toolscout.gateway.mcp.listing import Listing
 from toolscout.gateway.mcp.requests import Requests
+from toolscout.gateway.mcp.served_skills import GetSkillResult, Skill
 from toolscout.gateway.mcp.servers import Config, ServerOptions, StdioServer
 from toolscout.gateway.mcp.view import View
 from toolscout.gateway.mcp.web import PATH, Callers, Sessions
@@ -80,7 +81,14 @@ class Answering(Connection):
             return mcp_types.GetPromptResult(messages=[], description=text)
         if method == "pass_completion":
             return mcp_types.CompleteResult(completion=mcp_types.Completion(values=[text]))
+        if method == "get_skill":
+            return GetSkillResult(skill=make_skill(self.name))
         return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=text)])
+
+
+def make_skill(server: str) -> Skill:
+    """Return the skill of a server."""
+    return Skill(uri=f"skill://{server}/SKILL.md", frontmatter={"name": server}, resources=[])
 
 
 def connect(server: str, tools: dict[str, str]) -> Connection:
@@ -98,6 +106,7 @@ def connect(server: str, tools: dict[str, str]) -> Connection:
         ),
         resources=(mcp_types.Resource(uri=f"file:///{server}", name=server),),
         prompts=(mcp_types.Prompt(name=f"ask_{server}"),),
+        skills=(make_skill(server),),
     )
     made.reason = None
     made.tried.set()
@@ -149,6 +158,8 @@ def list_requests() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield requests of all kinds: for what there is, what is like it, and what is not there."""
     for method in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
         yield method, {}
+    for method in ("skills/list", "ping"):
+        yield method, {}
     meta: list[dict[str, Any]] = [
         {"name": "search_tools", "arguments": {"query": "delete something", "top_k": 50}},
         {"name": "search_tools", "arguments": {"query": "git_push", "namespace": "git"}},
@@ -166,6 +177,7 @@ def list_requests() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "tools/call", {"name": "get_required_keys_for_tool", "arguments": {"name": name}}
     for server in (*OWN, "nowhere"):
         yield "resources/read", {"uri": f"toolscout://{server}/file:///{server}"}
+        yield "skills/get", {"uri": f"toolscout://{server}/skill://{server}/SKILL.md"}
         yield "prompts/get", {"name": f"{server}__ask_{server}"}
         ref = {"type": "ref/prompt", "name": f"{server}__ask_{server}"}
         yield "completion/complete", {"ref": ref, "argument": {"name": "a", "value": "b"}}

@@ -19,6 +19,7 @@ import msgspec
 from pydantic import BaseModel, TypeAdapter
 
 from toolscout.gateway.mcp.log import logger
+from toolscout.gateway.mcp.served_skills import ListSkillsResult, Skill
 from toolscout.gateway.mcp.servers import FolderServer, Server, StdioServer
 
 MAX_LIST_BYTES = 16 * 1024 * 1024
@@ -49,7 +50,8 @@ TEMPLATES = Kind(
     "resource_templates", "uri_template", "resources", mcp_types.ListResourceTemplatesResult
 )
 PROMPTS = Kind("prompts", "name", "prompts", mcp_types.ListPromptsResult)
-KINDS = (RESOURCES, TEMPLATES, PROMPTS)
+SKILLS = Kind("skills", "uri", "extensions", ListSkillsResult)
+KINDS = (RESOURCES, TEMPLATES, PROMPTS, SKILLS)
 
 
 class ToolPages(NamedTuple):
@@ -63,6 +65,7 @@ class ToolPages(NamedTuple):
     resources: tuple[mcp_types.Resource, ...] = ()
     resource_templates: tuple[mcp_types.ResourceTemplate, ...] = ()
     prompts: tuple[mcp_types.Prompt, ...] = ()
+    skills: tuple[Skill, ...] = ()
     ttl_s: float | None = None
     """Seconds for which the server says that its list of tools is as it is."""
 

@@ -11,6 +11,7 @@ from mcp.client.session import LoggingFnT
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
 from toolscout import __version__
+from toolscout.gateway.mcp.served_skills import GetSkillResult, ListSkillsResult, SkillParams
 from toolscout.gateway.mcp.servers import Server
 from toolscout.gateway.mcp.transports import Streams, open_streams
 from toolscout.index.tool_list import MAX_TOOLS
@@ -69,6 +70,16 @@ class Client(ClientSession):
         params = params.model_copy(update={"ref": ref.model_copy(update={name: own})})
         asked = mcp_types.CompleteRequest(params=params)
         return await self.send_request(asked, mcp_types.CompleteResult)
+
+    async def list_skills(self, params: mcp_types.PaginatedRequestParams) -> ListSkillsResult:
+        """Return a page of the skills of the server."""
+        asked = mcp_types.Request(method="skills/list", params=params)
+        return await self.send_request(asked, ListSkillsResult)
+
+    async def get_skill(self, own: str, **_: bool) -> GetSkillResult:
+        """Return a skill of the server; it is never asked for input there."""
+        asked = mcp_types.Request(method="skills/get", params=SkillParams(uri=own))
+        return await self.send_request(asked, GetSkillResult)
 
     async def validate_tool_result(self, name: str, result: mcp_types.CallToolResult) -> None:
         """Leave it to hosts to check a result, for they have the schema."""

@@ -16,9 +16,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolscout import __version__
 from toolscout.common.lru import Lru
 from toolscout.gateway.mcp import definitions, texts
-from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, TEMPLATES, Kind
+from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, SKILLS, TEMPLATES, Kind
 from toolscout.gateway.mcp.keys import current_key, find_key
 from toolscout.gateway.mcp.log import logger
+from toolscout.gateway.mcp.served_skills import EXTENSION, GetSkillResult, SkillParams
 from toolscout.gateway.mcp.servers import SEPARATOR
 from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import HostSession, View
@@ -77,6 +78,10 @@ class Requests:
         )
         level = types.SetLevelRequestParams
         self.server.add_request_handler("logging/setLevel", level, self._set_level)
+        page = types.PaginatedRequestParams
+        self.server.add_request_handler("skills/list", page, self._list(SKILLS))
+        self.server.add_request_handler("skills/get", SkillParams, self._get_skill)
+        self.server.extensions = {EXTENSION: {}}
         self.server.middleware.clear()  # the SDK's spans would name what hosts send
         self._describe()
 
@@ -133,6 +138,12 @@ class Requests:
         else:
             result = view.read(session, uri)
         return await _make_answer(result, f"Resource not found: {uri!r}", {"uri": uri})
+
+    async def _get_skill(self, context: Context, params: SkillParams) -> GetSkillResult:
+        """Get the entry of a server's skill."""
+        view = (await self._session(context)).view
+        result = texts.get_skill(view.connections, params.uri)
+        return await _make_answer(result, f"Unknown skill: {params.uri!r}", {"uri": params.uri})
 
     async def _get_prompt(
         self, context: Context, params: types.GetPromptRequestParams
@@ -274,6 +285,8 @@ async def _make_answer(request: Awaitable[T | None], missing: str, data: Any = N
         raise MCPError(types.INTERNAL_ERROR, message) from None
     if answer is None:
         raise MCPError(types.INVALID_PARAMS, missing, data)
+    if isinstance(answer, types.CacheableResult):  # another host may see something else
+        answer.cache_scope = "private"
     return answer
 
 

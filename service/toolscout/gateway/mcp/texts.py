@@ -8,14 +8,16 @@ What a result refers to is renamed likewise, so that it can be read through the 
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
 import mcp_types
 from mcp import MCPError
 
-from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, Kind
+from toolscout.gateway.mcp.cache import PROMPTS, RESOURCES, SKILLS, Kind
 from toolscout.gateway.mcp.connection import Connection
+from toolscout.gateway.mcp.served_skills import GetSkillResult, Skill
 from toolscout.gateway.mcp.servers import SEPARATOR, is_permitted
 
 SCHEME = "toolscout://"
@@ -105,11 +107,27 @@ def _rename_part(server: str, part: Any) -> Any:
 def list_entries(connections: Sequence[Connection], kind: Kind) -> list[Any]:
     """Return what all servers list of a kind and let be read, under its whole names."""
     return [
-        entry.model_copy(update={kind.key: write_whole_name(one.name, kind, name)})
+        _rename_entry(one.name, kind, entry)
         for one in connections
         for entry in getattr(one.listed, kind.field)
-        if may_read(name := getattr(entry, kind.key), one.server.deny)
+        if may_read(getattr(entry, kind.key), one.server.deny)
     ]
+
+
+def _rename_entry(server: str, kind: Kind, entry: Any) -> Any:
+    spell = partial(write_whole_name, server, kind)
+    if isinstance(entry, Skill):
+        return entry.rename(spell)
+    return entry.model_copy(update={kind.key: spell(getattr(entry, kind.key))})
+
+
+async def get_skill(connections: Sequence[Connection], uri: str) -> GetSkillResult | None:
+    """Get a skill by the URI of its SKILL.md; None and errors as of `read`."""
+    server, own = _find_by_uri(connections, uri)
+    result: GetSkillResult | None = await _ask(server, own, "get_skill")
+    if server is not None and result is not None:
+        result.skill = _rename_entry(server.name, SKILLS, result.skill)
+    return result
 
 
 async def read(connections: Sequence[Connection], uri: str) -> mcp_types.ReadResourceResult | None:

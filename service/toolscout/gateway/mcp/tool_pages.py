@@ -13,9 +13,10 @@ from mcp import MCPError
 from mcp_types import methods
 from pydantic import ValidationError
 
-from toolscout.gateway.mcp.cache import KINDS, MAX_AGE_S, MAX_LIST_BYTES, Kind, ToolPages
+from toolscout.gateway.mcp.cache import KINDS, MAX_AGE_S, MAX_LIST_BYTES, SKILLS, Kind, ToolPages
 from toolscout.gateway.mcp.clients import Client
 from toolscout.gateway.mcp.failures import describe_length, is_lost
+from toolscout.gateway.mcp.served_skills import EXTENSION
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.poisoned import has_hidden, strip_hidden
 
@@ -103,10 +104,12 @@ async def read_texts(client: Client) -> dict[str, Any]:
         Exception: the server is lost.
     """
     capable = client.server_capabilities
+    offered = [one for one in KINDS if getattr(capable, one.capability, None) is not None]
+    if SKILLS in offered and EXTENSION not in getattr(capable, SKILLS.capability):
+        offered.remove(SKILLS)
     return {
         kind.field: await _read_texts(getattr(client, f"list_{kind.field}"), kind)
-        for kind in KINDS
-        if getattr(capable, kind.capability, None) is not None
+        for kind in offered
     }
 
 
