@@ -63,17 +63,15 @@ def test_hidden_folders_and_those_of_packages_are_skipped(home: Path):
     assert [one["name"] for one in read_skills(home).entries] == ["reviewer", "pdf"]
 
 
-def test_links_are_not_followed_and_named(home: Path, tmp_path: Path):
+def test_links_are_not_followed_and_told(home: Path, tmp_path: Path):
     write_skill(tmp_path / "elsewhere", "outside")
     (home / "skills" / "link").symlink_to(tmp_path / "elsewhere")
     (home / "skills" / "file").mkdir()
     (home / "skills" / "file" / "SKILL.md").symlink_to(tmp_path / "elsewhere" / "SKILL.md")
     entries, flaws = read_skills(home)
     assert [one["name"] for one in entries] == ["reviewer", "pdf"]
-    assert [flaw.partition(":")[0] for flaw in flaws] == [
-        f"{home}/skills/link",
-        f"{home}/skills/file/SKILL.md",
-    ]
+    how = "1 link not followed: name the folders they lead to"
+    assert flaws == [f"{home}/skills/link: {how}", f"{home}/skills/file/SKILL.md: {how}"]
 
 
 def test_a_pipe_is_no_skill(home: Path):
@@ -138,6 +136,14 @@ def test_the_number_of_entries_and_of_files_is_bounded(home: Path, monkeypatch: 
     assert "left out, with all after it" in flaws[0]
     monkeypatch.setattr(skills, "MAX_SEEN", 3)
     assert "only the first 3 files were looked at" in read_skills(home).flaws[0]
+
+
+def test_of_many_broken_files_some_are_named(tmp_path: Path):
+    for number in range(30):
+        write(tmp_path / f"{number:02}" / "SKILL.md", "none")
+    flaws = read_skills(tmp_path).flaws
+    assert flaws[0].startswith(f"{tmp_path}/00/SKILL.md:1: ")
+    assert flaws[skills.MAX_FLAWS :] == ["and 10 more"]
 
 
 def test_folders_are_read_to_a_depth(tmp_path: Path):

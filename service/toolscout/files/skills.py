@@ -15,6 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from toolscout.common.counted import write_count
 from toolscout.errors import InvalidJson
 from toolscout.files.yaml_text import read_yaml
 from toolscout.tools.file_entries import SKILL, SUBAGENT
@@ -30,6 +31,9 @@ MAX_SEEN = 100_000
 
 MAX_ENTRIES = 5_000
 """Skills and subagents of a folder."""
+
+MAX_FLAWS = 20
+"""What could not be read and is named."""
 
 MAX_BYTES = 64 << 10
 """Bytes of a file that are read: its frontmatter has to end there."""
@@ -96,6 +100,8 @@ def read_skills(*folders: Path) -> SkillFolder:
             "source": str(path),
             "risk": "read_only",
         }
+    if (rest := len(flaws) - MAX_FLAWS) > 0:
+        flaws[MAX_FLAWS:] = [f"and {rest:,} more"]
     return SkillFolder(list(entries.values()), flaws)
 
 
@@ -139,11 +145,9 @@ def _find_files(folder: Path, flaws: list[str]) -> Iterator[Path]:
         if left <= 0:
             flaws.append(f"{place}: only the first {MAX_SEEN:,} files were looked at")
         files = [place / one.name for one in inside if one.is_file(follow_symlinks=False)]
-        flaws += [
-            f"{place / one.name}: a link, which is not followed: name the folder where it leads"
-            for one in inside
-            if one.is_symlink() and not one.name.startswith(".")
-        ]
+        if links := [one.name for one in inside if one.is_symlink()]:
+            told = f"{write_count(len(links), 'link')} not followed: name the folders they lead to"
+            flaws.append(f"{place / links[0]}: {told}")
         if place / SKILL_FILE in files:
             yield place / SKILL_FILE
             continue

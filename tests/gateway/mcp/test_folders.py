@@ -58,7 +58,7 @@ def test_deny_and_namespaces_hold_for_skills_and_other_servers_say_nothing_of_fi
 
 
 def test_a_folder_is_looked_at_again(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(connection, "MIN_REFRESH_S", 0.01)
+    monkeypatch.setattr(connection, "LOOK_S", 0.01)
     with inside(folder, {"skills": {"folders": ["mine"]}}) as office:
         assert office.names() == {"skills__pdf-forms", "skills__bees"}
         write_skill(folder / "mine" / "new", "new")

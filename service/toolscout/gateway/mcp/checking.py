@@ -24,9 +24,6 @@ from toolscout.tools.risk import describe_inferred
 
 ABOUT_POISON = "with texts that order the model about, or hide something"
 
-MAX_FLAWS = 20
-"""Files of a server's folders that are named because they cannot be read."""
-
 COLUMNS = ("server", "state", "tools", "seconds", "why")
 NUMBERS = ("tools", "seconds")
 
@@ -117,7 +114,7 @@ def _write_notes(config: Config, listing: Listing) -> list[str]:
     notes += name_some(ABOUT_POISON, told)
     for server in config.servers.values():
         if isinstance(server, FolderServer) and server.fault is None:
-            notes += read_skills(*map(Path, server.folders)).flaws[:MAX_FLAWS]
+            notes += read_skills(*map(Path, server.folders)).flaws
     inferred = [one.shown["risk"] for one in tools.values() if not one.is_annotated()]
     if inferred:
         notes.append(describe_inferred(inferred))
