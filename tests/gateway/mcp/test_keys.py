@@ -99,6 +99,11 @@ def test_a_session_belongs_to_the_key_that_opened_it(tmp_path: Path):
         unknown = post(url, READER, PING, **{"Mcp-Session-Id": "0" * 32})
         assert (other.status_code, other.text) == (unknown.status_code, unknown.text)
         assert other.status_code == 404
+        own = post(url, READER).headers["mcp-session-id"]
+        for ids in ((own, session), (session, own)):
+            sent = [*ACCEPTS.items(), ("X-API-Key", READER), *(("Mcp-Session-Id", i) for i in ids)]
+            status = httpx2.post(url, json=PING, headers=sent).status_code
+            assert status == (200 if ids[-1] == own else 404)
 
 
 def test_a_long_result_is_read_by_the_key_that_called_alone(tmp_path: Path):

@@ -131,8 +131,8 @@ def gateway(parsed: argparse.Namespace) -> int:
         check_key(http[0], KEY, key, insecure=settings.insecure or bool(keys))
     if http is None and sys.stdin is not None and sys.stdin.isatty():
         complain(WAITING, DIM)
-    made = Gateway(config, parsed.store, pins, cache, file.changed, is_keyed=bool(keys))
-    return serving.serve(made, http, key, settings, keys)
+    made = Gateway(config, parsed.store, pins, cache, file.changed, keys)
+    return serving.serve(made, http, key, settings)
 
 
 def _print(text: str, status: int = OK, wrong: Sequence[str] = ()) -> int:

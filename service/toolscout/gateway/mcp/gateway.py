@@ -8,6 +8,7 @@ from threading import Lock
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.cache import NO_CACHE, ListCache
 from toolscout.gateway.mcp.connection import Connection
+from toolscout.gateway.mcp.keys import HostKeys
 from toolscout.gateway.mcp.listing import Listing, explain_missing_pins, explain_refused_pins
 from toolscout.gateway.mcp.log import logger
 from toolscout.gateway.mcp.pins import DefinitionPins, SeenTools
@@ -37,8 +38,7 @@ class Gateway:
         pins: DefinitionPins | None = None,
         cache: ListCache = NO_CACHE,
         changed: Callable[[], Config | None] = lambda: None,
-        *,
-        is_keyed: bool = False,
+        keys: HostKeys | None = None,
     ) -> None:
         self.pins = pins
         """The definitions that are accepted; None accepts all."""
@@ -48,7 +48,9 @@ class Gateway:
         """Returns the configuration if its file has changed since the last time."""
         self.view = View(config, store)
         """What hosts see."""
-        self.hosts = Requests(self.view, is_keyed=is_keyed)
+        self.keys = keys
+        """Those of hosts over HTTP that see different tools."""
+        self.hosts = Requests(self.view, is_keyed=keys is not None)
         """Who see it."""
         self.view.connections = [self._connection(name) for name in config.servers]
         self._seen = SeenTools(self.pins)
@@ -63,6 +65,8 @@ class Gateway:
         """Keep the servers connected."""
         self._run(self.view.connections)
         coroutines = [self.view.finder.follow(), self._start(), self._follow()]
+        if self.keys is not None:
+            coroutines.append(self.keys.files.follow())
         tasks = [asyncio.create_task(one) for one in coroutines]
         try:
             yield

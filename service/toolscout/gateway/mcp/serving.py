@@ -5,8 +5,6 @@ import gc
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -14,19 +12,13 @@ from mcp.server.stdio import stdio_server
 
 from toolscout.common.addresses import listen
 from toolscout.gateway.mcp.gateway import Gateway
-from toolscout.gateway.mcp.keys import HostKeys
 from toolscout.gateway.mcp.log import log_to_stderr
 from toolscout.gateway.mcp.web import serve_http
-from toolscout.serving.connections import cancel_until_done
 from toolscout.settings import Settings
 
 
 def serve(
-    gateway: Gateway,
-    http: tuple[str, int] | None,
-    key: str | None,
-    settings: Settings,
-    keys: HostKeys | None = None,
+    gateway: Gateway, http: tuple[str, int] | None, key: str | None, settings: Settings
 ) -> int:
     """Serve until the host closes standard input, or a signal; returns the exit status.
 
@@ -35,23 +27,18 @@ def serve(
         http: host and port; None for stdio.
         key: that of hosts.
         settings: limits.
-        keys: those of hosts that see different tools, in place of the one.
 
     Raises:
         OSError: nobody can listen at the address.
     """
     listener = None if http is None else listen(*http)
     log_to_stderr()
-    asyncio.run(_serve(gateway, settings, key, listener, keys))
+    asyncio.run(_serve(gateway, settings, key, listener))
     return 0
 
 
 async def _serve(
-    gateway: Gateway,
-    settings: Settings,
-    key: str | None,
-    listener: socket.socket | None,
-    keys: HostKeys | None,
+    gateway: Gateway, settings: Settings, key: str | None, listener: socket.socket | None
 ) -> None:
     gc.collect()
     gc.freeze()  # a collection would walk all that was loaded, and hold every call up meanwhile
@@ -61,9 +48,11 @@ async def _serve(
     async with gateway.running():
         server = gateway.hosts.server
         if listener is not None:
+            if gateway.keys is not None:
+                check = gateway.keys.files.check
+                asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, check)
             # It takes the signals over when it serves, and raises here again what has ended it.
-            async with _following(keys):
-                await serve_http(server, key, listener, settings, stop, keys)
+            await serve_http(server, key, listener, settings, stop, gateway.keys)
             return
         main = asyncio.ensure_future(_serve_stdio(server))
         stopped = asyncio.ensure_future(stop.wait())
@@ -71,20 +60,6 @@ async def _serve(
     if not main.done():
         os._exit(0)  # nothing ends the thread that reads standard input
     stopped.cancel()
-
-
-@asynccontextmanager
-async def _following(keys: HostKeys | None) -> AsyncIterator[None]:
-    """Follow the file of keys meanwhile; on SIGHUP it is read at once."""
-    if keys is None:
-        yield
-        return
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, keys.files.check)
-    task = asyncio.create_task(keys.files.follow())
-    try:
-        yield
-    finally:
-        await cancel_until_done(task)
 
 
 async def _serve_stdio(server: "Server[Any]") -> None:

@@ -113,31 +113,30 @@ class Sessions:
 
     def __init__(self, application: Any) -> None:
         self._application = application
-        self._sessions: dict[bytes, int] = {}
-        """Requests in flight of each session, the one used longest ago first."""
-        self._owners: dict[bytes, str] = {}
-        """By whose key each was opened."""
+        self._sessions: dict[tuple[str, bytes], int] = {}
+        """Requests in flight of each session, by the key that opened it too; the one used longest
+        ago first."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on, and remember its session while it is answered and afterwards."""
-        session = dict(scope["headers"]).get(SESSION)
+        sent = dict(scope["headers"]).get(SESSION)
         owner = scope.get(KEY, NO_KEY).name
-        if session in self._sessions and self._owners[session] != owner:
-            session = UNKNOWN  # as it is to this host
+        session = (owner, sent or b"")
+        if sent is not None:  # once, for of several who is behind this may read another one
+            known = sent if session in self._sessions else UNKNOWN  # it may be another key's
             others = [pair for pair in scope["headers"] if pair[0] != SESSION]
-            scope = {**scope, "headers": [*others, (SESSION, session)]}
+            scope = {**scope, "headers": [*others, (SESSION, known)]}
 
         async def note(message: Any) -> None:
             nonlocal session
             if message["type"] == "http.response.start":
                 opened = dict(message["headers"]).get(SESSION)
-                if session is None and opened is not None and message["status"] < 400:
-                    session = opened
+                if sent is None and opened is not None and message["status"] < 400:
+                    session = (owner, opened)
                     await self._make_room(scope)
                     self._sessions[session] = 1
-                    self._owners[session] = owner
                 elif message["status"] == HTTPStatus.NOT_FOUND or scope["method"] == "DELETE":
-                    self._forget(session or b"")
+                    self._sessions.pop(session, None)
             await send(message)
 
         if session in self._sessions:
@@ -153,17 +152,13 @@ class Sessions:
         if len(self._sessions) < MAX_SESSIONS:
             return
         oldest = min(self._sessions, key=lambda one: self._sessions[one] > 0)
-        self._forget(oldest)
+        del self._sessions[oldest]
 
         async def nothing(_: Any = None) -> dict[str, Any]:
             return {"type": "http.request", "body": b"", "more_body": False}
 
-        ending = {**scope, "method": "DELETE", "headers": [(SESSION, oldest)]}
+        ending = {**scope, "method": "DELETE", "headers": [(SESSION, oldest[1])]}
         await self._application(ending, nothing, nothing)
-
-    def _forget(self, session: bytes) -> None:
-        self._sessions.pop(session, None)
-        self._owners.pop(session, None)
 
 
 def read_address(text: str) -> tuple[str, int]:
