@@ -138,6 +138,15 @@ def test_the_number_of_entries_and_of_files_is_bounded(home: Path, monkeypatch: 
     assert "only the first 3 files were looked at" in read_skills(home).flaws[0]
 
 
+@pytest.mark.parametrize("name", ["bad\udcff", "line\nbreak"])
+def test_names_that_cannot_be_shown_are_left_out(home: Path, name: str):
+    write_skill(home / "skills" / name, "odd")
+    entries, (flaw,) = read_skills(home)
+    assert [one["name"] for one in entries] == ["reviewer", "pdf"]
+    assert flaw.isprintable()
+    assert "a name that cannot be shown" in flaw
+
+
 def test_of_many_broken_files_some_are_named(tmp_path: Path):
     for number in range(30):
         write(tmp_path / f"{number:02}" / "SKILL.md", "none")

@@ -47,6 +47,9 @@ find theirs among five so, without them 79 % (`python -m evals.skills`)."""
 
 FENCE = "---"
 
+_NO_LINK_OR_PIPE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Not on Windows."""
+
 _SKIPPED = frozenset(("node_modules", "__pycache__", "site-packages"))
 """Folders of other people's files."""
 
@@ -77,6 +80,9 @@ def read_skills(*folders: Path) -> SkillFolder:
         if len(entries) == MAX_ENTRIES:
             flaws.append(f"{path}: left out, with all after it: there are {MAX_ENTRIES:,} before")
             break
+        if not str(path).isprintable():
+            flaws.append(f"{path}: a name that cannot be shown")
+            continue
         is_skill = path.name == SKILL_FILE
         try:
             about, body = _read_frontmatter(read_head(path), path, flaws)
@@ -102,7 +108,8 @@ def read_skills(*folders: Path) -> SkillFolder:
         }
     if (rest := len(flaws) - MAX_FLAWS) > 0:
         flaws[MAX_FLAWS:] = [f"and {rest:,} more"]
-    return SkillFolder(list(entries.values()), flaws)
+    told = [one if one.isprintable() else ascii(one) for one in flaws]
+    return SkillFolder(list(entries.values()), told)
 
 
 def read_head(path: Path) -> str:
@@ -111,7 +118,7 @@ def read_head(path: Path) -> str:
     Raises:
         OSError: it cannot be read, or is a link.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    descriptor = os.open(path, os.O_RDONLY | _NO_LINK_OR_PIPE)
     with os.fdopen(descriptor, "rb") as file:
         begin = file.readline(len(FENCE) + 8)
         if begin.decode("utf-8-sig", "replace").strip() != FENCE:
