@@ -23,6 +23,7 @@ from evals.sets import GROUPS, Question, ToolSet, load_set
 from toolscout.index import expand, names, words
 from toolscout.ranking import coverage, fuse, judge, prerequisites, scorers
 from toolscout.ranking import passages as long_requests
+from toolscout.ranking.native import extension
 from toolscout.text import everyday, passages, query, senses, tokens
 
 TIMED = "vendors"
@@ -75,8 +76,8 @@ SWITCHES = (
     Switch("values weigh little", ((query, "_drop_values", lambda text, _: text),)),
     Switch("pasted material", ((passages, "strip_pasted", lambda text: text),)),
     Switch("sentences of long requests", ((long_requests, "LONG_CHARS", NEVER),)),
-    Switch("sentences by themselves", ((query, "_split_sentences", lambda _: ()),)),
-    Switch("what is quoted", ((query, "_drop_names_of_things", lambda text: text),)),
+    Switch("sentences by themselves", ((query, "split_sentences", lambda _: ()),)),
+    Switch("what is quoted", ((query, "drop_names_of_things", lambda text: text),)),
     Switch("what is ruled out", ((query, "strip_negated", lambda text: text),)),
     Switch("plain BM25", ((fuse, "PLAIN_SHARE", 0.0),)),
     Switch("several wishes", ((coverage, "split_clauses", lambda _: ()),)),
@@ -113,6 +114,7 @@ class Difference(NamedTuple):
 
 def report_of(folder: Path, model: str, limit: int | None) -> tuple[str, Any]:
     """Return the table as Markdown, and every figure."""
+    extension.switch(is_on=False)  # what is replaced is Python's
     ours = Ours("hybrid", model)
     dev = folder / "toolsets" / "dev"
     asked = {

@@ -43,7 +43,7 @@ def authorities(file: str | None, folder: str | None, **options: bool) -> ssl.SS
 
 
 OF_A_USER = re.compile(
-    r"TOOLSCOUT_(?!(DATA|IMAGES|OPENAPI)$)|(OPENAI|ANTHROPIC|GEMINI|GOOGLE|LITELLM)_|(FORCE_COLOR|COLUMNS)$"
+    r"TOOLSCOUT_(?!(DATA|IMAGES|NATIVE|OPENAPI)$)|(OPENAI|ANTHROPIC|GEMINI|GOOGLE|LITELLM)_|(FORCE_COLOR|COLUMNS)$"
 )
 """Variables of whoever runs the tests that would change what programs here do or print."""
 

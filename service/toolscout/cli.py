@@ -157,8 +157,11 @@ def _print_help(parsed: argparse.Namespace) -> int:
 def _print_version(parsed: argparse.Namespace) -> int:
     import platform
 
+    from toolscout.ranking.native import extension
+
     if parsed.json:
-        print(as_json({"version": __version__, "python": platform.python_version()}))
+        about = {"python": platform.python_version(), "ranking": extension.describe()}
+        print(as_json({"version": __version__, **about}))
     else:
         print(__version__)
     return OK

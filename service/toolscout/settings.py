@@ -140,6 +140,9 @@ class Settings:
         "auto", "serve the playground at /; auto serves it on loopback addresses only"
     )
     mcp: bool = setting(False, "serve the Model Context Protocol at /mcp")
+    native: bool = setting(
+        True, "rank by the compiled part of the ranking, where it is built, not by Python alone"
+    )
     tracing: bool = setting(
         False, "export a span per request by OTLP; the OTEL_* variables configure it"
     )

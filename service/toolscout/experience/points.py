@@ -100,14 +100,16 @@ class Points:
             words = self._words.take(pattern.places, axis=0)[:, :used]
             cosines += weights.dot(words.astype(np.float32))
         rest = pattern.meaning[LEADING:]
+        places = None
         if used <= COMPARED_WHOLE:
             cosines += self._rest[:used].dot(rest)
-            places = np.arange(used)
         else:
             places = _find_largest(cosines, CANDIDATES)
             cosines = cosines[places] + self._rest.take(places, axis=0).dot(rest)
-        if np.maximum.reduce(cosines) < least:
+        if cosines[cosines.argmax()] < least:
             return []
+        if places is None:
+            places = np.arange(used)
         near = cosines >= cosines[_find_largest(cosines, NEIGHBOURS)].min()
         pairs = zip(cosines[near].tolist(), places[near].tolist(), strict=True)
         # Places depend on the order of the reports, which may not be told from an answer.

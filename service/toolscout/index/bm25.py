@@ -8,6 +8,7 @@ of one.
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -36,7 +37,7 @@ LOOK_UP_BYTES = 450
 _NAME = FIELDS.index("name")
 
 
-class LexicalScores(msgspec.Struct, frozen=True, eq=False):
+class LexicalScores(msgspec.Struct, frozen=True, eq=False, gc=False):
     """BM25 of every tool, and how much of the query each has words for, both of shape (tools,).
 
     `covered` sums weight times idf of the matched terms; `total` is that sum over the whole
@@ -195,6 +196,17 @@ class Postings:
             present = tuple(other for other in others if self._index.slot(other) is not None)
             self._related[term] = present
         return present
+
+    def list_arrays(self) -> tuple[Any, ...]:
+        """Return all that scoring takes, for code that reads the arrays where they are.
+
+        The hashes of terms in order, where those with the same first bits begin, where the postings
+        of each begin, its idf, the rows and both weights of postings, how far a hash is shifted,
+        and the idf of a term that no tool has.
+        """
+        index = self._index
+        keys = index.list_keys()
+        return *keys[:3], self._idf, index.rows, self.weights, self._plain, keys[3], self.idf_unseen
 
     def score(self, query: Sequence[tuple[str, float, float | None]]) -> "LexicalScores":
         """Score every tool for terms with their weights.

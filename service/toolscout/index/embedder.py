@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import faiss
 import msgspec
@@ -43,7 +44,7 @@ vendors with several sentences gain with it, people's words do not lose.
 """
 
 
-class QueryVectors(msgspec.Struct, frozen=True, eq=False):
+class QueryVectors(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A query as a whole, then by its turns or its sentences, each of shape (dimension,)."""
 
     vectors: list[Floats]
@@ -88,6 +89,17 @@ class Embedder(WordTables):
         self.encoder = Encoder(self.is_in_other_language) if has_encoder else None
         """A transformer that reads English queries and tools, too."""
 
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The rows of the tokens, shape (tokens, dimension)."""
+        return self._rows
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether a text's vector is the plain sum of its tokens' rows, of whole numbers."""
+        plain = self._mapping is None and self._weights is None and self._rows.dtype == np.int8
+        return plain and self.encoder is None
+
     def query(
         self,
         spoken: Sequence[str],
@@ -105,29 +117,16 @@ class Embedder(WordTables):
         """
         is_foreign = is_strange and not earlier and self.is_foreign_by_words(spoken)
         table = self._foreign if is_foreign else self._split(spoken)
-        total = np.zeros(self.dimension, np.float32)
-        self._sum_rows(spoken, total, table)
-        turns: list[Floats] = []
         familiar = table.familiarity(spoken)
         if earlier:
             familiar = self.familiarity([*spoken, *chain(*(turn for turn, _ in earlier))])
-            turns.append(_scale_to_unit(total.copy()))
-        for turn, weight in earlier:
-            part = np.zeros(self.dimension, np.float32)
-            self._sum_rows(turn, part)
-            part *= np.float32(weight)
-            total += part
-            turns.append(_scale_to_unit(part) * np.float32(weight))
-        if familiar <= 0 or not np.count_nonzero(total):
-            return None
-        is_foreign = table is self._foreign
-        if earlier or not sentences:
-            return QueryVectors([_scale_to_unit(total), *turns], familiar, is_foreign)
-        parts = [self.encode(sentence, table) for sentence in sentences]
-        share = SENTENCE_SHARE
-        return QueryVectors(
-            [_scale_to_unit(total), *parts], familiar, is_foreign, parts_share=share
-        )
+        parts = [turn for turn, _ in earlier] or sentences
+        sums = np.zeros((1 + len(parts), self.dimension), np.float32)
+        self._sum_rows(spoken, sums[0], table)
+        for part, out in zip(parts, sums[1:], strict=True):
+            self._sum_rows(part, out, None if earlier else table)
+        weights = [weight for _, weight in earlier]
+        return make_query_vectors(sums, weights, familiar, is_foreign=table is self._foreign)
 
     def tools(self, texts: Sequence[Sequence[Sequence[str]]]) -> Floats:
         """Return the vectors of tools, each given as the words of its text, properties and name.
@@ -144,6 +143,13 @@ class Embedder(WordTables):
             np.add.reduce([np.float32(share) * _scale_to_units(part) for share, part in shared])
         )
 
+    def encode_all(self, texts: Sequence[Sequence[str]]) -> Floats:
+        """Return the vectors of texts given as their words, shape (texts, dimension)."""
+        sums = np.zeros((len(texts), self.dimension), np.float32)
+        for text_words, out in zip(texts, sums, strict=True):
+            self._sum_rows(text_words, out)
+        return scale_sums(sums)
+
     def encode(self, text_words: Sequence[str], table: Words | None = None) -> Floats:
         """Return the vector of a text given as its words: (dimension,); zero if none is known.
 
@@ -151,7 +157,7 @@ class Embedder(WordTables):
         """
         total = np.zeros(self.dimension, np.float32)
         self._sum_rows(text_words, total, table)
-        return _scale_to_unit(total)
+        return scale_to_unit(total)
 
     def _sum_rows(self, text_words: Sequence[str], out: Floats, table: Words | None = None) -> None:
         """Add up the rows of the words' tokens."""
@@ -167,6 +173,52 @@ class Embedder(WordTables):
             out[:] = self._weights[ids].astype(np.float32) @ rows.astype(np.float32)
         if table is not self._words:
             out /= np.float32(SHARES)  # as long as an English text, beside which it may stand
+
+
+def make_query_vectors(
+    sums: Floats, weights: Sequence[float], familiarity: float, *, is_foreign: bool
+) -> QueryVectors | None:
+    """Return the vectors of a query; None when no word of it is known.
+
+    Args:
+        sums: of the rows of its words, then of each earlier turn or, without any, of each sentence;
+            shape (1 + parts, dimension), changed.
+        weights: of the earlier turns.
+        familiarity: how much of it the model knows.
+        is_foreign: whether its words were looked up in the dictionary of other languages.
+    """
+    if not weights:
+        return pack_query_vectors(scale_sums(sums), familiarity, is_foreign=is_foreign)
+    total, *parts = sums
+    turns = [scale_to_unit(total.copy())]
+    for part, weight in zip(parts, weights, strict=True):
+        part *= np.float32(weight)
+        total += part
+        turns.append(scale_to_unit(part) * np.float32(weight))
+    if familiarity <= 0 or not total.any():
+        return None
+    return QueryVectors([scale_to_unit(total), *turns], familiarity, is_foreign)
+
+
+def pack_query_vectors(
+    vectors: Floats, familiarity: float, *, is_foreign: bool
+) -> QueryVectors | None:
+    """Return the unit vectors of a query and of its sentences; None when no word is known."""
+    if familiarity <= 0 or not vectors[0].any():
+        return None
+    share = SENTENCE_SHARE if len(vectors) > 1 else TURN_SHARE
+    return QueryVectors([*vectors], familiarity, is_foreign, parts_share=share)
+
+
+def scale_sums(sums: Floats) -> Floats:
+    """Scale sums of rows to length one, zero rows stay; shape (texts, dimension).
+
+    They are whole numbers, or eighths, so their squares are exact in any order.
+    """
+    squares = (sums.astype(np.float64) ** 2).sum(axis=1)
+    scales = 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0))
+    vectors: Floats = sums * scales.astype(np.float32)[:, None]
+    return vectors
 
 
 @lru_cache(maxsize=4)
@@ -199,7 +251,7 @@ def _scale_to_units(vectors: Floats) -> Floats:
     return scaled
 
 
-def _scale_to_unit(vector: Floats) -> Floats:
+def scale_to_unit(vector: Floats) -> Floats:
     """Scaled to length one in place; the zero vector stays."""
     norm = sqrt(vector.dot(vector))
     if norm > 0:

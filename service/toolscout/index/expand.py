@@ -81,7 +81,7 @@ def expand(
                 _keep(stand_ins, synonym, term, Via.SYNONYM, share, term.weight * rarity)
     for term in unknown:
         worth = term.weight * postings.idf_unseen
-        for spelling, via, weight in _find_spellings(term, postings, is_word, not something_known):
+        for spelling, via, weight in find_spellings(term, postings, is_word, not something_known):
             _keep(stand_ins, spelling, term, via, weight, worth)
     if stand_ins:
         for term in terms:
@@ -107,7 +107,7 @@ def _add_senses(
     return tuple(terms)
 
 
-def _find_spellings(
+def find_spellings(
     term: QueryTerm, postings: Postings, is_word: Callable[[str], bool], last_resort: bool
 ) -> Iterator[tuple[str, Via, float]]:
     """Longer words and corrected ones for a word that no tool has, with their weights."""

@@ -99,6 +99,10 @@ class InvertedIndex:
             lengths,
         )
 
+    def list_keys(self) -> tuple[Any, Any, Any, int]:
+        """Return the hashes, the table of `slot`, where postings begin, and the shift."""
+        return self._keys, self._table, self.starts, self._shift
+
     @property
     def keys(self) -> NDArray[np.int64]:
         """The hashes of all terms, in order."""

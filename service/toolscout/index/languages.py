@@ -171,7 +171,7 @@ def is_foreign(text_words: Sequence[str], is_known: Callable[[str], bool]) -> bo
         return False
     words = [word for word in dict.fromkeys(text_words) if word.isalpha()]
     foreign = [word for word in words if word in telling]
-    plain = _load_plain_english()
+    plain = load_plain_english()
     if len(foreign) <= sum(word.lower() in plain for word in words):
         return False
     strange = sum(word not in telling and not is_known(word) for word in words)
@@ -203,5 +203,6 @@ def _load_foreign_words() -> frozenset[str]:
 
 
 @cache
-def _load_plain_english() -> frozenset[str]:
+def load_plain_english() -> frozenset[str]:
+    """Return English words of grammar that no other language here has, lower case."""
     return english() - _load_foreign_words()

@@ -13,6 +13,7 @@ in the answer.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 
@@ -47,7 +48,7 @@ _CALLS = frozenset(
 )
 
 
-class Mention(msgspec.Struct, frozen=True):
+class Mention(msgspec.Struct, frozen=True, gc=False):
     """A tool whose name stands in the query, as `written`; `sure` mentions rank first."""
 
     row: int
@@ -98,6 +99,10 @@ class NameIndex:
         # Most words of a query open no name at all; this tells without trying each run.
         self._openings = {form[:_OPENING] for form in every}
         self._has_cjk = any(not form.isascii() and any(map(is_cjk, form)) for form in every)
+
+    def list_forms(self) -> tuple[set[str], dict[str, Any], dict[str, Any], int]:
+        """Return the openings of names, full forms, bare ones, and the length of the longest."""
+        return self._openings, self._full, self._bare, self._longest
 
     def find(self, written: str) -> tuple[int, ...]:
         """Tools of one written name: those fully so named, else those so named behind a prefix."""

@@ -29,6 +29,9 @@ similar by chance: with 128, random letters were as near to past patterns as rea
 
 DIMENSIONS = MEANING + WORDS
 
+SIGN_BIT = 30
+"""Of a hash: whether a weight is added or taken away."""
+
 MEANING_SHARE = 0.6
 """Weight of the embedding relative to words, for patterns of which the model knows every word."""
 
@@ -77,16 +80,26 @@ def read_pattern(query: Query, vectors: QueryVectors | None) -> Pattern:
             meaning = leading * np.float32(sqrt(share) / length)
             if len(meaning) < MEANING:  # a smaller model
                 meaning = np.pad(meaning, (0, MEANING - len(meaning)))
-    words: dict[int, float] = {}
-    for term in query.terms:
-        if term.via is None:
-            # Not Python's own hash, because processes that share experience must agree.
-            code = crc32(term.term.encode("utf-8", "replace"))
-            signed = term.weight if code >> 30 & 1 else -term.weight
-            words[code % WORDS] = words.get(code % WORDS, 0.0) + signed
+    words = _hash_terms(query) if query.hashed is None else query.hashed
     length = sqrt(sum(weight * weight for weight in words.values()))
     scale = sqrt(1.0 - share) / length if length > 0 else 0.0
     return Pattern(meaning, list(words), [weight * scale for weight in words.values()])
+
+
+def hash_term(term: str) -> int:
+    """Return a number of 32 bits; not Python's own hash, for processes that share must agree."""
+    return crc32(term.encode("utf-8", "replace"))
+
+
+def _hash_terms(query: Query) -> dict[int, float]:
+    """Return the weights of a query's own terms by their places among `WORDS`, with signs."""
+    words: dict[int, float] = {}
+    for term in query.terms:
+        if term.via is None:
+            code = hash_term(term.term)
+            signed = term.weight if code >> SIGN_BIT & 1 else -term.weight
+            words[code % WORDS] = words.get(code % WORDS, 0.0) + signed
+    return words
 
 
 def pack_text(text: str, embedder: Embedder) -> bytes:

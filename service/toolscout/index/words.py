@@ -73,6 +73,12 @@ class Words(dict[str, bytes]):
             known += letters
         return known / total if total else 0.0
 
+    def look_up(self, word: str) -> tuple[bytes, float]:
+        """Return the tokens of a word, and how many of its letters are known."""
+        ids = self.get(word)
+        letters = self.known.get(word)
+        return self.learn(word) if ids is None or letters is None else (ids, letters)
+
     def learn(self, word: str) -> tuple[bytes, float]:
         """Find a word, and remember it."""
         tokens, letters = self._find(word)
@@ -180,6 +186,18 @@ class WordTables:
     def is_word(self, word: str) -> bool:
         """Whether the model's vocabulary has a word as a whole: then it is no typing error."""
         return self._has_whole(word) and (word.isascii() or self._cut_pieces(word)[1] >= len(word))
+
+    def tells_language(self, word: str) -> bool:
+        """Whether a word is one of those by which a text may be in another language."""
+        return word in self._telling
+
+    def find_tokens(self, word: str) -> tuple[bytes, float]:
+        """Return the packed tokens of a word of an English text, and its known letters."""
+        return self._words.look_up(word)
+
+    def find_tokens_elsewhere(self, word: str, *, is_foreign: bool) -> tuple[bytes, float]:
+        """Return the same of a foreign text, or of one that has other letters."""
+        return (self._foreign if is_foreign else self._mixed).look_up(word)
 
     def _has_whole(self, word: str) -> bool:
         return len(self._words[word]) == ID_BYTES

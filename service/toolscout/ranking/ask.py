@@ -162,6 +162,9 @@ class Ranking(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     of_last_turn: Floats | None = None
     """The fused scores of the last turn of a conversation by itself, where that is weak."""
 
+    is_joined: bool = False
+    """Whether the evidence of words and meaning was found in one native call."""
+
     ranker: str = ""
     query: Query = _NO_QUERY
     note: str | None = None

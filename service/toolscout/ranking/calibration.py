@@ -11,7 +11,7 @@ import msgspec
 from toolscout.contract.fields import NO_MATCH_BELOW
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class Evidence(msgspec.Struct, frozen=True, gc=False):
     """The evidence for one tool; None for kinds that the ranker does not use."""
 
     coverage: float | None

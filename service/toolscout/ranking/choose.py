@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from toolscout.index.names import Mention
 from toolscout.ranking.calibration import MATCH_FROM
+from toolscout.ranking.native.extension import find_extension
 
 NoMatch = Literal["empty", "pins"]
 
@@ -24,16 +25,13 @@ MAX_ROWS_FOR_SELECTION = 16
 
 def find_best(scores: NDArray[np.float32], count: int) -> list[int]:
     """Return the `count` best rows with a score above zero, best first, equals in row order."""
+    extension = find_extension()
+    if extension is not None and count <= extension.MAX_BEST:
+        best: list[int] = extension.find_best(scores, count)
+        return best
     return (
         _take_best(scores, count) if count <= MAX_ROWS_FOR_SELECTION else _sort_best(scores, count)
     )
-
-
-def take_best_rows(scores: NDArray[np.float32], count: int) -> NDArray[np.intp]:
-    """Return the `count` best rows with a score above zero, unsorted: half of `find_best`."""
-    rows = scores.argpartition(-count)[-count:] if count < len(scores) else np.arange(len(scores))
-    positive: NDArray[np.intp] = rows[scores[rows] > 0]
-    return positive
 
 
 def _take_best(scores: NDArray[np.float32], count: int) -> list[int]:

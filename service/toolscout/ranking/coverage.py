@@ -17,8 +17,9 @@ from toolscout.index.embedder import Embedder
 from toolscout.index.vector_index import VectorIndex
 from toolscout.ranking import calibration
 from toolscout.ranking.ask import Floats, Ranking
-from toolscout.ranking.choose import take_best_rows
+from toolscout.ranking.choose import find_best
 from toolscout.ranking.fuse import find_highest, scale, sink_others
+from toolscout.ranking.native.joining import find_reader
 from toolscout.text.tokens import split_words
 from toolscout.tools.risk import find_verb_kind
 
@@ -49,16 +50,16 @@ def cover(ranking: Ranking) -> list[int] | None:
     """
     embedder = ranking.embedder
     index = ranking.source.vectors
-    if embedder is None or index is None:
+    if embedder is None or index is None or not ranking.query.may_divide:
         return None
     parts = split_clauses(ranking.query.resolved_text)
     served = _measure_service(ranking, parts, embedder, index) if len(parts) > 1 else []
     if len({int(one.argmax()) for one in served}) < 2:
         return None
     is_candidate = np.zeros(len(ranking.scores), bool)
-    is_candidate[take_best_rows(ranking.scores, DEPTH_OF_WHOLE)] = True
+    is_candidate[find_best(ranking.scores, DEPTH_OF_WHOLE)] = True
     for one in served:
-        is_candidate[take_best_rows(one, DEPTH)] = True
+        is_candidate[find_best(one, DEPTH)] = True
     rows = np.flatnonzero(is_candidate)
     leading = _choose_greedily(np.array([one[rows] for one in served]), ranking.scores[rows])
     led: list[int] = rows[list(islice(leading, len(ranking.ranked)))].tolist()
@@ -80,7 +81,7 @@ def split_clauses(text: str) -> list[str]:
 
 
 def _has_ask(part: str, verbs: frozenset[str]) -> bool:
-    return find_verb_kind(part) is not None or not verbs.isdisjoint(part.lower().split())
+    return not verbs.isdisjoint(part.lower().split()) or find_verb_kind(part) is not None
 
 
 @cache
@@ -96,10 +97,20 @@ def _measure_service(
     ranking: Ranking, parts: list[str], embedder: Embedder, index: VectorIndex
 ) -> list[Floats]:
     """Return how well each tool fits each relevant clause, 0 to 1, shape (tools,) each."""
-    read = (embedder.query(split_words(part)) for part in parts)
-    familiar = [one for one in read if one and calibration.is_familiar(one.familiarity, 0.0)]
+    reader = find_reader(ranking.source, embedder)
+    if reader is None:
+        texts = [*map(split_words, parts)]
+        vectors = embedder.encode_all(texts)
+        known = [*map(embedder.familiarity, texts)]
+    else:
+        vectors, known = reader.embed(parts)
+    familiar = [
+        vector
+        for vector, familiarity in zip(vectors, known, strict=True)
+        if calibration.is_familiar(familiarity, 0.0) and vector.any()
+    ]
     served = []
-    for cosine in index.products([one.vectors[0] for one in familiar]):
+    for cosine in index.products(familiar):
         allowed = cosine if ranking.allowed is None else sink_others(cosine, ranking.allowed)
         best = calibration.Evidence(None, None, float(find_highest(allowed)))
         if calibration.calculate_relevance(best) >= RELEVANT:

@@ -104,9 +104,10 @@ def _is_guess(ranking: Ranking) -> bool:
     source = ranking.source
     if ranking.ranker == "keyword" or query.unspaced or _is_foreign(ranking):
         return False  # nothing is corrected, or its words are no mistyped English
-    terms = [term for term in query.terms if term.via in (None, Via.SYNONYM)]
-    if any(source.has_term(term.term) for term in terms):
-        return False
+    for term in query.terms:  # most have a word that tools have, and nearly always the first
+        if (term.via is None or term.via is Via.SYNONYM) and source.has_term(term.term):
+            return False
+    terms = [term for term in query.terms if term.via is None or term.via is Via.SYNONYM]
     if embedder is None:
         return bool(_guesses(query))
     return not any(embedder.is_word(term.word) for term in terms if term.weight >= 1.0)

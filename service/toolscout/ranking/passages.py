@@ -4,19 +4,22 @@ A vector of hundreds of words is near to nothing, and of a request with its hist
 say which tools are wanted: those that ask, and that some tool fits.
 """
 
+from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolscout.index.catalog import Catalog
-from toolscout.index.embedder import Embedder
+from toolscout.index.embedder import Embedder, Floats
 from toolscout.index.facets import Allowed
 from toolscout.index.source import Source
 from toolscout.text.passages import find_asking_part, is_asking, split_sentences
 from toolscout.text.query import QueryTerm, find_telling_terms
 from toolscout.text.tokens import split_words
+
+Fits = NDArray[np.float64]
 
 LONG_CHARS = 320
 """Characters of a request from which its sentences are compared with the tools."""
@@ -43,15 +46,30 @@ NEAR_BEST = 0.75
 """What a sentence is worth at least, as a share of the best one. With .85 the second wish of a
 request is lost more often, with .65 long ones are ranked by talk, too."""
 
-Fits = NDArray[np.float64]
+
+class Reader(Protocol):
+    """Weighs and embeds texts for one catalog."""
+
+    def weigh(self, parts: Sequence[str], *, is_fit: bool) -> tuple[list[float], list[float]]:
+        """Return how much of each text any tool says, 0 to 1.
+
+        With `is_fit` also how much of each that allowed tool says that says most.
+        """
+
+    def embed(self, parts: Sequence[str]) -> tuple[Floats, list[float]]:
+        """Return the vectors of texts, shape (texts, dimension), and how familiar each is."""
 
 
 def find_asking_sentences(
-    text: str, source: Source, embedder: Embedder | None, allowed: Allowed | None = None
+    text: str,
+    source: Source,
+    embedder: Embedder | None,
+    allowed: Allowed | None = None,
+    reader: Reader | None = None,
 ) -> str:
     """Return the sentences of a text that ask, and that some tool fits; all of a short text.
 
-    The last one is among them where it asks, or where none does.
+    The last one is among them where it asks, or where none does. A `reader` may be at hand.
     """
     if not len(source) or not isinstance(source, Catalog):
         return find_asking_part(text)
@@ -60,54 +78,72 @@ def find_asking_sentences(
         return text
     parts = [*dict.fromkeys(said)]  # one that is repeated takes one place
     last = parts.index(said[-1])
-    read = _read(parts, source)
-    most = max(MOST_KEPT, min(MOST_COMPARED, MOST_PAIRS // len(source)))
-    read = sorted(read, key=lambda one: -one.worth)[:most]
-    fits = _measure_fit(read, source, embedder, allowed)
+    asks = [*map(is_asking, parts)]
+    compared, fits = _measure_fits(
+        parts, asks, source, reader or PlainReader(source, embedder, allowed), allowed
+    )
     best = [int(place) for place in np.argsort(-fits, kind="stable")[:MOST_KEPT]]
-    kept = {read[place].at for place in best if fits[place] >= NEAR_BEST * fits[best[0]]}
-    if is_asking(parts[last]) or not any(map(is_asking, parts)):
+    kept = {compared[place] for place in best if fits[place] >= NEAR_BEST * fits[best[0]]}
+    if asks[last] or not any(asks):
         kept.add(last)
     return " ".join(parts[at] for at in sorted(kept))
 
 
-class _Sentence(NamedTuple):
-    """A sentence of a request."""
-
-    at: int
-    said: list[str]
-    terms: list[QueryTerm]
-    """Those of its words that tell."""
-    asking: float
-    worth: float
-    """What it is worth before it is compared with each tool."""
-
-
-def _read(parts: list[str], catalog: Catalog) -> list[_Sentence]:
-    """Read each sentence, and count how much of it any tool says."""
-    said = [split_words(part) for part in parts]
-    terms_of = {word: find_telling_terms(word) for word in {*chain(*said)}}
-    rarity = catalog.postings.find_rarity
-    unseen = catalog.postings.idf_unseen
-    known = {term.term: rarity(term.term) for terms in terms_of.values() for term in terms}
-    read = []
-    for at, (part, found) in enumerate(zip(parts, said, strict=True)):
-        terms = [term for word in dict.fromkeys(found) for term in terms_of[word]]
-        total = sum(term.weight * (known[term.term] or unseen) for term in terms)
-        of_tools = sum(term.weight * (known[term.term] or 0.0) for term in terms)
-        asking = ASKING * is_asking(part)
-        read.append(_Sentence(at, found, terms, asking, asking + of_tools / (total or 1.0)))
-    return read
-
-
-def _measure_fit(
-    read: list[_Sentence], catalog: Catalog, embedder: Embedder | None, allowed: Allowed | None
-) -> Fits:
-    """Return how well the best tool fits each sentence, and whether it asks."""
-    shares = catalog.postings.measure_shares([one.terms for one in read], allowed)
-    fits: Fits = IN_WORDS * shares + np.array([one.asking for one in read])
-    if embedder is not None and catalog.vectors is not None:
+def _measure_fits(
+    parts: Sequence[str],
+    asks: Sequence[bool],
+    catalog: Catalog,
+    reader: Reader,
+    allowed: Allowed | None,
+) -> tuple[list[int], Fits]:
+    """Return which sentences are compared, and how well the best tool fits each, if it asks."""
+    most = max(MOST_KEPT, min(MOST_COMPARED, MOST_PAIRS // len(catalog)))
+    said, shares = reader.weigh(parts, is_fit=len(parts) <= most)
+    worth = [ASKING * ask + share for ask, share in zip(asks, said, strict=True)]
+    compared = sorted(range(len(parts)), key=lambda at: -worth[at])[:most]
+    read = [parts[at] for at in compared]
+    shares = [shares[at] for at in compared] if shares else reader.weigh(read, is_fit=True)[1]
+    fits: Fits = IN_WORDS * np.array(shares) + ASKING * np.array([asks[at] for at in compared])
+    if catalog.vectors is not None:
         rows = slice(None) if allowed is None else allowed
-        cosines = catalog.vectors.products([embedder.encode(one.said) for one in read])
-        fits += [cosine[rows].max(initial=0.0) for cosine in cosines]
-    return fits
+        vectors, _ = reader.embed(read)
+        cosines = np.array(catalog.vectors.products([*vectors]))
+        fits += cosines[:, rows].max(axis=1, initial=0.0)
+    return compared, fits
+
+
+class PlainReader:
+    """Reads texts word by word, for the tools that are allowed."""
+
+    def __init__(
+        self, catalog: Catalog, embedder: Embedder | None, allowed: Allowed | None
+    ) -> None:
+        self._postings = catalog.postings
+        self._embedder = embedder
+        self._allowed = allowed
+
+    def weigh(self, parts: Sequence[str], *, is_fit: bool) -> tuple[list[float], list[float]]:
+        """Return how much of each text tools say; see `Reader`."""
+        texts = [*map(_find_terms, parts)]
+        rarity = self._postings.find_rarity
+        unseen = self._postings.idf_unseen
+        known = {term.term: rarity(term.term) for term in {*chain(*texts)}}
+        said = []
+        for terms in texts:
+            total = sum(term.weight * (known[term.term] or unseen) for term in terms)
+            of_tools = sum(term.weight * (known[term.term] or 0.0) for term in terms)
+            said.append(of_tools / (total or 1.0))
+        return said, self._postings.measure_shares(texts, self._allowed).tolist() if is_fit else []
+
+    def embed(self, parts: Sequence[str]) -> tuple[Floats, list[float]]:
+        """Return the vectors of texts, and how familiar each is; see `Reader`."""
+        embedder = self._embedder
+        if embedder is None:
+            return np.zeros((len(parts), 1), np.float32), [0.0] * len(parts)
+        texts = [*map(split_words, parts)]
+        return embedder.encode_all(texts), [*map(embedder.familiarity, texts)]
+
+
+def _find_terms(text: str) -> list[QueryTerm]:
+    """Return the terms of the words of a text that tell."""
+    return [term for word in dict.fromkeys(split_words(text)) for term in find_telling_terms(word)]

@@ -12,7 +12,8 @@ from toolscout.index.bm25 import LexicalScores
 from toolscout.index.source import Source
 from toolscout.ranking import fuse
 from toolscout.ranking.ask import Floats, Ranking
-from toolscout.ranking.choose import take_best_rows
+from toolscout.ranking.choose import find_best
+from toolscout.ranking.native.extension import find_extension
 from toolscout.text.query import Query, find_literal_terms
 from toolscout.text.tokens import analyse_words, split_words
 
@@ -40,9 +41,15 @@ def score_both(ranking: Ranking) -> Floats:
         return score_words(ranking)
     query = ranking.query
     of_words = _share_words(lexical, query)
-    fused = fuse.sum_weighted(lexical.bm25, cosine, share_meaning(query), of_words)
-    if not query.earlier:
-        fused += fuse.scale_to_top(lexical.plain, fuse.PLAIN_SHARE * of_words)
+    meaning = share_meaning(query)
+    plain = 0.0 if query.earlier else fuse.PLAIN_SHARE
+    if (extension := find_extension()) is not None:
+        shares = meaning, of_words, plain, fuse.MIN_SPAN, NO_SIMILARITY
+        made = extension.fuse_scores(lexical.bm25, lexical.plain, cosine, *shares)
+        return np.frombuffer(made, np.float32)
+    fused = fuse.sum_weighted(lexical.bm25, cosine, meaning, of_words)
+    if plain:
+        fused += fuse.scale_to_top(lexical.plain, plain * of_words)
     fused *= (lexical.bm25 > 0) | (cosine >= NO_SIMILARITY)
     return fused
 
@@ -58,7 +65,8 @@ def _share_words(lexical: LexicalScores, query: Query) -> float:
     """Return how much of a query tools say in words, 0 to 1."""
     if query.unspaced or query.spoken is not None:
         return 1.0  # bigrams overlap, and of a translation tools have everyday words alone
-    covered = float(lexical.covered.max(initial=0.0))
+    of_tools = lexical.covered
+    covered = of_tools.item(of_tools.argmax()) if len(of_tools) else 0.0
     share = covered / (lexical.total or 1.0)
     return min(1.0, max(covered / (fuse.WHOLE_WORDS * lexical.rarest), share / fuse.WHOLE_SHARE))
 
@@ -144,7 +152,7 @@ def fuse_evidence(ranking: Ranking) -> Floats:
         names = ranking.source.names
         complete = {
             row: name
-            for row in take_best_rows(scores, NAMED_DEPTH).tolist()
+            for row in (find_best(scores, NAMED_DEPTH) if len(asked) > 1 else ())
             if len(name := _analyse_name(names[row])) > 1 and asked >= name
         }
         for row, name in complete.items():

@@ -1,7 +1,7 @@
 """The first stages of the pipeline: which tools may be selected, and the evidence for each."""
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
 
 import numpy as np
 from msgspec.structs import replace
@@ -15,11 +15,14 @@ from toolscout.index.source import Source
 from toolscout.ranking.ask import Ranking
 from toolscout.ranking.experience import add_experience
 from toolscout.ranking.fuse import sink_others
+from toolscout.ranking.native.joining import find_mentions, join
 from toolscout.ranking.passages import find_asking_sentences
 from toolscout.ranking.scorers import SCORERS, fuse_evidence
 from toolscout.text import regex
 from toolscout.text.passages import find_readable_part
 from toolscout.text.query import Query, analyse, is_unknown
+
+Stage = Callable[[Ranking], Ranking]
 
 NO_VECTORS = "no vectors yet"
 """Note of a ranking by words because the embeddings of a catalog are still being made."""
@@ -141,7 +144,17 @@ def by_experience(ranking: Ranking) -> Ranking:
     return replace(ranking, learned=learned, allowed=allowed)
 
 
-EVIDENCE = (read, expand, by_words, by_meaning, by_experience)
+def _unless_joined(stage: Stage) -> Stage:
+    """Return a stage that passes what the native one has answered."""
+
+    @wraps(stage)
+    def pass_joined(ranking: Ranking) -> Ranking:
+        return ranking if ranking.is_joined else stage(ranking)
+
+    return pass_joined
+
+
+EVIDENCE = (join, *map(_unless_joined, (read, expand, by_words, by_meaning)), by_experience)
 """The stages that compute the evidence for each tool; short ones, so that the code of each stays in
 the processor's caches while several questions are decided together."""
 
@@ -175,7 +188,7 @@ def name(ranking: Ranking) -> Ranking:
     """Find the tools that the pattern names."""
     source = ranking.source
     allowed = ranking.allowed
-    mentions = source.mentions(ranking.query.text)
+    mentions = find_mentions(ranking)
     mentions = add_whole_name(mentions, ranking.ask.pattern, source.rows)
     if allowed is not None:
         mentions = [mention for mention in mentions if allowed[mention.row]]

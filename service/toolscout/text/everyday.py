@@ -60,7 +60,7 @@ def translate(text: str, text_words: Sequence[str], is_known: Known) -> Translat
     Returns None for an English text, and where tools have most of its words: they are described in
     that language, too.
     """
-    if not _load_grammar().isdisjoint(
+    if not load_grammar().isdisjoint(
         map(str.lower, text_words)
     ):  # as in nearly all English sentences
         return None
@@ -199,7 +199,7 @@ def _load_spelt_like_english() -> frozenset[str]:
 
 
 @cache
-def _load_grammar() -> frozenset[str]:
+def load_grammar() -> frozenset[str]:
     """Return the longer English words of grammar that no other language here has.
 
     Everyday words are not read for it, since nearly all English requests end here.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from toolscout import data
 from toolscout.text.passages import load_asking_verbs
-from toolscout.text.tokens import analyse_word
+from toolscout.text.tokens import analyse_word, split_words
 
 _CLAUSE_ENDS = r"[,.;:!?\n]|\b(?:but|just|only)\b|$"
 
@@ -20,6 +20,9 @@ _BEGINS = re.compile(r"(?:^|[,.;:!?\n—–-]|\b(?:and|but|or|so|please))\s*$", 
 
 _BEFORE_CHARS = 16
 """Characters before a negator in which that is looked for."""
+
+_WITH_NEGATORS = frozenset(("do", "i", "it", "must", "should", "we", "you"))
+"""Words of grammar that stand before a negator, and in nearly every text."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -57,6 +60,15 @@ def _find_ruled_out(text: str) -> Iterator[tuple[int, int]]:
         for word in words:
             if not verbs.isdisjoint(analyse_word(word[0])):
                 yield word.span()
+
+
+def load_negators() -> frozenset[str]:
+    """Return words, lower case, of which one is in every text that rules something out."""
+    table = data.load("clauses")["negations"]
+    ways = (*table["of_clauses"], *table["orders"], *table["of_verbs"])
+    return frozenset(
+        next(word for word in split_words(way) if word not in _WITH_NEGATORS) for way in ways
+    )
 
 
 class _Rules(NamedTuple):

@@ -54,8 +54,10 @@ def is_asking(sentence: str) -> bool:
         return True
     told = _count_words()
     said = [word.lower() for word in split_words(sentence[:_BEGINNING])]
-    at = next((place for place, word in enumerate(said) if word not in told.leads), len(said))
-    if said[at : at + 1] and said[at] in told.first:
+    at = 0
+    while at < len(said) and said[at] in told.leads:
+        at += 1
+    if at < len(said) and said[at] in told.first:
         return True
     return len(said) > at + 1 and said[at] in told.askers and said[at + 1] in told.wishes
 

@@ -1,18 +1,17 @@
 """Analyse a query once: its words, and its weighted terms."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
 import msgspec
 
 from toolscout import data
 from toolscout.contract.answers import Via
-from toolscout.text import everyday, senses
+from toolscout.text import everyday, passages, senses
 from toolscout.text.conversation import Earlier
 from toolscout.text.everyday import Known
 from toolscout.text.negations import strip_negated
-from toolscout.text.passages import split_sentences
 from toolscout.text.tokens import (
     MAX_QUERY_WORDS,
     MAX_WORD,
@@ -67,7 +66,7 @@ ASKING_WEIGHT = 0.5
 """Weight of words such as "get" or "find", which requests and tools' names have in common."""
 
 
-class QueryTerm(msgspec.Struct, frozen=True):
+class QueryTerm(msgspec.Struct, frozen=True, gc=False):
     """One term to look up, with its weight and the word it came from."""
 
     term: str
@@ -79,7 +78,7 @@ class QueryTerm(msgspec.Struct, frozen=True):
     """For a derived term: weight times idf of the word that it replaces."""
 
 
-class Query(msgspec.Struct, frozen=True):
+class Query(msgspec.Struct, frozen=True, gc=False):
     """An analysed pattern. Equal words count once, so repeating one changes nothing."""
 
     text: str
@@ -98,6 +97,10 @@ class Query(msgspec.Struct, frozen=True):
     """The words of what was said before, with their weights."""
     spoken: "Query | None" = None
     """The question in its own language, where this is its translation: experience knows it so."""
+    hashed: Mapping[int, float] | None = None
+    """The weights of its own terms by their hashes, as `pattern_vectors` adds them up, if known."""
+    may_divide: bool = True
+    """Whether the text may have several clauses; False where it is known that it has one."""
 
 
 def analyse(pattern: str, earlier: Iterable[Earlier] = (), is_known: Known | None = None) -> Query:
@@ -147,15 +150,15 @@ def _analyse(pattern: str, is_known: Known | None = None) -> Query:
             if present is None or present.weight < term.weight:
                 terms[term.term] = term
     resolved, meanings = senses.read(_drop_values(text, terms))
-    told = _drop_names_of_things(resolved)
+    told = drop_names_of_things(resolved)
     if told != text:
         text_words = split_words(told)
     return Query(
         text,
         tuple(terms.values()),
         tuple(text_words[:MAX_QUERY_WORDS]),
-        _split_sentences(told),
-        _analyse_unspaced(text, distinct),
+        split_sentences(told),
+        measure_unspaced(text, distinct),
         resolved,
         meanings,
     )
@@ -187,10 +190,9 @@ def _drop_values(text: str, terms: dict[str, QueryTerm]) -> str:
     Where the text has fewer than `TELLING_OTHERS` other words that tell, the value may be what
     asks.
     """
-    # Piece by piece, which takes a fifth of the time: hardly one of a long text may have a value.
-    if not any(map(_VALUE.search, filter(_MAY_HAVE_VALUES.search, text.split()))):
+    rest = strip_values(text)
+    if rest is None:
         return text
-    rest = _VALUE.sub(" ", text)
     others = {term for word in split_words(rest) for term in analyse_word(word)}
     if sum(terms[term].weight >= 1.0 for term in others if term in terms) < TELLING_OTHERS:
         return text
@@ -198,6 +200,14 @@ def _drop_values(text: str, terms: dict[str, QueryTerm]) -> str:
         weight = terms[term].weight * STOP_WEIGHT
         terms[term] = msgspec.structs.replace(terms[term], weight=weight)
     return rest
+
+
+def strip_values(text: str) -> str | None:
+    """Return a text without what only names something; None where it has nothing such."""
+    # Piece by piece, which takes a fifth of the time: hardly one of a long text may have a value.
+    if not any(map(_VALUE.search, filter(_MAY_HAVE_VALUES.search, text.split()))):
+        return None
+    return _VALUE.sub(" ", text)
 
 
 def find_telling_terms(word: str) -> tuple[QueryTerm, ...]:
@@ -216,20 +226,27 @@ def _weigh_word(word: str, scale: float = 1.0) -> tuple[float, tuple[QueryTerm, 
     weight = load_word_weights().get(word.lower(), 1.0)
     parts = analyse_word(word)
     share = weight * scale
-    if len(parts) > 1:
-        count = min(len(parts), BIGRAMS_OF_WORD) if is_cjk(word[0]) else len(parts)
+    if count := count_parts(word, parts):
         share = share * 2.0 / (count + 1.0)
     return weight, tuple(QueryTerm(part, share, word) for part in parts)
 
 
-def _analyse_unspaced(text: str, text_words: Iterable[str]) -> float:
+def count_parts(word: str, parts: Sequence[str]) -> int:
+    """Return as how many parts the terms of a word count; 0 for a single one."""
+    if len(parts) < 2:
+        return 0
+    return min(len(parts), BIGRAMS_OF_WORD) if is_cjk(word[0]) else len(parts)
+
+
+def measure_unspaced(text: str, text_words: Iterable[str]) -> float:
+    """Return the share of a text's letters in scripts without spaces, given its distinct words."""
     if text.isascii():
         return 0.0
     letters = "".join(text_words)
     return sum(map(is_cjk, letters)) / len(letters) if letters else 0.0
 
 
-def _drop_names_of_things(text: str) -> str:
+def drop_names_of_things(text: str) -> str:
     """Return a text without `<placeholders>` and what is quoted, unless that is what asks."""
     told = _PLACEHOLDERS.sub(" ", text) if "<" in text else text
     if not _MAY_BE_QUOTED.search(told):
@@ -243,11 +260,11 @@ def _count_telling(text: str) -> int:
     return sum(word.lower() not in lighter for word in split_words(text))
 
 
-def _split_sentences(text: str) -> tuple[tuple[str, ...], ...]:
+def split_sentences(text: str) -> tuple[tuple[str, ...], ...]:
     """Return the words of each sentence of a text; nothing for a single one."""
     if not _MAY_END.search(text):
         return ()
-    found = tuple(map(tuple, map(split_words, split_sentences(text)[:MAX_SENTENCES])))
+    found = tuple(map(tuple, map(split_words, passages.split_sentences(text)[:MAX_SENTENCES])))
     long_enough = tuple(one for one in found if len(one) >= LEAST_WORDS)
     return long_enough if len(long_enough) > 1 else ()
 

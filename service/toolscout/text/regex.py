@@ -30,7 +30,7 @@ _OPTIONS.log_errors = False
 _OPTIONS.never_nl = True  # a match never spans the lines of two tools
 _OPTIONS.never_capture = True
 
-_SPECIAL = frozenset("|[\\$^")
+_SPECIAL = (".*", ".+", "|", "[", "\\", "$", "^")
 _LOOKS_LIKE_REGEX = re.compile(
     r"(?<!\\)(?:"
     r"\.[*+]"  # anything, repeatedly
@@ -86,7 +86,7 @@ def is_like_regex(pattern: str) -> bool:
     One of several lines is a text, perhaps with a table in it: no match spans lines.
     """
     # Nearly all patterns are prose, which these checks recognise at a tenth of the cost.
-    has_special = ".*" in pattern or ".+" in pattern or not _SPECIAL.isdisjoint(pattern)
+    has_special = any(map(pattern.__contains__, _SPECIAL))
     return has_special and "\n" not in pattern and bool(_LOOKS_LIKE_REGEX.search(pattern))
 
 

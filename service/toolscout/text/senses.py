@@ -5,7 +5,7 @@ Only English verbs, where a request gives an order: at its beginning or after wo
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -45,22 +45,22 @@ def read(text: str) -> Reading:
     if "#" in text:
         text = _CHANNEL.sub(r"\1 channel", text)
     senses, before = _load_senses()
-    if senses.keys().isdisjoint(text.lower().split()):
-        return Reading(text, {})
+    words = text.lower().split()
+    ordered = [
+        at for at, word in enumerate(words) if word in senses and _is_order(words, at, before)
+    ]
+    spans = [piece.span() for piece in _PIECES.finditer(text)] if ordered else []
     pieces = list[str]()
     place = 0
-    is_order = True
     meanings = dict[str, tuple[str, ...]]()
-    for piece in _PIECES.finditer(text):
-        word = piece[0].lower()
-        for after, meaning in senses.get(word, ()) if is_order and piece.start() >= place else ():
-            # Compiled when a verb is first met: to compile all takes longer than a search.
-            if (rest := re.compile(after, re.IGNORECASE).match(text, piece.end())) is not None:
-                pieces += [text[place : piece.start()], meaning]
+    for at in ordered:
+        start, end = spans[at]
+        for after, meaning in senses[words[at]] if start >= place else ():
+            if (rest := _compile(after).match(text, end)) is not None:
+                pieces += [text[place:start], meaning]
                 place = rest.end()
-                meanings[_analyse(word)[0]] = _analyse(meaning)
+                meanings[_analyse(words[at])[0]] = _analyse(meaning)
                 break
-        is_order = word in before or word.endswith(_ENDS)
     if not meanings:
         return Reading(text, {})
     resolved = "".join([*pieces, text[place:]])
@@ -68,9 +68,25 @@ def read(text: str) -> Reading:
     return Reading(resolved, {verb: one for verb, one in meanings.items() if verb not in left})
 
 
+@cache
+def _compile(after: str) -> re.Pattern[str]:
+    """Compile what follows a verb when it is first met: all of them take longer than a search."""
+    return re.compile(after, re.IGNORECASE)
+
+
+def _is_order(words: Sequence[str], at: int, before: Collection[str]) -> bool:
+    """Whether a word stands where an order is given."""
+    return at == 0 or words[at - 1] in before or words[at - 1].endswith(_ENDS)
+
+
 def _analyse(text: str) -> tuple[str, ...]:
     terms_of_words = (analyse_word(word.strip(_MARKS).lower()) for word in text.split())
     return tuple(terms[-1] for terms in terms_of_words if terms)
+
+
+def load_verbs() -> Collection[str]:
+    """Return the forms of all verbs that have another sense."""
+    return _load_senses()[0].keys()
 
 
 @cache

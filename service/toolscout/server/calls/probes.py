@@ -5,6 +5,7 @@ from typing import Any
 from litestar import get
 
 from toolscout.contract.answers import LearningSize, StatsAnswer
+from toolscout.ranking.native import extension
 from toolscout.server.calls.typed import TypedRequest
 from toolscout.server.http.answer import RawAnswer, answer_json
 from toolscout.server.http.expiring import find_expiring
@@ -30,8 +31,9 @@ async def readyz(service: Service, request: LimitedRequest, trace: Trace) -> Raw
     """Report readiness.
 
     Model loaded, self-test ranked, not draining. The store does not count; with `?verbose` and a
-    key, where there are keys, `store` says whether it works, and `expiring` has the certificate and
-    the tenant's keys that have expired or end within 14 days.
+    key, where there are keys, `store` says whether it works, `expiring` has the certificate and
+    the tenant's keys that have expired or end within 14 days, and `ranking` whether its compiled
+    part is used.
     """
     components = service.components()
     ready = all(components.values())
@@ -40,6 +42,7 @@ async def readyz(service: Service, request: LimitedRequest, trace: Trace) -> Raw
     key = service.keyring.find(request.headers) if is_verbose else None
     if key is not None and not key.has_expired:
         certificate = service.settings.tls_cert
+        body["ranking"] = extension.describe()
         body["expiring"] = find_expiring(service.keyring, certificate, key.tenant)
         body["store"] = "; ".join((await examine(service.guard.store)).texts) or "ok"
     return answer_json(body, status=200 if ready else 503)

@@ -37,6 +37,7 @@ from toolscout.index.compiled_tool import CompiledTool
 from toolscout.index.tool_list import ToolList
 from toolscout.index.transfer import SEED, Packed, pack
 from toolscout.index.vector_index import measure_tool
+from toolscout.ranking.native import extension
 from toolscout.settings import Settings
 from toolscout.tools.conversion import Skipped
 from toolscout.tools.filters import filters_of, is_passing, tenant_of
@@ -315,6 +316,8 @@ def main(descriptor: int) -> None:
 
 def make_engine(settings: Settings, tools: Sequence[Any] = ()) -> Engine:
     """Return an engine with the model and the word lists of the settings."""
+    if not settings.native:
+        extension.switch(is_on=False)
     return Engine(
         tools,
         model=settings.model,

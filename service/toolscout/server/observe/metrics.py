@@ -40,6 +40,7 @@ class Metrics:
         self.no_match = counter("no_match", "Searches without any match")
         about = "Searches answered by a cheaper ranker to keep the latency budget"
         self.degraded = counter("degraded", about, ("ranker",))
+        self.decisions = counter("decisions", "Decisions, `native` or by `python` alone", ("way",))
         about = "Queries matched as regular expressions, by what came of it"
         self.patterns = counter("patterns", about, ("result",))
         self.offered = histogram(

@@ -201,6 +201,8 @@ class Recorder:
                 if decision is not None:
                     self._note(part, decision, phases if part is trace else part.phases, counted)
                     counted[metrics.cache, part.cache] += 1
+                    way = "native" if decision.ranking.is_joined else "python"
+                    counted[metrics.decisions, way] += 1
                     metrics.offered.observe(part.unique)
                     metrics.selected.observe(len(decision.names))
                     if decision.outcome == "no_match":
