@@ -20,6 +20,11 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
         test "$extra" = server \
         || /opt/toolscout/bin/pip install --no-cache-dir --require-hashes -r "locks/$extra.txt" \
         || exit; done)
+# The compiler of the native part of the ranking, which is in no later stage. Where packages are out
+# of reach, Python ranks alone.
+# hadolint ignore=DL3008
+RUN { apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev; } \
+    || echo "no compiler: Python ranks alone"; rm -rf /var/lib/apt/lists/*
 COPY pyproject.toml hatch_build.py README.md LICENSE THIRD_PARTY.md ./
 COPY service ./service
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /dist . \

@@ -3,13 +3,14 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+NATIVE := $(VENV)/.native
 # Programs run as they do for anybody: what a shell sets for Python, as PYTHONPATH, is not for them.
 $(foreach name,$(filter-out PYTHON,$(filter PYTHON%,$(.VARIABLES))),$(eval unexport $(name)))
 # Where the repository is, as a release and the site name it; on GitHub its workflows know.
 export REPOSITORY_URL ?= $(if $(GITHUB_REPOSITORY),$(GITHUB_SERVER_URL)/$(GITHUB_REPOSITORY))
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 
-.PHONY: help serve quick test test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-newest test-integration test-nightly nightly attacks callers image load soak scale scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals agent-eval mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
+.PHONY: help serve quick test test-plain test-core test-service test-client test-turns test-gateways test-commands check lint types unit coverage test-newest test-integration test-nightly nightly attacks callers image load soak scale scale-out deploy-check drills lock pin-base pin-images sbom sbom-image audit bench board eval evals agent-eval mcp-tokens prompt-cost conformance openapi docs site dist release-check clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -23,12 +24,18 @@ $(STAMP): pyproject.toml $(LOCKS)/build.txt $(LOCKS)/server.txt
 	$(BIN)/pip install $(PIP_FLAGS) --no-deps --no-build-isolation -e '.[server]'
 	@touch $@
 
-$(VENV)/.tested: $(STAMP)
+$(VENV)/.tested: $(STAMP) | $(NATIVE)
 	@echo "Installing what the tests need into $(VENV); this takes a minute or two, once."
 	$(BIN)/pip install $(PIP_FLAGS) -e '.[server,test,site]'
 	@touch $@
 
-serve: $(STAMP) ## run the service on http://127.0.0.1:8080
+# Compiles the native part of the ranking again where its source has changed; without a compiler
+# Python ranks, and a line says so.
+$(NATIVE): $(STAMP) hatch_build.py $(wildcard service/toolscout/ranking/native/*.[ch])
+	@$(BIN)/python hatch_build.py
+	@touch $@
+
+serve: $(NATIVE) ## run the service on http://127.0.0.1:8080
 	$(BIN)/toolscout serve
 
 # Suites whose tests start no program.
@@ -46,7 +53,12 @@ OF_commands := evaluation test_cli.py test_cli_search.py test_completion.py test
 test-core test-service test-client test-turns test-gateways test-commands: test-%: $(VENV)/.tested
 	$(BIN)/pytest -q -m 'not integration' --numprocesses $(WORKERS) --dist loadfile $(addprefix tests/,$(OF_$*))
 
-test: check unit ## lint, types and tests
+test: check unit test-plain ## lint, types and tests
+
+# The ranking by Python alone, which the other tests rank natively where a compiler is there.
+PLAIN := $(addprefix tests/,text index ranking learning test_engine.py)
+test-plain: $(VENV)/.tested ## the tests of the ranking without its compiled part
+	TOOLSCOUT_NATIVE=off $(BIN)/pytest -q -m 'not integration' --numprocesses $(WORKERS) --dist loadfile $(PLAIN)
 
 check: lint types ## lint and types
 
@@ -188,7 +200,7 @@ audit: $(VENV)/.shipped ## ask PyPI for known vulnerabilities of a server instal
 	  echo 'the advisory service at https://pypi.org does not answer'; test -n "$(AUDIT_MAY_SKIP)"; \
 	fi
 
-bench: $(STAMP) ## the speed table (TOOLSCOUT_DATA names the folder with catalogs/; AGAINST a commit)
+bench: $(NATIVE) ## the speed table (TOOLSCOUT_DATA names the folder with catalogs/; AGAINST a commit)
 	$(BIN)/python -m evals.speed $(if $(AGAINST),--against $(AGAINST))
 
 $(VENV)/.evaluated: $(STAMP)
@@ -242,7 +254,7 @@ site: $(VENV)/.tested ## build the documentation site in build/site; SITE_URL is
 
 dist: $(VENV)/.tested sbom ## build a release in dist/: wheel, source, sbom.cdx.json and SHA256SUMS
 	rm -f $(DIST)/*.whl $(DIST)/*.tar.gz
-	$(BIN)/python -m build --outdir $(DIST)
+	TOOLSCOUT_NATIVE=off $(BIN)/python -m build --outdir $(DIST)
 	cd $(DIST) && sha256sum *.whl *.tar.gz sbom.cdx.json > SHA256SUMS
 
 # All of a release that needs no registry. TAG is that of the release; without one it is the package's version.

@@ -42,6 +42,7 @@ def test_a_release_may_write_only_where_it_has_to():
     }
     assert writes == {
         "build": set(),
+        "wheels": set(),
         "package": {"id-token", "attestations"},
         "image": {"packages", "id-token", "attestations"},
         "notes": {"contents"},

@@ -12,6 +12,7 @@ import pytest
 from tests.integration.test_fresh_install import ROOT, run
 from tests.package_page import read_metadata
 from tests.support import environment, ran
+from toolscout.ranking.native import extension
 
 pytestmark = pytest.mark.integration
 
@@ -40,7 +41,8 @@ found: list[str] = Engine([]).search("x").names
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Both, the wheel made from the source distribution."""
     folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--outdir", folder, ROOT)
+    environ = os.environ | {"TOOLSCOUT_NATIVE": "off"}
+    ran([sys.executable, "-m", "build", "--outdir", folder, ROOT], env=environ)
     return folder
 
 
@@ -63,11 +65,30 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path):
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"toolscout"}
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "service"]
-    known = ran(listed, cwd=ROOT).stdout
+    known = [name for name in ran(listed, cwd=ROOT).stdout.split() if name[-2:] not in (".c", ".h")]
     shipped = {name for name in names if name.startswith("toolscout/")}
-    assert shipped == {name.removeprefix("service/") for name in known.split()}
+    assert shipped == {name.removeprefix("service/") for name in known}
     for needed in ("py.typed", "model/model.safetensors", "data/synonyms.toml"):
         assert f"toolscout/{needed}" in shipped
+
+
+def test_with_a_compiler_the_wheel_is_of_its_platform_and_twice_the_same(tmp_path: Path):
+    if extension.describe() == "python (not built)":
+        pytest.skip("there is no compiler, or no headers of Python")
+    built = []
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        ran([sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT])
+        built.append(next(folder.glob("*.whl")))
+    assert built[0].name.split("-")[-1] != "any.whl"
+    assert built[0].read_bytes() == built[1].read_bytes()
+    names = zipfile.ZipFile(built[0]).namelist()
+    assert [name for name in names if name.startswith("toolscout/ranking/native/_join")]
+
+
+def test_without_a_compiler_the_wheel_is_pure(tmp_path: Path):
+    environ = os.environ | {"CC": "no-such-compiler"}
+    ran([sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT], env=environ)
+    assert next(tmp_path.glob("*.whl")).name.endswith("-py3-none-any.whl")
 
 
 def test_the_source_has_what_the_wheel_is_built_from(dist: Path):
@@ -75,6 +96,7 @@ def test_the_source_has_what_the_wheel_is_built_from(dist: Path):
         names = {name.partition("/")[2] for name in packed.getnames()}
     assert {"README.md", "LICENSE", "THIRD_PARTY.md", "CHANGELOG.md", "openapi.yaml"} <= names
     assert "service/toolscout/model/model.safetensors" in names
+    assert "service/toolscout/ranking/native/join.h" in names
     assert "skills/add-toolscout/SKILL.md" in names
     assert not [name for name in names if name.startswith(("tests", "evals", "deploy", "docs"))]
 
