@@ -95,7 +95,7 @@ def test_other_paths_are_not_found(server: Server, path: str):
     ("field", "choices"),
     [
         ("ranker", "auto, regex, bm25, semantic, hybrid, rrf, okapi"),
-        ("detail", "names, brief, full"),
+        ("detail", "names, brief, full, stub, stub_python"),
         ("filters.max_risk", "read_only, write_local, write_remote, destructive"),
     ],
 )

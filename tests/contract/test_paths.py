@@ -89,7 +89,7 @@ def test_a_change_that_wants_no_catalog_there_is_refused(server: Server, method:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("detail=xx", "detail: expected one of names, brief, full"),
+        ("detail=xx", "detail: expected one of names, brief, full, stub, stub_python"),
         ("page_size=x", "page_size: expected a whole number from 1 to 1000"),
         ("page_size=0", "page_size: expected a whole number from 1 to 1000"),
     ],

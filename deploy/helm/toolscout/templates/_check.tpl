@@ -24,7 +24,7 @@
 {{- fail (printf "store.url needs an image with the extra %s: build it with --build-arg EXTRAS=server,%s and name it in image.extras" $extra $extra) -}}
 {{- end -}}
 {{- end -}}
-{{- range $setting := list "synonyms" "domains" "model" -}}
+{{- range $setting := list "synonyms" "domains" "overlay" "model" -}}
 {{- $path := get $.Values.settings $setting -}}
 {{- if and (hasPrefix "/" $path) (not (include "toolscout.mounted" (list $ $path false))) -}}
 {{- fail (printf "settings.%s: nothing is mounted at %s: mount it by extraVolumes and extraVolumeMounts" $setting $path) -}}
