@@ -13,7 +13,7 @@ from toolscout.index.cold import ColdCatalog
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide
-from toolscout.tools.overlay import parse_overlay
+from toolscout.tools.overlay import find_row, parse_overlay
 
 CRYPTIC: dict[str, Any] = {"name": "op_17", "description": "Executes operation 17"}
 OFFERED = [*TOOLS, CRYPTIC]
@@ -120,6 +120,23 @@ def test_an_overlay_that_is_for_none_of_the_tools_changes_nothing(tmp_path: Path
     plain = Engine(OFFERED)
     for asked in (UMBRELLA, "read a file", "op_17", "mail to somebody"):
         assert made.search(asked, explain=True) == plain.search(asked, explain=True)
+
+
+def test_an_explanation_names_only_what_fits_the_tool(tmp_path: Path):
+    rows = '[[tool]]\nname = ["op_17", "secret_project"]\nsearch_text = "umbrella rental"'
+    found = engine(tmp_path, rows).search("umbrella", explain=True)
+    assert "op_17" in str(found.matches)
+    assert "secret_project" not in str(found.matches)
+
+
+def test_many_rows_for_one_tool_are_within_the_bounds_of_one():
+    rows = "".join(
+        f'[[tool]]\nname = "*"\nsearch_text = "{"x" * 5_000}"\nnot_for = ["{number}"]\n'
+        for number in range(40)
+    )
+    found = find_row(parse_overlay(rows, "overlay.toml").of(""), "any")
+    assert found is not None
+    assert (len(found.row.search_text), len(found.row.not_for)) == (8_192, 16)
 
 
 def files(folder: Path, rows: str) -> list[str]:

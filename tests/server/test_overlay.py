@@ -98,17 +98,24 @@ def test_the_file_is_followed_and_a_broken_one_keeps_the_rows(tmp_path: Path):
         until(lambda: server.metric('toolscout_overlay_row_used{row="2"}') == 1)
         assert server.metric('toolscout_overlay_row_used{row="3"}') == 0
 
-        for wrong in ('[[tool]]\nname = "op_17"\nhdie = true', "[["):
-            replace(file, wrong)
+        deep = "x = " + "[" * 5_000 + "]" * 5_000
+        wrong = ('[[tool]]\nname = "op_17"\nhdie = true', "[[", " ", deep, f"x = {'9' * 5_000}")
+        for text in wrong:
+            replace(file, text)
             read_again(server)
         file.unlink()
         read_again(server)
-        until(lambda: len(events(server, "overlay_kept")) == 3)
+        until(lambda: len(events(server, "overlay_kept")) == 6)
         assert found(server) == ["op_17"]
         kept = events(server, "overlay_kept")
         assert "line 1: Object contains unknown field `hdie`" in kept[0]["reason"]
         assert "there is no file" in kept[-1]["reason"]
-        assert server.metric('toolscout_overlay_changes_total{result="refused"}') == len(kept) == 3
+        assert server.metric('toolscout_overlay_changes_total{result="refused"}') == len(kept) == 6
+
+        replace(file, f"{FOUND}# the same rows")
+        read_again(server)
+        until(lambda: len(events(server, "overlay_changed")) == 3)
+        assert server.metric('toolscout_overlay_row_used{row="1"}') == 1
 
 
 def test_a_worker_that_is_replaced_has_the_rows_in_use(tmp_path: Path):

@@ -44,6 +44,12 @@ def find(text: str, name: str, tenant: str = "acme") -> Adjustment | None:
         ),
         ('[[tools]]\nname = "a"', "tools: expected [[tool]] tables only"),
         ('tool = "a"', "tool: expected [[tool]] tables only"),
+        ("x = " + "[" * 5_000 + "]" * 5_000, "nested too deeply"),
+        (f"x = {'9' * 5_000}", "integer string conversion"),
+        ('[[tool]]\nname = " a"\npin = true', "name: expected the name of a tool, without blanks"),
+        ('[[tool]]\nname = "a"\ntenant = ""\npin = true', "tenant: expected a name"),
+        ('[[tool]]\nname = "a"\nnamespace = " "', "namespace: expected a name"),
+        ('[[tool]]\nname = "a"\nsearch_text = " "', "search_text: is blank"),
         ("[[tool]]\nname = a\n", "Invalid value (at line 2, column 8)"),
     ],
 )

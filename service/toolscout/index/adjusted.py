@@ -20,7 +20,7 @@ class AdjustedTool(msgspec.Struct, frozen=True, gc=False):
     wire: bytes
     """The tool as it is filtered, in JSON."""
     patterns: tuple[str, ...]
-    """The names and patterns of the rows that are for it."""
+    """The names and patterns of rows that fit it."""
     numbers: tuple[int, ...]
     """Which rows of the file these are, from 1 on."""
     is_pinned: bool
@@ -67,7 +67,7 @@ def keep_adjusted(ranked: Tool, adjustment: Adjustment) -> AdjustedTool:
     filtered = msgspec.structs.replace(ranked, examples=None)  # no filter looks at them
     row = adjustment.row
     return AdjustedTool(
-        _encode(filtered), tuple(row.patterns), adjustment.numbers, row.pin, row.search_text
+        _encode(filtered), adjustment.written, adjustment.numbers, row.pin, row.search_text
     )
 
 

@@ -5,6 +5,7 @@ and reused: changing one tool of three hundred compiles one tool.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from hashlib import sha256
 from typing import Any, Protocol, TypeVar
 
@@ -131,18 +132,20 @@ class Compiler:
             for tool in compiled
         ]
         new = [each for each in texts if each[0].vector is None]
+        pack = cache(partial(pack_text, embedder=self.embedder))  # many tools may have one request
         for at in range(0, len(new), EMBEDDED_AT_ONCE):
             some = new[at : at + EMBEDDED_AT_ONCE]
             tell_alive()
             made = self.embedder.tools([spoken for _, spoken, _, _ in some])
             for (tool, _, asked, unserved), vector in zip(some, made, strict=True):
-                tool.examples = tuple(pack_text(text, self.embedder) for text in asked)
-                tool.unserved = tuple(pack_text(text, self.embedder) for text in unserved)
+                tool.examples = tuple(map(pack, asked))
+                tool.unserved = tuple(map(pack, unserved))
                 tool.vector = vector.tobytes()
                 tool.embedding_words = tool.example_texts = tool.unserved_texts = ()
         packed = b"".join([tool.vector for tool in compiled if tool.vector is not None])
         stacked = np.frombuffer(packed, np.float32).reshape(-1, self.embedder.dimension)
         share = count_examples([tool.examples for tool in compiled])
+        unserved_share = count_examples([tool.unserved for tool in compiled])
         examples = [
             Example(row, packed, is_served=True)
             for row, tool in enumerate(compiled)
@@ -151,7 +154,7 @@ class Compiler:
         examples += [
             Example(row, packed, is_served=False)
             for row, tool in enumerate(compiled)
-            for packed in tool.unserved
+            for packed in tool.unserved[:unserved_share]
         ]
         return Embedded(index_vectors(stacked), tuple(examples))
 

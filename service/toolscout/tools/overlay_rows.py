@@ -53,13 +53,17 @@ class OverlayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 def merge_rows(first: OverlayRow, second: OverlayRow) -> OverlayRow:
-    """Return what two rows for one tool come to; of one value the later counts."""
+    """Return what two rows for one tool come to; of one value the later counts.
+
+    Texts and requests have together the bounds that those of one row have.
+    """
+    texts = filter(None, (first.search_text, second.search_text))
     risks = [risk for risk in (first.risk, second.risk) if risk is not None]
     return OverlayRow(
-        name=(*first.patterns, *second.patterns),
-        search_text=" ".join(filter(None, (first.search_text, second.search_text))),
-        examples=(*first.examples, *second.examples),
-        not_for=(*first.not_for, *second.not_for),
+        name="",
+        search_text=" ".join(texts)[:MAX_FIELD_CHARS],
+        examples=(*first.examples, *second.examples)[:MAX_REQUESTS],
+        not_for=(*first.not_for, *second.not_for)[:MAX_REQUESTS],
         pin=first.pin or second.pin,
         hide=first.hide or second.hide,
         risk=max(risks, key=LEVELS.index, default=None),
@@ -91,7 +95,9 @@ def parse_rows(text: str, file: str) -> list[OverlayRow]:
     """
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ConfigurationError(f"overlay: {file}: nested too deeply") from None
+    except ValueError as error:  # of TOML, or of a number with thousands of digits
         raise ConfigurationError(f"overlay: {file}: {error}") from None
     tables = content.pop("tool", [])
     if content or not isinstance(tables, list):
@@ -139,8 +145,14 @@ def _read_row(table: Any) -> OverlayRow:
 
 
 def _find_problems(row: OverlayRow) -> Iterator[str]:
-    if not all(row.patterns) or not row.patterns:
-        yield "name: expected the name of a tool"
+    if not row.patterns or not all(name.strip() == name != "" for name in row.patterns):
+        yield "name: expected the name of a tool, without blanks around it"
+    for field in ("tenant", "namespace"):
+        value = getattr(row, field)
+        if (value is not None and value.strip() != value) or value == "":
+            yield f"{field}: expected a name, without blanks around it"
+    if row.search_text and not row.search_text.strip():
+        yield "search_text: is blank"
     if not msgspec.to_builtins(row).keys() - {"name", "tenant"}:
         yield "adds nothing to these tools"
     if row.pin and row.hide:

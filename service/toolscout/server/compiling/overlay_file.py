@@ -48,11 +48,12 @@ class OverlayFile:
         self.used = used
         """Tells of each row whether it was for any tool."""
         text = read_overlay_text(path)
+        self._recompiling: asyncio.Task[None] | None = None
         self._start(text, parse_overlay(text, str(path)))
         compiles.on_kept = self._note
         self.files: FollowedFiles[str | None] = FollowedFiles(self._read, self._use, text)
-        self._using: asyncio.Task[None] | None = None
-        self._recompiling: asyncio.Task[None] | None = None
+        self._using = asyncio.Lock()
+        self._applying: asyncio.Task[None] | None = None
 
     def _read(self) -> str | None:
         """Return what the file says; None where it cannot be read."""
@@ -63,30 +64,37 @@ class OverlayFile:
 
     def _use(self, text: str | None) -> None:
         """Use what the file says now, once it is read, if that is right."""
-        before = self._using
-        self._using = asyncio.create_task(self._apply(text, before))
+        self._applying = asyncio.create_task(self._apply(text))
 
-    async def _apply(self, text: str | None, before: "asyncio.Task[None] | None") -> None:
-        if before is not None:
-            await before
-        try:
-            said, overlay = await asyncio.to_thread(self._parse, text)
-        except ConfigurationError as error:
-            self.changes.labels("refused").inc()
-            self.log.error("overlay_kept", reason=error.detail)
-            return
-        self._start(said, overlay)
-        self.changes.labels("ok").inc()
-        self.log.info("overlay_changed", rows=len(overlay.rows))
-        self._recompile_soon()
+    async def _apply(self, text: str | None) -> None:
+        async with self._using:
+            try:
+                said, overlay = await asyncio.to_thread(self._parse, text)
+            except ConfigurationError as error:
+                self._refuse(error.detail)
+            except Exception as error:  # the next one is read anyway
+                self._refuse(type(error).__name__)
+            else:
+                self._start(said, overlay)
+                self.changes.labels("ok").inc()
+                self.log.info("overlay_changed", rows=len(overlay.rows))
+
+    def _refuse(self, reason: str) -> None:
+        self.changes.labels("refused").inc()
+        self.log.error("overlay_kept", reason=reason)
 
     def _parse(self, text: str | None) -> tuple[str, Overlay]:
         """Return a text with its rows, which take half a second where they are thousands.
 
         Raises:
-            ConfigurationError: it has another form; None is a file that cannot be read.
+            ConfigurationError: it has another form, or is blank, as while it is written; None is a
+                file that cannot be read.
         """
         text = read_overlay_text(self.path) if text is None else text
+        if not text.strip():
+            raise ConfigurationError(
+                f"overlay: {self.path} is blank; a comment takes all rows away"
+            )
         return text, parse_overlay(text, str(self.path))
 
     def _start(self, text: str, overlay: Overlay) -> None:
@@ -94,11 +102,16 @@ class OverlayFile:
         self.used.clear()
         for number in range(1, min(len(overlay.rows), MAX_SHOWN_ROWS) + 1):
             self.used.labels(number).set(0)
+        for space, catalog in self.cache.list_catalogs():
+            self._note(space, catalog)
 
     def _note(self, space: str, catalog: Catalog) -> None:
         """Note which rows a compiled list uses; one that used former rows is compiled anew."""
         if self.compiles.is_outdated(space, catalog):
-            self._recompile_soon()
+            if filters_of(space) is not None:
+                self.cache.drop(space, catalog.digest)
+            else:
+                self._recompile_soon()
             return
         numbers = {number for tool in catalog.adjusted.tools.values() for number in tool.numbers}
         for number in numbers:
@@ -113,7 +126,7 @@ class OverlayFile:
         """Compile what was compiled with former rows, until nothing is."""
         while outdated := self._find_outdated():
             for space, catalog in outdated:
-                if filters_of(space) is not None or catalog.skipped:
+                if catalog.skipped:
                     self.cache.drop(space, catalog.digest)
             for space, catalog in outdated:
                 if self.cache.has_digest(space, catalog.digest):

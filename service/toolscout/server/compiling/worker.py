@@ -105,7 +105,7 @@ class Worker:
         self._told_alive = time.monotonic()
         self._max_tools = settings.max_tools
         self._cache = CatalogCache(settings.cache_bytes)
-        self._lists: Lru[tuple[str, bytes], ToolList] = Lru(KEPT_BYTES)
+        self._lists: Lru[tuple[str, bytes, str], ToolList] = Lru(KEPT_BYTES)
         self._pools = {name: FairPool(n, name, _measure) for name, n in THREADS.items()}
         self._compiles: dict[tuple[str, bytes], Future[None]] = {}
         """Those that wait, and those that run."""
@@ -131,7 +131,7 @@ class Worker:
         Raises:
             InvalidRequest: they are at fault.
         """
-        key = sent.space, sent.raw_hash
+        key = self._find_key(sent)
         tools = self._lists.get(key)
         if tools is None:
             tools = read_tools(sent, self._max_tools, self.engine.compiler)
@@ -146,7 +146,12 @@ class Worker:
 
     def forget(self, sent: SentList) -> None:
         """Drop the decoded tools of a list."""
-        self._lists.pop((sent.space, sent.raw_hash))
+        self._lists.pop(self._find_key(sent))
+
+    def _find_key(self, sent: SentList) -> tuple[str, bytes, str]:
+        """Return what a decoded list is kept by: what a key sees depends on the overlay, too."""
+        overlay = self.engine.compiler.overlay.of(tenant_of(sent.space))
+        return sent.space, sent.raw_hash, overlay.digest if overlay else ""
 
     def check_size(self, words: Catalog, compiled: Sequence[CompiledTool]) -> None:
         """Check that a catalog can be kept once it has its vectors.
