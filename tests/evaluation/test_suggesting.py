@@ -110,7 +110,7 @@ def test_odd_lines_and_texts_are_borne(tmp_path: Path):
         "text",
         {"event": "search", "pattern": 7},
         {"event": "feedback", "reports": [3, {"success": True}]},
-        searched("t1", odd, "read_file", selected_names=[None, 3]),
+        searched("t1", odd, "read_file", selected_names=[None, 3, ["x"]]),
         called("t1", "get_weather"),
     )
     _, (found,), _ = suggest(tmp_path, *lines)
@@ -134,6 +134,24 @@ def test_only_what_is_not_found_today_is_left(tmp_path: Path):
     overlay.write_text('[[tool]]\nname = "get_weather"\nexamples = ["piano tuning"]', "utf-8")
     flags = ("--tools", str(tools), "--overlay", str(overlay))
     assert suggest(tmp_path, *lines, flags=flags)[:2] == (1, [])
+
+
+def test_a_tenant_sees_its_own_requests_alone_and_the_rows_that_hold_for_it(tmp_path: Path):
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps(TOOLS), "utf-8")
+    overlay = tmp_path / "overlay.toml"
+    overlay.write_text(
+        '[[tool]]\nname = "get_weather"\ntenant = "acme"\nexamples = ["piano tuning"]', "utf-8"
+    )
+    lines = (
+        searched("t1", "piano tuning", "read_file"),
+        called("t1", "get_weather"),
+        searched("t1", "a secret merger", outcome="no_match") | {"tenant": "zenith"},
+    )
+    flags = ("--tools", str(tools), "--overlay", str(overlay), "--tenant", "acme")
+    status, rows, said = suggest(tmp_path, *lines, flags=flags)
+    assert (status, rows) == (1, [])
+    assert "merger" not in said
 
 
 def test_what_a_service_logs_becomes_an_overlay_that_finds(tmp_path: Path):

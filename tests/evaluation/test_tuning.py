@@ -27,8 +27,8 @@ def files(folder: Path, questions: list[tuple[str, str]]) -> list[str]:
     return ["--tools", paths[0], "--questions", paths[1], "--tune", str(folder / "tuned")]
 
 
-def tune(flags: list[str]) -> Any:
-    return toolscout("evaluate", *flags)
+def tune(flags: list[str], **settings: str) -> Any:
+    return toolscout("evaluate", *flags, **settings)
 
 
 def test_rows_that_help_other_questions_are_written_and_used_by_a_service(tmp_path: Path):
@@ -36,7 +36,7 @@ def test_rows_that_help_other_questions_are_written_and_used_by_a_service(tmp_pa
     done = tune(files(tmp_path, asked))
     assert done.returncode == 0, done.stderr
     assert "overlay rows for 1 tool: right answers 0.0" in done.stdout
-    assert done.stdout.endswith("; worth it\n")
+    assert "; worth it\n" in done.stdout
     written = tomllib.loads((tmp_path / "tuned" / "overlay.toml").read_text("utf-8"))
     (row,) = written["tool"]
     assert row["name"] == "op_17"
@@ -70,6 +70,7 @@ def test_a_threshold_is_raised_where_nonsense_is_answered(tmp_path: Path):
     [
         (["--url", "http://127.0.0.1:9"], "--url means nothing beside --tune"),
         (["--json"], "--json means nothing beside --tune"),
+        (["--min-recall", ".9"], "--min_recall means nothing beside --tune"),
     ],
 )
 def test_flags_that_mean_nothing_are_refused(tmp_path: Path, more: list[str], said: str):
@@ -92,6 +93,29 @@ def test_a_further_question_moves_no_other_to_the_other_half(queries: list[str],
     asked = [JudgedQuestion(query, ()) for query in queries]
     for before, after in zip(split(asked), split([*asked, JudgedQuestion(more, ())]), strict=True):
         assert set(before) <= set(after)
+
+
+def test_doubles_of_a_question_judge_none_of_it(tmp_path: Path):
+    marked = [(f"Tune the piano, invoice {number}{'!' * number}", "op_17") for number in range(60)]
+    done = tune(files(tmp_path, marked))
+    assert done.returncode == 2
+    assert "expected 20 different questions in each half" in done.stderr
+
+
+def test_what_finds_nothing_is_not_called_enough(tmp_path: Path):
+    asked = [(f"sing {hour} songs of {place}", "op_17") for place in PLACES for hour in HOURS]
+    tools = [{"name": "op_17", "description": "?"}, *TOOLS]
+    flags = files(tmp_path, asked)
+    (tmp_path / "tools.json").write_text(json.dumps(tools), "utf-8")
+    printed = tune([*flags, "--ranker", "regex"]).stdout
+    assert "top_k 5: too few tools are found to say; keep" in printed
+
+
+def test_the_threshold_in_use_is_what_is_compared(tmp_path: Path):
+    asked = [(f"weather in {place} at {hour}", "get_weather") for place in PLACES for hour in HOURS]
+    asked += [(f"read the mind of {place} at {hour}", "") for place in PLACES for hour in HOURS]
+    flags = files(tmp_path, asked)
+    assert "no_match_below 0.30 to" in tune(flags, TOOLSCOUT_NO_MATCH_BELOW="0.3").stdout
 
 
 def test_a_gain_within_its_error_is_none():

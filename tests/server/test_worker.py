@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,8 @@ def test_a_list_that_the_worker_does_not_read_is_answered_by_its_words(fresh: Pr
             answer = fresh.search("spin", crowd(3, "other"), latency_budget_ms=1)
             problem_of(refused.result(), 503, "worker_unavailable")
         finally:
-            os.kill(worker, signal.SIGCONT)
+            with suppress(ProcessLookupError):  # on a busy machine it was replaced meanwhile
+                os.kill(worker, signal.SIGCONT)
     assert int(refused.result().headers["retry-after"]) >= 1
     assert answer.json()["selected_names"][0].startswith("other")
     assert "degraded=keyword" in answer.headers["x-tool-selection"]

@@ -25,7 +25,7 @@ from toolscout.commands.terminal import (
 from toolscout.common.counted import write_count
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
-from toolscout.settings import RANKERS
+from toolscout.settings import RANKERS, Settings
 from toolscout.settings_sources import load
 
 if TYPE_CHECKING:
@@ -161,8 +161,18 @@ def read_max_tools() -> int:
     Raises:
         ConfigurationError: it is no such number.
     """
-    variables = [f"TOOLSCOUT_MAX_TOOLS{end}" for end in ("", "_FILE")]
-    return load({}, {one: os.environ[one] for one in variables if one in os.environ}).max_tools
+    return read_settings().max_tools
+
+
+def read_settings() -> Settings:
+    """Return the settings in the environment that hold without a service, others by default.
+
+    Raises:
+        ConfigurationError: one is malformed.
+    """
+    names = ("TOOLSCOUT_MAX_TOOLS", "TOOLSCOUT_NO_MATCH_BELOW")
+    variables = [name + end for name in names for end in ("", "_FILE")]
+    return load({}, {one: os.environ[one] for one in variables if one in os.environ})
 
 
 def _ask_service(parsed: argparse.Namespace, tools: list[Tool] | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from toolscout.commands.searching import (
     add_overlay,
     ask_service,
     read_max_tools,
+    read_settings,
     refuse_beside,
     refuse_settings,
 )
@@ -97,11 +98,14 @@ def _tune(
     parsed: argparse.Namespace, tools: list[Tool], questions: Sequence[JudgedQuestion]
 ) -> int:
     """Try changes, and write those that gain; returns 0, or 1 if none does."""
-    from toolscout.commands.evaluation.tuning import check_free, tune, write_files
+    from toolscout.commands.evaluation.tuning import Tuning, check_free, tune, write_files
 
-    refuse_beside(parsed, "tune", "url", "html", "overlay", "json")
+    refuse_beside(parsed, "tune", "url", "html", "overlay", "json", "min_recall", "price")
     check_free(parsed.tune)
-    tuned = tune(tools, questions, parsed.top_k, read_max_tools())
+    settings = read_settings()
+    below = settings.no_match_below
+    top_k = parsed.top_k
+    tuned = tune(Tuning(tools, questions, top_k, parsed.ranker, below, settings.max_tools))
     print("\n".join(tuned.lines))  # noqa: T201  # a command prints
     written = write_files(parsed.tune, tuned)
     for path in written:

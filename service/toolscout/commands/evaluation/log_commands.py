@@ -11,6 +11,7 @@ from toolscout.commands.searching import add_overlay, open_service, post, read_m
 from toolscout.common.counted import write_count
 from toolscout.contract.bounds import MAX_EVENTS
 from toolscout.errors import ConfigurationError
+from toolscout.tools.overlay import NO_OVERLAY, read_overlay
 
 if TYPE_CHECKING:
     from toolscout.commands.evaluation.suggesting import Suggestion
@@ -113,7 +114,7 @@ def suggest(parsed: argparse.Namespace) -> int:
         found = _leave_out_found(parsed, found)
     rows = suggesting.merge_suggestions(found)
     print("\n".join(row.as_toml() for row in rows), end="")  # noqa: T201  # a command prints
-    unanswered = suggesting.list_unanswered(episodes)
+    unanswered = suggesting.list_unanswered(episodes, parsed.tenant)
     for query, count in unanswered.most_common(SHOWN_UNANSWERED):
         say(f"{write_count(count, 'time')} nothing was called: {query[:SHOWN_CHARS]!r}")
     return 0 if rows else 1
@@ -128,10 +129,14 @@ def _leave_out_found(
 
     tools = read_file(parsed.tools)
     known = {tool.name for tool in tools}
-    engine = Engine(tools, overlay=parsed.overlay, max_tools=read_max_tools())
+    overlay = read_overlay(parsed.overlay) if parsed.overlay else NO_OVERLAY
+    engines: dict[str, Engine] = {}
     kept = []
     for each in suggestions:
-        result = engine.search(each.query)
+        if each.tenant not in engines:
+            engines[each.tenant] = Engine(tools, max_tools=read_max_tools())
+            engines[each.tenant].compiler.overlay = overlay.narrow(each.tenant)
+        result = engines[each.tenant].search(each.query)
         is_found = result.outcome == "match" and each.tool in result.names
         if each.tool in known and not is_found:
             kept.append(each)

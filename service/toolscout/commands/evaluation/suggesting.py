@@ -81,7 +81,8 @@ class Episodes:
             return
         turn = self._find(entry, entry)
         names = entry.get("selected_names")
-        listed = tuple(names) if isinstance(names, list) else ()
+        texts = names if isinstance(names, list) else []
+        listed = tuple(name for name in texts if isinstance(name, str))
         if len(turn.searches) < MAX_TURN_SEARCHES:
             turn.searches.append(LoggedSearch(query, listed, read_text(entry, "outcome")))
 
@@ -167,12 +168,15 @@ def merge_suggestions(suggestions: Iterable[Suggestion]) -> list[SuggestedRow]:
     return sorted(rows.values(), key=lambda row: (-row.requests.total(), row.tenant, row.tool))
 
 
-def list_unanswered(episodes: Episodes) -> Counter[str]:
-    """Return the requests that were answered weakly or not, and after which nothing was called."""
+def list_unanswered(episodes: Episodes, tenant: str | None) -> Counter[str]:
+    """Return the requests that were answered weakly or not, and after which nothing was called.
+
+    Those of one tenant, or of all.
+    """
     return Counter(
         search.query
-        for turn in episodes.turns.values()
-        if not turn.called
+        for (whose, _), turn in episodes.turns.items()
+        if not turn.called and tenant in (None, whose)
         for search in turn.searches
         if search.outcome in ("weak", "no_match")
     )

@@ -1,10 +1,13 @@
 """`evaluate --tune`: settings and overlay rows from one half of the questions, judged on the other.
 
-Which half a question is in depends on its text alone, so that more questions move none. A change
-is kept only where it gains more on the other half than twice its standard error.
+Questions that differ in numbers, marks, endings and order alone are one, so that none is judged by
+its double. Which half one is in depends on its words alone, so that more questions move none. A
+change is kept only where it gains more on the other half than twice its standard error. The
+changes are tried one after the other, each with those that are kept before it.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -14,11 +17,12 @@ from typing import NamedTuple
 from toolscout.commands.evaluation.questions import JudgedQuestion
 from toolscout.commands.evaluation.suggesting import Suggestion, merge_suggestions, quote_toml
 from toolscout.common.counted import write_count
+from toolscout.contract.fields import RankerName
 from toolscout.contract.tools import Tool
 from toolscout.engine import Engine
 from toolscout.errors import ConfigurationError
 from toolscout.index.compiled_tool import EXAMPLE_CHARS
-from toolscout.ranking.calibration import WEAK
+from toolscout.text.tokens import analyse_terms
 from toolscout.tools.overlay import parse_overlay
 
 MIN_HALF = 20
@@ -32,6 +36,9 @@ THRESHOLDS = tuple(round(0.02 * step, 2) for step in range(26))
 
 MAX_LOST = 0.01
 """Share of the wanted tools that fewer tools may lose."""
+
+
+_NUMBER = re.compile(r"\d")
 
 
 class Gain(NamedTuple):
@@ -60,35 +67,62 @@ class Tuned(NamedTuple):
 Search = Callable[[JudgedQuestion], Sequence[str]]
 
 
-def tune(
-    tools: Sequence[Tool], questions: Sequence[JudgedQuestion], top_k: int, max_tools: int
-) -> Tuned:
+class Tuning(NamedTuple):
+    """What is asked how."""
+
+    tools: Sequence[Tool]
+    questions: Sequence[JudgedQuestion]
+    top_k: int
+    ranker: RankerName
+    no_match_below: float
+    max_tools: int
+
+    def make_engine(self, rows: str = "") -> Engine:
+        """Return an engine with an overlay of these rows."""
+        below = self.no_match_below
+        engine = Engine(
+            self.tools, ranker=self.ranker, no_match_below=below, max_tools=self.max_tools
+        )
+        engine.compiler.overlay = parse_overlay(rows, "suggested rows")
+        return engine
+
+
+def tune(asked: Tuning) -> Tuned:
     """Try all changes on one half of the questions, and judge them on the other.
 
     Raises:
         ConfigurationError: there are too few questions.
     """
-    halves = split(questions)
+    halves = split(asked.questions)
     if min(map(len, halves)) < MIN_HALF:
         counts = f"{len(halves[0])} and {len(halves[1])}"
         raise ConfigurationError(
             f"tune: expected {MIN_HALF} different questions in each half, got {counts}"
         )
-    engine = Engine(tools, max_tools=max_tools)
-    lines = [f"made from {len(halves[0]):,} questions, judged on {len(halves[1]):,} others"]
-    below, told = _tune_threshold(engine, halves, top_k)
-    lines += [told, _tune_count(engine, halves, top_k)]
-    rows, told = _tune_rows(tools, engine, halves, top_k, max_tools)
-    return Tuned([*lines, told], below, rows)
+    rows, of_rows = _tune_rows(asked, halves)
+    engine = asked.make_engine(rows)
+    below, of_threshold = _tune_threshold(asked, engine, halves)
+    of_count = _tune_count(asked, engine, halves, below)
+    title = f"made from {len(halves[0]):,} questions, judged on {len(halves[1]):,} others"
+    return Tuned([title, of_rows, of_threshold, of_count], below, rows)
 
 
 def split(
     questions: Sequence[JudgedQuestion],
 ) -> tuple[list[JudgedQuestion], list[JudgedQuestion]]:
-    """Return the two halves of some questions."""
-    odd = [sha256(each.query.encode()).digest()[0] % 2 for each in questions]
-    pairs = list(zip(questions, odd, strict=True))
-    return [one for one, is_odd in pairs if not is_odd], [one for one, is_odd in pairs if is_odd]
+    """Return the two halves of some questions, the first of each that are one."""
+    halves: tuple[dict[str, JudgedQuestion], ...] = ({}, {})
+    for question in questions:
+        words = _find_words(question.query)
+        half = sha256(words.encode("utf-8", "replace")).digest()[0] % 2
+        halves[half].setdefault(words, question)
+    return list(halves[0].values()), list(halves[1].values())
+
+
+def _find_words(query: str) -> str:
+    """Return what tells one question from another: its terms without numbers, in order."""
+    terms = sorted({term for term in analyse_terms(query) if not _NUMBER.search(term)})
+    return " ".join(terms) or query.strip().casefold()
 
 
 def measure(questions: Sequence[JudgedQuestion], search: Search) -> list[float]:
@@ -112,60 +146,64 @@ def compare(before: Sequence[float], after: Sequence[float]) -> Gain:
 Halves = tuple[Sequence[JudgedQuestion], Sequence[JudgedQuestion]]
 
 
-def _tune_threshold(engine: Engine, halves: Halves, top_k: int) -> tuple[float | None, str]:
+def _tune_threshold(asked: Tuning, engine: Engine, halves: Halves) -> tuple[float | None, str]:
     """Return the best `no_match_below` if it gains, and a line about it."""
     if not any(question.tools == () for half in halves for question in half):
         return None, "no_match_below: needs questions that no tool answers; keep"
 
     def value(half: Sequence[JudgedQuestion], below: float) -> list[float]:
         def search(question: JudgedQuestion) -> Sequence[str]:
-            return engine.search(question.query, top_k, no_match_below=below).names
+            return engine.search(question.query, asked.top_k, no_match_below=below).names
 
         return measure(half, search)
 
     mine, others = halves
-    best = max(THRESHOLDS, key=lambda below: fmean(value(mine, below)))
-    gain = compare(value(others, WEAK), value(others, best))
-    line = f"no_match_below {WEAK:.2f} to {best:.2f}: right answers {_write(gain)}"
+    now = asked.no_match_below
+    best = max((now, *THRESHOLDS), key=lambda below: fmean(value(mine, below)))
+    gain = compare(value(others, now), value(others, best))
+    line = f"no_match_below {now:.2f} to {best:.2f}: right answers {_write(gain)}"
     return (best if gain.is_sure else None), line
 
 
-def _tune_count(engine: Engine, halves: Halves, top_k: int) -> str:
+def _tune_count(asked: Tuning, engine: Engine, halves: Halves, below: float | None) -> str:
     """Return a line about the fewest tools that lose nearly none."""
+    limit = asked.no_match_below if below is None else below
 
     def value(half: Sequence[JudgedQuestion], count: int) -> list[float]:
-        answerable = [question for question in half if question.tools]
-        return measure(answerable, lambda question: engine.search(question.query, count).names)
+        def search(question: JudgedQuestion) -> Sequence[str]:
+            return engine.search(question.query, count, no_match_below=limit).names
+
+        return measure([question for question in half if question.tools], search)
 
     mine, others = halves
-    needed = fmean(value(mine, top_k)) - MAX_LOST
+    top_k = asked.top_k
+    all_found = value(mine, top_k)
+    if not any(all_found) or len(value(others, top_k)) < MIN_HALF:
+        return f"top_k {top_k}: too few tools are found to say; keep"
+    needed = fmean(all_found) - MAX_LOST
     enough = (count for count in range(1, top_k) if fmean(value(mine, count)) >= needed)
     fewest = next(enough, top_k)
     if fewest == top_k:
         return f"top_k {top_k}: fewer lose more than {MAX_LOST:.0%}; keep"
     gain = compare(value(others, top_k), value(others, fewest))
-    is_cheap = gain.after >= gain.before - MAX_LOST
-    verdict = "enough, for callers to ask for" if is_cheap else "loses too much, keep"
+    is_cheap = gain.after - ERRORS * gain.error >= gain.before - ERRORS * MAX_LOST
+    verdict = "enough, for callers to ask for" if is_cheap else "may lose too much, keep"
     return f"top_k {top_k} to {fewest}: recall {_write_change(gain)}; {verdict}"
 
 
-def _tune_rows(
-    tools: Sequence[Tool], engine: Engine, halves: Halves, top_k: int, max_tools: int
-) -> tuple[str, str]:
+def _tune_rows(asked: Tuning, halves: Halves) -> tuple[str, str]:
     """Return overlay rows of what is missed, if they gain, and a line about them."""
     mine, others = halves
-    missed = list(_find_missed(engine, mine, top_k))
-    rows = merge_suggestions(missed)
+    engine = asked.make_engine()
+    rows = merge_suggestions(_find_missed(engine, mine, asked.top_k))
     if not rows:
         return "", "overlay rows: nothing is missed; keep"
     text = "\n".join(row.as_toml() for row in rows)
-    adjusted = Engine(tools, max_tools=max_tools)
-    adjusted.compiler.overlay = parse_overlay(text, "suggested rows")
 
-    def value(asked: Engine) -> list[float]:
-        return measure(others, lambda question: asked.search(question.query, top_k).names)
+    def value(of: Engine) -> list[float]:
+        return measure(others, lambda question: of.search(question.query, asked.top_k).names)
 
-    gain = compare(value(engine), value(adjusted))
+    gain = compare(value(engine), value(asked.make_engine(text)))
     line = f"overlay rows for {write_count(len(rows), 'tool')}: right answers {_write(gain)}"
     return (text if gain.is_sure else ""), line
 
@@ -213,11 +251,13 @@ def write_files(folder: Path, tuned: Tuned) -> list[Path]:
 
 
 def check_free(folder: Path) -> None:
-    """Check that nothing would be overwritten.
+    """Check that a folder is one, or can be, and that nothing would be overwritten.
 
     Raises:
         ConfigurationError: a file is there already.
     """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigurationError(f"tune: {folder} is no folder")
     for name in ("toolscout.toml", "overlay.toml"):
         if (folder / name).exists():
             raise ConfigurationError(f"tune: {folder / name} is there already; name another folder")
