@@ -67,7 +67,9 @@ def test_options_are_applied_to_the_servers_that_run(tmp_path: Path):
         assert starts(office, "notes") == 1
 
 
-@pytest.mark.parametrize("content", ["{", '{"mcpServers": {"notes": {"command": 5}}}', None])
+@pytest.mark.parametrize(
+    "content", ["{", f"[{'9' * 5_000}]", '{"mcpServers": {"notes": {"command": 5}}}', None]
+)
 def test_a_file_at_fault_is_said_once_and_changes_nothing(tmp_path: Path, content: str | None):
     servers: dict[str, Any] = {"notes": stdio_server()}
     with inside(tmp_path, servers) as office:

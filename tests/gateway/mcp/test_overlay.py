@@ -1,13 +1,15 @@
 """The gateway finds, pins and hides tools by an overlay, and reads its file again."""
 
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from tests.gateway.mcp.hosts import inside, raw_server, write
 from tests.support import until
 from toolscout.cli import main
-from toolscout.gateway.mcp import gateway
+from toolscout.gateway.mcp import commands, gateway
+from toolscout.tools.overlay import Overlay, read_overlay
 
 SCHEMA = {"type": "object", "properties": {}}
 TOOLS = [
@@ -66,3 +68,50 @@ def test_a_check_names_rows_that_are_for_no_tool(
     printed = capsys.readouterr().out
     assert "overlay: row 4: no tool is called other__*" in printed
     assert "1 hidden by the overlay: read_it" in printed
+
+
+def test_a_file_is_taken_once_three_looks_have_found_it_so(tmp_path: Path):
+    file = tmp_path / "overlay.toml"
+    file.write_text(ROWS, "utf-8")
+    config = write(tmp_path, {"works": raw_server(TOOLS)})
+    with patch("toolscout.gateway.mcp.serving.serve", return_value=0) as served:
+        assert main(["mcp", "--config", str(config), "--overlay", str(file)]) == 0
+    look = served.call_args.args[0].changed
+    assert [look(), look(), look()] == [None, None, None]
+
+    file.write_text(ROWS.partition('[[tool]]\nname = "*')[0], "utf-8")  # no more for now
+    assert [look(), look()] == [None, None]
+    file.write_text(ROWS.replace("piano", "organ"), "utf-8")
+    assert [look(), look()] == [None, None]
+    assert [row.search_text for row in look().overlay.rows] == ["organ tuning", "", ""]
+    assert look() is None
+
+
+def test_an_overlay_that_has_lost_all_its_rows_changes_nothing(tmp_path: Path):
+    file = tmp_path / "overlay.toml"
+    file.write_text(ROWS, "utf-8")
+    with inside(tmp_path, {"works": raw_server(TOOLS)}, "--overlay", str(file)) as office:
+        until(lambda: office.names() == {"works__op_17", "works__get_it"})
+        file.write_text("", "utf-8")
+        until(lambda: "no row in it; those so far are kept" in office.stderr)
+        assert office.names() == {"works__op_17", "works__get_it"}
+        file.write_text('[[tool]]\nname = "works__op_17"\nhide = true\n', "utf-8")
+        until(lambda: office.names() == {"works__read_it", "works__get_it"})
+
+
+def test_changes_are_applied_after_one_that_could_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def read(path: Path) -> Overlay:
+        if path.read_text("utf-8") == "too deep":
+            raise RecursionError
+        return read_overlay(path)
+
+    monkeypatch.setattr(commands, "read_overlay", read)
+    file = tmp_path / "overlay.toml"
+    file.write_text(ROWS, "utf-8")
+    with inside(tmp_path, {"works": raw_server(TOOLS)}, "--overlay", str(file)) as office:
+        file.write_text("too deep", "utf-8")
+        until(lambda: "the configuration was not applied: RecursionError" in office.stderr)
+        file.write_text('[[tool]]\nname = "works__op_17"\nhide = true\n', "utf-8")
+        until(lambda: office.names() == {"works__read_it", "works__get_it"})

@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -18,7 +17,7 @@ from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp.servers import Config, HttpServer, ServerOptions, find_prefix
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
-from toolscout.tools.overlay import NO_OVERLAY, read_overlay
+from toolscout.tools.overlay import NO_OVERLAY, Overlay, read_overlay
 
 OK = 0
 
@@ -215,23 +214,27 @@ def import_servers(parsed: argparse.Namespace) -> int:
     return _print(importing.run(config, parsed.catalog, parsed.url))
 
 
-@dataclass
 class _Followed:
-    """The file of the configuration, with the flags that come before it."""
+    """The files of the configuration and of the overlay, with the flags that come before them."""
 
-    flags: argparse.Namespace
-    seen: object = None
-    """The state of the file when it was read."""
+    def __init__(self, flags: argparse.Namespace) -> None:
+        from toolscout.serving.followed_files import FollowedFiles
+
+        self.flags = flags
+        self._has_rows = False
+        """Whether the overlay had any when it was read last."""
+        self._changed: Config | None = None
+        """What the latest look has found."""
+        self._files = FollowedFiles(self._state, self._use, self._state())
 
     def read(self) -> Config:
         """Return the configuration.
 
         Raises:
-            ConfigurationError: the file is at fault.
+            ConfigurationError: a file is at fault.
         """
         from toolscout.gateway.mcp.config import read_config
 
-        self.seen = self._state()
         flags = vars(self.flags)
         config = read_config(self.flags.config, os.environ)
         if not (self.flags.check or self.flags.list):
@@ -239,16 +242,38 @@ class _Followed:
         options = {key: flags[key] for key in ServerOptions.__struct_fields__ if flags[key]}
         options["pinned"] = tuple(dict.fromkeys((*config.options.pinned, *self.flags.pinned)))
         replace = msgspec.structs.replace
-        overlay = read_overlay(self.flags.overlay) if self.flags.overlay else NO_OVERLAY
+        overlay = self._read_overlay()
         return replace(config, options=replace(config.options, **options), overlay=overlay)
 
     def changed(self) -> Config | None:
-        """Return the configuration if the file is another than when it was read.
+        """Look at the files; return the configuration if they are others than when they were read.
+
+        That is once three looks in a row have found them so: who writes may pause in the middle.
 
         Raises:
-            ConfigurationError: the file is at fault; that is said once for each state of it.
+            ConfigurationError: a file is at fault; that is said once for each state of it.
         """
-        return None if self._state() == self.seen else self.read()
+        self._changed = None
+        self._files.take(self._state())
+        return self._changed
+
+    def _use(self, state: object) -> None:
+        config = self.read()
+        if self._state() == state:  # nobody has written meanwhile
+            self._changed = config
+
+    def _read_overlay(self) -> Overlay:
+        """Return the overlay of the file.
+
+        Raises:
+            ConfigurationError: it is at fault, or has lost all its rows, as while it is written.
+        """
+        path = self.flags.overlay
+        overlay = read_overlay(path) if path else NO_OVERLAY
+        if self._has_rows and not overlay.rows:
+            raise ConfigurationError(f"overlay: {path}: no row in it; those so far are kept")
+        self._has_rows = bool(overlay.rows)
+        return overlay
 
     def _state(self) -> object:
         return [_find_state(path) for path in (self.flags.config, self.flags.overlay) if path]

@@ -18,7 +18,7 @@ from toolscout.gateway.mcp.view import View
 from toolscout.serving.connections import cancel_until_done
 
 FOLLOW_S = 1.0
-"""Seconds between two looks at the file of the configuration."""
+"""Seconds between two looks at the files of the configuration and the overlay."""
 
 MAX_LOGGED = 20
 """Changed tools that are logged each."""
@@ -45,7 +45,7 @@ class Gateway:
         self.cache = cache
         """The lists of servers that do not run."""
         self.changed = changed
-        """Returns the configuration if its file has changed since the last time."""
+        """Looks at the files; returns the configuration if they have changed, and stay so."""
         self.view = View(config, store)
         """What hosts see."""
         self.keys = keys
@@ -96,11 +96,12 @@ class Gateway:
             await asyncio.sleep(FOLLOW_S)
             try:
                 config = await asyncio.to_thread(self.changed)
+                if config is not None:
+                    await self._use(config)
             except ConfigurationError as error:
                 logger.error("the servers are left as they were: %s", error.detail)
-                continue
-            if config is not None:
-                await self._use(config)
+            except Exception as error:  # the next change must be applied all the same
+                logger.error("the configuration was not applied: %s", type(error).__name__)
 
     async def _use(self, config: Config) -> None:
         """Start servers that are new or have changed, end those that are gone; leave the others."""

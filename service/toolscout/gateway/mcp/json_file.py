@@ -72,6 +72,8 @@ def read_object(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{place}: not valid JSON: {error.msg}") from None
     except RecursionError:
         raise ConfigurationError(f"{path}: nested too deeply") from None
+    except ValueError:
+        raise ConfigurationError(f"{path}: a number has too many digits") from None
     if not isinstance(content, _Object):
         raise ConfigurationError(f"{path}: expected an object")
     if repeated is not None:
