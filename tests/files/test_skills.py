@@ -89,6 +89,8 @@ def test_a_pipe_is_no_skill(home: Path):
         ("---\nname: a\n---\n", ":1: expected a name and a description"),
         ("---\nname: a\ndescription: [b]\n---\n", ":1: expected a name and a description"),
         ("# no frontmatter\n", ":1: expected a name and a description"),
+        ("---\nname: a\ndescription: >\n  b\nx: y: z\n---\n", ":5:5: not valid YAML"),
+        ("---\nname: a\ndescription: |- # c\n  b\nx: y: z\n---\n", ":5:5: not valid YAML"),
         ("---\nname: a\ndescription: b\n" + "x: y\n" * 20_000 + "---\n", "no end"),
     ],
 )
@@ -111,9 +113,36 @@ def test_frontmatter_that_is_no_yaml_is_read_as_hosts_read_it(home: Path):
     assert flaws[0].startswith(f"{path}:3:")
 
 
-def test_a_skill_without_a_name_has_that_of_its_folder(home: Path):
-    write(home / "skills" / "notes" / "SKILL.md", "---\ndescription: Takes notes\n---\n")
+@pytest.mark.parametrize(
+    "name", ["", "name:\n", "name: ''\n", "name: 日本語\n", "name:\nx: y: z\n"]
+)
+def test_a_skill_without_a_name_of_letters_has_that_of_its_folder(home: Path, name: str):
+    write(home / "skills" / "notes" / "SKILL.md", f"---\n{name}description: Takes notes\n---\n")
     assert [one["name"] for one in read_skills(home).entries] == ["reviewer", "notes", "pdf"]
+
+
+@pytest.mark.parametrize("place", ["skills/日本語/SKILL.md", "agents/x.md"])
+def test_a_name_of_no_letter_that_tools_may_have_is_told(home: Path, place: str):
+    path = write(home / place, "---\nname: 日本語\ndescription: Takes notes\n---\n")
+    entries, flaws = read_skills(home)
+    assert [one["name"] for one in entries] == ["reviewer", "pdf"]
+    assert flaws == [f"{path}:1: its name has no letter that a tool's name may have"]
+
+
+@pytest.mark.parametrize("more", ["", "x: y: z\n"])
+@pytest.mark.parametrize("said", ["true", "True # by hand", '"true"'])
+def test_a_skill_that_is_not_for_models_is_left_out_and_told(home: Path, said: str, more: str):
+    text = f"---\nname: ship\ndescription: Ships it\ndisable-model-invocation: {said}\n{more}---\n"
+    path = write(home / "skills" / "ship" / "SKILL.md", text)
+    entries, flaws = read_skills(home)
+    assert [one["name"] for one in entries] == ["reviewer", "pdf"]
+    assert flaws[-1] == f"{path}:1: left out, as its disable-model-invocation says"
+
+
+def test_a_skill_that_is_for_models_by_its_field_is_there(home: Path):
+    text = "---\nname: ship\ndescription: Ships it\ndisable-model-invocation: false\n---\n"
+    write(home / "skills" / "ship" / "SKILL.md", text)
+    assert [one["name"] for one in read_skills(home).entries] == ["reviewer", "pdf", "ship"]
 
 
 def test_two_of_one_name_are_both_there(home: Path):

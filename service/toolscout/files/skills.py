@@ -53,8 +53,16 @@ _NO_LINK_OR_PIPE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _SKIPPED = frozenset(("node_modules", "__pycache__", "site-packages"))
 """Folders of other people's files."""
 
-_PLAIN_LINE = re.compile(r"^(name|description):[ \t]+(\S.*)$", re.MULTILINE)
-"""What most hosts read in frontmatter that is no YAML, such as `description: Use it when: …`."""
+NOT_FOR_MODELS = "disable-model-invocation"
+"""Claude Code's field of skills that people alone call."""
+
+_PLAIN_LINE = re.compile(
+    rf"^(name|description|{NOT_FOR_MODELS}):[ \t]+(?![>|][-+0-9]*[ \t]*(?:#.*)?$)(\S.*)$",
+    re.MULTILINE,
+)
+"""What most hosts read in frontmatter that is no YAML, such as `description: Use it when: …`.
+
+A text in the lines below (`>`, `|`) is none of these."""
 
 
 class SkillFolder(NamedTuple):
@@ -89,18 +97,23 @@ def read_skills(*folders: Path) -> SkillFolder:
         except (InvalidJson, OSError) as error:
             flaws.append(getattr(error, "detail", f"{path}: {error}"))
             continue
-        called = about.get("name", path.absolute().parent.name if is_skill else None)
+        called = about.get("name")
         description = about.get("description")
         if not is_skill and not (isinstance(called, str) and isinstance(description, str)):
             continue  # other Markdown
-        name = spell_name(str(called))
-        if not name or not isinstance(description, str) or not description.strip():
-            flaws.append(f"{path}:1: expected a name and a description in its frontmatter")
+        if flaw := _find_flaw(about):
+            flaws.append(f"{path}:1: {flaw}")
+            continue
+        name = "" if called is None else spell_name(str(called))
+        if is_skill:
+            name = name or spell_name(path.absolute().parent.name)
+        if not name:
+            flaws.append(f"{path}:1: its name has no letter that a tool's name may have")
             continue
         name = find_free(name, entries)
         entries[name] = {
             "name": name,
-            "description": description.strip()[:MAX_DESCRIPTION_CHARS],
+            "description": str(description).strip()[:MAX_DESCRIPTION_CHARS],
             "keywords": [body] if body else [],
             "tags": [SKILL if is_skill else SUBAGENT],
             "source": str(path),
@@ -165,6 +178,17 @@ def _find_files(folder: Path, flaws: list[str]) -> Iterator[Path]:
             waiting += [(place / name, depth + 1) for name in seen]
 
 
+def _find_flaw(about: dict[str, Any]) -> str | None:
+    """Return why what a frontmatter describes is not offered; None if it is."""
+    description = about.get("description")
+    if not isinstance(description, str) or not description.strip():
+        return "expected a name and a description in its frontmatter"
+    written = str(about.get(NOT_FOR_MODELS)).partition("#")[0]
+    if written.strip(" \t\"'").lower() == "true":
+        return f"left out, as its {NOT_FOR_MODELS} says"
+    return None
+
+
 def _read_frontmatter(head: str, path: Path, flaws: list[str]) -> tuple[dict[str, Any], str]:
     """Return the frontmatter of a file, and the beginning of the text that follows.
 
@@ -188,7 +212,7 @@ def _read_frontmatter(head: str, path: Path, flaws: list[str]) -> tuple[dict[str
         about = read_yaml(written, str(path))
     except InvalidJson as error:
         about = dict(_PLAIN_LINE.findall(written))
-        if len(about) < 2:
+        if "description" not in about:
             raise
         flaws.append(f"{error.detail}; its plain lines were read")
     if not isinstance(about, dict):
