@@ -1,7 +1,7 @@
 """Hosts with keys: who is let in, what each sees, and what follows when the file changes."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen
@@ -34,12 +34,14 @@ SERVERS = {"notes": raw_server(NOTES), "mails": raw_server(MAILS)}
 
 
 @contextmanager
-def gateway(folder: Path, table: str = TABLE, **options: Any) -> Iterator[tuple[str, Popen[bytes]]]:
+def gateway(
+    folder: Path, table: str = TABLE, flags: Sequence[str] = (), **options: Any
+) -> Iterator[tuple[str, Popen[bytes]]]:
     """Run a gateway over HTTP with a file of keys; yield its URL and process."""
     (folder / "keys").write_text(table, "utf-8")
     config = str(write(folder, SERVERS, **options))
     command = ["-m", "toolscout", "mcp", "--config", config, "--keys", str(folder / "keys")]
-    with listening(folder, *command, "--http", "127.0.0.1:PORT") as served:
+    with listening(folder, *command, *flags, "--http", "127.0.0.1:PORT") as served:
         yield served
 
 
@@ -168,18 +170,36 @@ def test_other_keys_are_refused(tmp_path: Path, key: str, why: str):
         assert why in refused.text
 
 
-def test_filters_see_tools_as_the_overlay_has_them(
+def test_rows_of_the_overlay_narrow_what_a_key_sees_and_never_widen_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     overlay = tmp_path / "overlay.toml"
     rows = '[[tool]]\nname = "notes__list_notes"\nrisk = "destructive"\n'
     rows += '[[tool]]\nname = "mails__*"\nnamespace = "notes"\n'
+    rows += 'search_text = "git commit branch repository"\n'
     overlay.write_text(rows, "utf-8")
-    (tmp_path / "keys").write_text(TABLE, "utf-8")
+    coders = f"coders={WRITER[::-1]};domains=repo\n"
+    (tmp_path / "keys").write_text(TABLE + coders, "utf-8")
     config = str(write(tmp_path, SERVERS))
     flags = ["--keys", str(tmp_path / "keys"), "--overlay", str(overlay), "--check"]
     assert main(["mcp", "--config", config, *flags]) == 0
-    assert "of readers sees 1 of 3 tools: mails 1\n" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "of readers sees 0 of 3 tools: none\n" in printed
+    assert "of coders sees 0 of 3 tools: none\n" in printed
+
+
+def test_a_key_sees_nothing_of_a_server_that_a_row_gives_its_namespace(tmp_path: Path):
+    overlay = tmp_path / "overlay.toml"
+    overlay.write_text('[[tool]]\nname = "mails__*"\nnamespace = "notes"\n', "utf-8")
+    with (
+        gateway(tmp_path, flags=["--overlay", str(overlay)]) as (url, _),
+        host_of(url, tmp_path, READER) as office,
+    ):
+        until(lambda: office.names() == {"notes__list_notes"})
+        assert office.found("list mails") == ["notes__list_notes"]
+        unknown = text_of(office.call("notes__no_such_thing"))
+        assert text_of(office.call("mails__list_mails")) == unknown
+        assert "mails" not in str(office.portal.call(office.client.get_prompt, "backend_status"))
 
 
 def test_check_counts_what_each_key_sees(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -25,7 +25,7 @@ from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.text.domains import load_bundled
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.filters import is_passing
-from toolscout.tools.overlay import Adjustment, find_row
+from toolscout.tools.overlay import find_row
 from toolscout.tools.poisoned import find_poison, has_hidden, strip_hidden
 from toolscout.tools.refused import explain_refusals, is_refused_by_all, write_reasons
 from toolscout.tools.renaming import RenamedTool
@@ -89,7 +89,7 @@ class Offered(NamedTuple):
     original: mcp_types.Tool
     """As the server lists it."""
     read: Tool
-    """What of it is searched and filtered by."""
+    """What keys' filters judge: of the overlay its risk alone, which only narrows what is seen."""
 
     def is_annotated(self) -> bool:
         """Return whether its server's hints decide its risk."""
@@ -220,21 +220,11 @@ class Listing:
         if connection.reason is not None:
             definition["status"] = "unavailable"
         try:
-            read = _read_adjusted(definition, row)
+            (read,) = read_tools([definition])
         except InvalidRequest as error:
             return UnlistedTools(tool.name, CANNOT_BE_READ, error.detail)
         self.tools[name] = Offered(connection, shown, definition, verdict.is_changed, tool, read)
         return None
-
-
-def _read_adjusted(definition: dict[str, Any], row: Adjustment | None) -> Tool:
-    """Return a tool as it is ranked and filtered.
-
-    Raises:
-        InvalidRequest: it is none.
-    """
-    (read,) = read_tools([definition])
-    return read if row is None else row.adjust(read, load_bundled())
 
 
 def find_always_loaded(tools: Mapping[str, Offered]) -> list[str]:
