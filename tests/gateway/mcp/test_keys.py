@@ -153,6 +153,29 @@ def test_a_changed_file_holds_for_sessions_that_are_open(tmp_path: Path):
         assert post(url, READER).status_code == 200
 
 
+def test_hosts_whose_keys_see_something_else_are_told(tmp_path: Path):
+    with (
+        gateway(tmp_path) as (url, process),
+        host_of(url, tmp_path, WRITER) as office,
+        host_of(url, tmp_path, READER) as other,
+    ):
+        until(lambda: len(office.names()) == 3)
+        other.tools()
+        before = other.told_of_changes
+        narrowed = TABLE.replace(WRITER, f"{WRITER};namespaces=mails")
+        (tmp_path / "keys").write_text(narrowed, "utf-8")
+        told = office.told_of_changes
+        process.send_signal(signal.SIGHUP)
+        until(lambda: office.told_of_changes > told)
+        assert office.names() == {"mails__list_mails"}
+        (tmp_path / "keys").write_text(TABLE, "utf-8")
+        told = office.told_of_changes
+        process.send_signal(signal.SIGHUP)
+        until(lambda: office.told_of_changes > told)
+        assert len(office.names()) == 3
+        assert other.told_of_changes == before
+
+
 @pytest.mark.parametrize(
     ("key", "why"),
     [

@@ -66,7 +66,7 @@ class Gateway:
         self._run(self.view.connections)
         coroutines = [self.view.finder.follow(), self._start(), self._follow()]
         if self.keys is not None:
-            coroutines.append(self.keys.files.follow())
+            coroutines += [self.keys.files.follow(), self._follow_keys(self.keys)]
         tasks = [asyncio.create_task(one) for one in coroutines]
         try:
             yield
@@ -102,6 +102,16 @@ class Gateway:
                 logger.error("the servers are left as they were: %s", error.detail)
             except Exception as error:  # the next change must be applied all the same
                 logger.error("the configuration was not applied: %s", type(error).__name__)
+
+    async def _follow_keys(self, keys: HostKeys) -> None:
+        """Tell hosts what a change of their keys changes for them, until cancelled."""
+        while True:
+            await keys.changed.wait()
+            keys.changed.clear()
+            try:
+                await self.hosts.use_keys(keys.keyring)
+            except Exception as error:  # each request looks at its key anyway
+                logger.error("hosts were not told of changed keys: %s", type(error).__name__)
 
     async def _use(self, config: Config) -> None:
         """Start servers that are new or have changed, end those that are gone; leave the others."""

@@ -3,6 +3,7 @@
 acme=KEY;namespaces=git+docs;max_risk=read_only
 """
 
+import asyncio
 from collections.abc import Iterable
 from contextvars import ContextVar
 from http import HTTPStatus
@@ -37,11 +38,14 @@ class HostKeys:
             self.keyring = _read_keys(text)
         except ConfigurationError as error:
             raise ConfigurationError(f"{path}: {error.detail}") from None
+        self.changed = asyncio.Event()
+        """Set by each change, until somebody clears it."""
         log = LoggedEvents(logger)
         self.files = KeyFile(path, text, self._use, log, lambda _: None, _read_keys).files
 
     def _use(self, keyring: Keyring) -> None:
         self.keyring = keyring
+        self.changed.set()
 
     def find(self, headers: Iterable[tuple[bytes, bytes]]) -> ApiKey:
         """Return the key of a request.

@@ -25,6 +25,7 @@ from toolscout.gateway.mcp.tools import CALLS, META_TOOLS, CallTool, ServerTools
 from toolscout.gateway.mcp.view import HostSession, View
 from toolscout.metatools.arguments import CallError, read_arguments
 from toolscout.metatools.table import FIND
+from toolscout.server.http.auth import Keyring
 from toolscout.tools.filters import filters_of
 from toolscout.tools.renaming import rename_keys
 
@@ -242,20 +243,23 @@ class Requests:
         return session
 
     async def notify(self) -> None:
-        """Tell hosts that tools, or resources and prompts, have changed that they see.
-
-        The SDK drops what a host that has gone would be told.
-        """
+        """Tell hosts that tools, or resources and prompts, have changed that they see."""
         self._describe()
         views = [self._view, *self._view.parts.values()]
         changes = {id(one): one.changes() for one in views}
         for session in self._sessions.values():
-            tools_changed, texts_changed = changes.get(id(session.view), (False, False))
-            if tools_changed:
-                await session.peer.send_tool_list_changed()
-            if texts_changed:
-                await session.peer.send_resource_list_changed()
-                await session.peer.send_prompt_list_changed()
+            await session.tell(*changes.get(id(session.view), (False, False)))
+
+    async def use_keys(self, keyring: Keyring) -> None:
+        """Show open sessions what their keys see now, and tell hosts whose lists differ by it."""
+        spaces = {key.name: key.space for key in keyring.keys}
+        for written, session in self._sessions.items():
+            space = spaces.get(written.partition(" ")[0])
+            if space is None:  # its key is gone, and its requests are refused
+                continue
+            before = session.view
+            session.view = await self._view.part(filters_of(space))
+            await session.tell(*session.view.compare(before))
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
         """Pass on what a server logs, where there is one host: a message names no call."""

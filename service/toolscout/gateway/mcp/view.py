@@ -76,6 +76,14 @@ class HostSession:
         """Remember what a search found."""
         self.searches.append(HostSearch(os.urandom(8).hex(), query, tuple(names)))
 
+    async def tell(self, tools_changed: bool, texts_changed: bool) -> None:
+        """Tell the host that lists have changed; for one that has gone the SDK drops it."""
+        if tools_changed:
+            await self.peer.send_tool_list_changed()
+        if texts_changed:
+            await self.peer.send_resource_list_changed()
+            await self.peer.send_prompt_list_changed()
+
 
 class View:
     """What hosts see.
@@ -284,6 +292,10 @@ class View:
         previous = self._told
         self._told = self._listed()
         return [old != new for old, new in zip(previous, self._told, strict=True)]
+
+    def compare(self, other: "View") -> list[bool]:
+        """Return whether another view lists other tools for hosts, and whether other texts."""
+        return [one != two for one, two in zip(self._listed(), other._listed(), strict=True)]
 
     def _listed(self) -> tuple[object, object]:
         """Return what hosts list, of tools, and of resources and prompts."""
