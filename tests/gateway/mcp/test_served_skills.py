@@ -2,14 +2,16 @@
 
 import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from tests.gateway.mcp.hosts import listening, raw_server, stdio_server, write
+from tests.gateway.mcp.hosts import inside, listening, raw_server, stdio_server, write
 from tests.gateway.mcp.test_http import ACCEPTS
 from tests.support import until
+from toolscout.gateway.mcp import gateway
 
 pytestmark = pytest.mark.integration
 
@@ -89,3 +91,17 @@ def test_an_unknown_or_denied_skill_is_refused_with_the_code_of_the_extension(ur
 def test_a_key_that_does_not_see_the_server_sees_no_skill_of_it(url: str):
     assert ask(url, "skills/list", BLIND)["result"]["skills"] == []
     assert ask(url, "skills/get", BLIND, uri=URI)["error"]["message"].startswith("Unknown skill")
+
+
+def test_a_faulty_skill_is_left_out_and_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(gateway, "FOLLOW_S", 0.05)
+    office = stdio_server("skilled")
+    with inside(tmp_path, {"office": office}) as host:
+        until(lambda: "left out" in host.stderr)
+        tool = {"name": "work", "inputSchema": {"type": "object"}}
+        write(tmp_path, {"office": office, "other": raw_server([tool])})
+        until(lambda: host.names() == {"other__work"})
+        (told,) = (line for line in host.stderr.splitlines() if "left out" in line)
+    faults = "2 skills that cannot be read: skill://odd/SKILL.md (resources"
+    assert told.startswith(f"WARNING office: left out: {faults}")
+    assert "#3 (" in told

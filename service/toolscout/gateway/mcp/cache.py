@@ -66,6 +66,8 @@ class ToolPages(NamedTuple):
     resource_templates: tuple[mcp_types.ResourceTemplate, ...] = ()
     prompts: tuple[mcp_types.Prompt, ...] = ()
     skills: tuple[Skill, ...] = ()
+    unreadable_skills: tuple[tuple[str, str], ...] = ()
+    """As `unreadable`, by URIs."""
     ttl_s: float | None = None
     """Seconds for which the server says that its list of tools is as it is."""
 

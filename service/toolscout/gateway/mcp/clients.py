@@ -72,7 +72,7 @@ class Client(ClientSession):
         return await self.send_request(asked, mcp_types.CompleteResult)
 
     async def list_skills(self, params: mcp_types.PaginatedRequestParams) -> ListSkillsResult:
-        """Return a page of the skills of the server."""
+        """Return a page of what the server takes for skills."""
         asked = mcp_types.Request(method="skills/list", params=params)
         return await self.send_request(asked, ListSkillsResult)
 

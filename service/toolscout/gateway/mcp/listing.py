@@ -155,6 +155,8 @@ class Listing:
                 names = [tool.name for tool in connection.listed.tools]
                 notes += name_some(NOT_THERE, find_unmatched(connection.server.allow, names))
                 notes += name_some(DENIED_IN_VAIN, _find_denied_in_vain(connection, names))
+            faulty = [f"{uri} ({flaw})" for uri, flaw in connection.listed.unreadable_skills]
+            notes += name_some("skills that cannot be read", faulty)
             if notes:
                 self.left_out[connection.name] = "; ".join(notes)
         self._narrowed: dict[Filters, Listing] = {}

@@ -255,11 +255,10 @@ class Requests:
         spaces = {key.name: key.space for key in keyring.keys}
         for written, session in self._sessions.items():
             space = spaces.get(written.partition(" ")[0])
-            if space is None:  # its key is gone, and its requests are refused
-                continue
-            before = session.view
-            session.view = await self._view.part(filters_of(space))
-            await session.tell(*session.view.compare(before))
+            if space is not None:  # else its key is gone, and its requests are refused
+                before = session.view
+                session.view = await self._view.part(filters_of(space))
+                await session.tell(*session.view.compare(before))
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
         """Pass on what a server logs, where there is one host: a message names no call."""

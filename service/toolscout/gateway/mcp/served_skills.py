@@ -36,9 +36,9 @@ class SkillParams(mcp_types.RequestParams):
 
 
 class ListSkillsResult(mcp_types.PaginatedResult, mcp_types.CacheableResult):
-    """A page of skills."""
+    """A page of skills; of a server's own, what it takes for skills."""
 
-    skills: list[Skill]
+    skills: list[Any]
     result_type: str = "complete"
 
 

@@ -6,6 +6,7 @@ again, and those entries are taken out before the SDK reads it.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import mcp_types
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 from toolscout.gateway.mcp.cache import KINDS, MAX_AGE_S, MAX_LIST_BYTES, SKILLS, Kind, ToolPages
 from toolscout.gateway.mcp.clients import Client
 from toolscout.gateway.mcp.failures import describe_length, is_lost
-from toolscout.gateway.mcp.served_skills import EXTENSION
+from toolscout.gateway.mcp.served_skills import EXTENSION, ListSkillsResult, Skill
 from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.tools.poisoned import has_hidden, strip_hidden
 
@@ -42,17 +43,22 @@ def _find_flaw(entry: Any) -> str | None:
         mcp_types.Tool.model_validate(entry, by_name=False)
         methods.validate_server_result("tools/list", VERSION, {"tools": [entry]})
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        path = first["loc"][2:] if first["loc"][:1] == ("tools",) else first["loc"]
-        where = ".".join(part for part in map(str, path) if part.isprintable())
-        message = first["msg"][:1].lower() + first["msg"][1:]
-        return f"{where}: {message}"[:MAX_FLAW_CHARS] if where else message[:MAX_FLAW_CHARS]
+        return _explain(error)
     return None
 
 
-def _label(entry: Any, number: int) -> str:
+def _explain(error: ValidationError) -> str:
+    """Return the first thing that is wrong with an entry."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    path = first["loc"][2:] if first["loc"][:1] == ("tools",) else first["loc"]
+    where = ".".join(part for part in map(str, path) if part.isprintable())
+    message = first["msg"][:1].lower() + first["msg"][1:]
+    return f"{where}: {message}"[:MAX_FLAW_CHARS] if where else message[:MAX_FLAW_CHARS]
+
+
+def _label(entry: Any, number: int, key: str = "name") -> str:
     """Return the name of an entry, or its number in the list if it has no name to show."""
-    name = entry.get("name") if isinstance(entry, dict) else None
+    name = entry.get(key) if isinstance(entry, dict) else None
     is_shown = isinstance(name, str) and name.strip() and name.isprintable()
     return str(name)[:MAX_NAME_CHARS] if is_shown else f"#{number}"
 
@@ -98,7 +104,7 @@ async def read_pages(client: Client) -> ToolPages:
 
 
 async def read_texts(client: Client) -> dict[str, Any]:
-    """Return the resources, templates and prompts of a server, as fields of its list.
+    """Return the resources, templates, prompts and skills of a server, as fields of its list.
 
     Raises:
         Exception: the server is lost.
@@ -107,10 +113,30 @@ async def read_texts(client: Client) -> dict[str, Any]:
     offered = [one for one in KINDS if getattr(capable, one.capability, None) is not None]
     if SKILLS in offered and EXTENSION not in getattr(capable, SKILLS.capability):
         offered.remove(SKILLS)
-    return {
-        kind.field: await _read_texts(getattr(client, f"list_{kind.field}"), kind)
-        for kind in offered
-    }
+    unreadable: list[tuple[str, str]] = []
+    fields: dict[str, Any] = {}
+    for kind in offered:
+        ask = getattr(client, f"list_{kind.field}")
+        ask = partial(_ask_for_skills, ask, unreadable) if kind is SKILLS else ask
+        fields[kind.field] = await _read_texts(ask, kind)
+    return fields | {"unreadable_skills": tuple(unreadable[:MAX_TEXTS])}
+
+
+async def _ask_for_skills(
+    ask: Callable[..., Awaitable[ListSkillsResult]],
+    unreadable: list[tuple[str, str]],
+    params: mcp_types.PaginatedRequestParams,
+) -> ListSkillsResult:
+    """Return a page of the skills that can be read, and note the others."""
+    page = await ask(params=params)
+    skills = []
+    for number, entry in enumerate(page.skills, 1):
+        try:
+            skills.append(Skill.model_validate(entry))
+        except ValidationError as error:
+            unreadable.append((_label(entry, number, SKILLS.key), _explain(error)))
+    page.skills = skills
+    return page
 
 
 def _drop_hidden(entry: Any) -> Any:

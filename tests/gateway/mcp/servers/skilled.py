@@ -23,6 +23,10 @@ DYNAMIC = {
     "frontmatter": {"name": "daily", "description": "Today's report"},
     "resources": "dynamic",
 }
+FAULTY = [
+    {"uri": "skill://odd/SKILL.md", "frontmatter": {}, "resources": "nonsense"},
+    "no entry at all",
+]
 CAPABILITIES = {"resources": {}, "extensions": {"io.modelcontextprotocol/skills": {}}}
 
 
@@ -38,7 +42,7 @@ def result_of(request: dict[str, Any]) -> dict[str, Any] | None:
         "ping": {},
         "resources/list": {"resources": [{"uri": URI, "name": "git-workflow"}]},
         "resources/templates/list": {"resourceTemplates": []},
-        "skills/list": cached | {"skills": [SKILL, DYNAMIC]},
+        "skills/list": cached | {"skills": [SKILL, *FAULTY, DYNAMIC]},
     }
     if params.get("uri") == URI:
         results["skills/get"] = cached | {"skill": SKILL}
