@@ -1,5 +1,6 @@
 """The cookbook's code is that of the examples, which tests run with the real libraries."""
 
+import json
 import re
 import shlex
 import sys
@@ -8,7 +9,10 @@ from textwrap import dedent
 
 import pytest
 
+from tests.in_process import serving
 from tests.support import ran
+from toolscout import Engine
+from toolscout.contract.requests import Filters
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "docs" / "cookbook"
@@ -40,6 +44,20 @@ def test_code_mode_prints_what_its_page_shows():
     (command,) = re.findall(r"^    python (examples/.*)$", page, re.M)
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.S)
     assert shown in ran([sys.executable, *shlex.split(command)], cwd=ROOT).stdout
+
+
+def test_the_filters_of_code_mode_give_a_tool_that_writes_a_signature(tmp_path: Path):
+    page = text_of("code-mode.md")
+    (written,) = re.findall(r"`filters=(Filters.*?)`", page)
+    (sent,) = re.findall(r"`(\"filters\": .*?)`", page)
+    tool = {"name": "send_mail", "description": "Send a mail"}
+    filters = eval(written, {"Filters": Filters})
+    (shown,) = Engine([tool]).search("send a mail", detail="stub_python", filters=filters).tools
+    body = {"query": "send a mail", "tools": [tool], "detail": "stub_python"}
+    with serving(tmp_path) as server:
+        answer = server.post(body | json.loads(f"{{{sent}}}")).json()
+    assert shown.stub
+    assert answer["tools"][0]["stub"] == shown.stub
 
 
 def test_every_example_has_its_page():
