@@ -1,12 +1,15 @@
 """Tools as typed signatures: what a schema says, in TypeScript and Python, whatever it is."""
 
 import ast
+import json
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.in_process import serving
 from tests.support import TOOLS
 from toolscout import Engine
 from toolscout.contract.fields import Stub
@@ -75,6 +78,23 @@ def test_a_budget_counts_signatures():
     price = stub_of(LIST_ISSUES | {"name": "list_issues_0"}, "stub").tokens_stub
     options: dict[str, Any] = {"detail": "stub", "budget_tokens": 2 * price + 1}
     assert len(engine.search("list issues", **options).names) == 2
+
+
+def test_a_budget_counts_no_signature_that_is_not_shown():
+    parameters = {f"column_{number}": {"type": "string"} for number in range(60)}
+    schema = {"type": "object", "properties": parameters}
+    tools = [{"name": f"delete_user_{n}", "inputSchema": schema} for n in range(4)]
+    options: dict[str, Any] = {"detail": "stub", "budget_tokens": 60}
+    assert len(Engine(tools).search("delete user", **options).names) == 4
+    permitted = Filters(max_risk="destructive")
+    assert len(Engine(tools).search("delete user", **options, filters=permitted).names) < 2
+
+
+def test_one_tool_of_a_catalog_is_shown_as_a_signature(tmp_path: Path):
+    with serving(tmp_path) as server:
+        server.send("PUT", "/v1/catalogs/c", json.dumps({"tools": [LIST_ISSUES]}).encode())
+        shown = server.get("/v1/catalogs/c/tools/git.list-issues?detail=stub_python")
+    assert shown.json()["stub"] == stub_of(LIST_ISSUES, "stub_python").stub
 
 
 SCHEMAS = st.recursive(

@@ -36,9 +36,8 @@ def describe_tools(
     if level is None or level == "names":
         return [_show_name(source.tool(row), definitions) for row in rows]
     if stub := _STUBS.get(level):
-        limit = (filters and filters.max_risk) or "read_only"
         return [
-            _show_stub(source.tool(row), source.traits(row), stub, limit, definitions)
+            _show_stub(source.tool(row), source.traits(row), stub, filters, definitions)
             for row in rows
         ]
     return [describe_tool(source.tool(row), source.traits(row), level, definitions) for row in rows]
@@ -81,11 +80,17 @@ def _show_name(tool: Tool, definitions: bool) -> ToolDetail:
     )
 
 
+def _has_stub(risk: Risk, filters: Filters | None) -> bool:
+    """Whether a tool of some risk is shown with its signature."""
+    limit = (filters and filters.max_risk) or "read_only"
+    return LEVELS.index(risk) <= LEVELS.index(limit)
+
+
 def _show_stub(
-    tool: Tool, traits: Traits, stub: Stub, limit: Risk, definitions: bool
+    tool: Tool, traits: Traits, stub: Stub, filters: Filters | None, definitions: bool
 ) -> ToolDetail:
-    """Return a tool with its signature, without one if its risk is above a limit."""
-    text = _write_stub(tool, stub) if LEVELS.index(traits.risk) <= LEVELS.index(limit) else None
+    """Return a tool with its signature, without one if its risk is above that of `filters`."""
+    text = _write_stub(tool, stub) if _has_stub(traits.risk, filters) else None
     return ToolDetail(
         tool.name,
         summary=cut_first_sentence(_read(tool)[0]),
@@ -102,6 +107,16 @@ def _show_stub(
 def _write_stub(tool: Tool, stub: Stub) -> str:
     description, schema = _read(tool)
     return write_stub(tool.name, description, schema, find_output_schema(tool), stub)
+
+
+def count_shown_cost(
+    source: Source, row: int, level: Detail | None, definitions: bool, filters: Filters | None
+) -> int:
+    """Prompt tokens of a tool as `describe_tools` shows it, or without its signature."""
+    tool = source.tool(row)
+    if level not in _STUBS or definitions or _has_stub(source.traits(row).risk, filters):
+        return count_cost(tool, level, definitions)
+    return estimate_text_tokens(f"{tool.name} {cut_first_sentence(_read(tool)[0])}".rstrip())
 
 
 def count_cost(tool: Tool, detail: Detail | None, definitions: bool = False) -> int:

@@ -5,7 +5,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from toolscout.index.details import count_cost
+from toolscout.index.details import count_shown_cost
 from toolscout.ranking import choose as choosing
 from toolscout.ranking import coverage, prerequisites
 from toolscout.ranking import judge as judging
@@ -158,7 +158,9 @@ def limit(ranking: Ranking) -> Ranking:
         _measure_room(ranking),
         score=partial(judging.score, ranking),
         min_score=ask.min_score,
-        cost=lambda row: count_cost(ranking.source.tool(row), ask.detail, ask.include_definitions),
+        cost=lambda row: count_shown_cost(
+            ranking.source, row, ask.detail, ask.include_definitions, ask.filters
+        ),
         budget=ask.budget_tokens,
     )
     return replace(ranking, ranked=ranked)

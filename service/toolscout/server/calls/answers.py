@@ -12,7 +12,7 @@ from toolscout.contract.answers import (
     TokenCounts,
 )
 from toolscout.contract.bounds import MAX_ANSWER_BYTES, MAX_SHOWN
-from toolscout.index.details import count_cost, describe_tools
+from toolscout.index.details import count_shown_cost, describe_tools
 from toolscout.ranking.ask import Decision
 from toolscout.ranking.explain import add_evidence, explain, write_notes
 from toolscout.server.compiling.work_threads import run_inline_or_in_thread
@@ -97,7 +97,8 @@ def _explain(trace: Trace, decision: Decision) -> SearchAnswer:
     source = ranking.source
     offered = int(source.tokens.sum())
     selected = sum(
-        count_cost(source.tool(row), ask.detail, ask.include_definitions) for row in decision.rows
+        count_shown_cost(source, row, ask.detail, ask.include_definitions, ask.filters)
+        for row in decision.rows
     )
     return SearchAnswer(
         selected_names=decision.names,

@@ -1,7 +1,7 @@
 """Read a catalog: pages, single tools, batches, completion, index, overview."""
 
 from collections.abc import Callable, Iterable
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 from litestar import Response, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
@@ -71,9 +71,7 @@ async def get_tool(
             schema_extra={"minLength": 1, "pattern": "^[A-Za-z0-9_.-]+$"},
         ),
     ],
-    detail: Annotated[
-        Literal["brief", "full"], QueryParameter(description="How much of it")
-    ] = "brief",
+    detail: Annotated[Detail, QueryParameter(description="How much of it")] = "brief",
 ) -> Response[ToolDetail]:
     """Return one tool.
 
