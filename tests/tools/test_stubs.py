@@ -53,7 +53,7 @@ def test_a_signature_says_what_the_schema_says():
         "# List issues.\n"
         "async def git_list_issues(*, repo: str, state: Literal['open', 'closed'] = ..., "
         "labels: list[str] = ..., since: str | None = ..., where: dict[str, Any] = ..., "
-        '**others: Any) -> dict[str, int]: ...  # also "per-page"'
+        '**others: Any) -> dict[str, int]: ...  # also "per-page": int | None'
     )
 
 
@@ -113,10 +113,20 @@ SCHEMAS = st.recursive(
         ),
         st.fixed_dictionaries({"type": st.just("array"), "items": inner}),
         st.fixed_dictionaries({"anyOf": st.lists(inner, max_size=3)}),
+        st.fixed_dictionaries({"allOf": st.lists(inner, max_size=3)}),
         st.fixed_dictionaries({"type": st.lists(st.sampled_from(["string", "object", "array"]))}),
     ),
     max_leaves=12,
 )
+
+
+def list_required(schema: Any) -> set[str]:
+    """Return the required properties of an object, and of the parts of its `allOf`."""
+    if not isinstance(schema, dict):
+        return set()
+    required = schema.get("required")
+    names = set(required) if isinstance(required, list) else set()
+    return names.union(*map(list_required, schema.get("allOf", [])))
 
 
 @given(st.text(min_size=1, max_size=12), st.text(max_size=40), SCHEMAS, SCHEMAS)
@@ -124,11 +134,40 @@ def test_any_schema_has_a_signature_that_can_be_parsed(
     name: str, description: str, schema: Any, output: Any
 ):
     python = write_stub(name, description, schema, output, "stub_python")
+    compile(python, "stub", "exec")
     (function,) = ast.parse(python).body
     assert isinstance(function, ast.AsyncFunctionDef)
     typescript = write_stub(name, description, schema, output, "stub")
     assert typescript.count("*/") <= 1
     assert typescript.endswith(";")
+
+
+OBJECTS = st.builds(
+    lambda properties, required, more: {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "allOf": more,
+    },
+    st.dictionaries(st.text(max_size=5), SCHEMAS, max_size=4),
+    st.lists(st.text(max_size=5) | st.sampled_from(["a", "class", "others", "per-page"])),
+    st.lists(SCHEMAS, max_size=2),
+)
+
+
+@given(OBJECTS)
+def test_every_required_parameter_stands_in_the_signature(schema: Any):
+    for root in (schema, {"$ref": "#/$defs/it", "$defs": {"it": schema}}):
+        python = write_stub("f", "", root, None, "stub_python")
+        (function,) = ast.parse(python).body
+        assert isinstance(function, ast.AsyncFunctionDef)
+        defaults = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+        needed = {argument.arg for argument, default in defaults if default is None}
+        typescript = write_stub("f", "", root, None, "stub")
+        for name in list_required(schema):
+            quoted = json.dumps(name, ensure_ascii=not name.isprintable())
+            assert name in needed or f"{quoted}: " in python
+            assert f" {name}: " in typescript or f" {quoted}: " in typescript
 
 
 @pytest.mark.parametrize("stub", DIALECTS)

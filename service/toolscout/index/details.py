@@ -105,7 +105,7 @@ def _show_stub(
 
 
 def _write_stub(tool: Tool, stub: Stub) -> str:
-    description, schema = _read(tool)
+    description, schema = _read(tool, unreadable={})  # a schema that allows everything
     return write_stub(tool.name, description, schema, find_output_schema(tool), stub)
 
 
@@ -133,14 +133,16 @@ def count_cost(tool: Tool, detail: Detail | None, definitions: bool = False) -> 
     )
 
 
-def _read(tool: Tool) -> tuple[str, dict[str, Any] | None]:
-    """Return description and input schema; nothing for what cannot be written as JSON."""
+def _read(
+    tool: Tool, unreadable: dict[str, Any] | None = None
+) -> tuple[str, dict[str, Any] | None]:
+    """Return description and input schema; `unreadable` for what cannot be written as JSON."""
     try:
         schema = find_input_schema(tool)
         _encode([[[[[schema]]]]])  # it will lie a few levels down in an answer
         return read_tool(tool).plain_description, schema
     except NOT_JSON:
-        return tool.description or "", None
+        return tool.description or "", unreadable
 
 
 def _describe_parameters(schema: dict[str, Any] | None) -> dict[str, bool]:

@@ -220,6 +220,10 @@ def hints_of(tool: Tool) -> dict[str, Any] | None:
     )
 
 
+_TYPED = frozenset({"$ref", "additionalProperties", "anyOf", "oneOf"})
+"""Keywords of a schema that says by them alone what it takes."""
+
+
 def find_input_schema(tool: Tool) -> dict[str, Any] | None:
     """Return the JSON Schema of a tool's input, whatever shape it was sent in; None without one.
 
@@ -232,7 +236,7 @@ def find_input_schema(tool: Tool) -> dict[str, Any] | None:
         for layer in _unwrap_layers(None if is_absent(raw) else msgspec.json.decode(raw)):
             if isinstance(layer.get("properties"), dict) or isinstance(layer.get("allOf"), list):
                 return layer
-            if layer.get("type") == "object":
+            if str(layer.get("type")).lower() == "object" or not _TYPED.isdisjoint(layer):
                 bare = layer
     return bare
 

@@ -1,7 +1,7 @@
-"""Walk JSON Schemas: properties with what describes them, and references within a schema."""
+"""Walk JSON Schemas: properties with what describes them, references, and parts of `allOf`."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 MAX_ENUM_VALUES = 32
@@ -17,6 +17,12 @@ MAX_NESTED = 2_000
 MAX_POINTER = 32
 """Steps of a reference that are followed."""
 
+PROPERTIES_PER_SCHEMA = 64
+"""Properties whose merging takes as long as reading a schema."""
+
+UNIONS = ("anyOf", "oneOf")
+"""Keywords of which one alternative is enough."""
+
 _SUBSCHEMAS = ("items", "additionalProperties", "not", "if", "then", "else")
 _SUBSCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SUBSCHEMA_MAPS = ("$defs", "definitions", "patternProperties")
@@ -24,6 +30,7 @@ _BELOW = frozenset({*_SUBSCHEMAS, *_SUBSCHEMA_LISTS, *_SUBSCHEMA_MAPS})
 _NESTING = _BELOW | {"properties"}
 _DESCRIBING = frozenset({*_SUBSCHEMA_LISTS, "items", "additionalProperties", "$ref", "const"})
 _LISTING = _DESCRIBING | {"enum"}
+_CONDITIONAL = frozenset({"$dynamicRef", "dependentSchemas", "else", "patternProperties", "then"})
 
 
 def walk_properties(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -118,3 +125,73 @@ def follow(root: Any, reference: str) -> Any:
         else:
             return None
     return target
+
+
+class WholeSchema(NamedTuple):
+    """What a schema says together with the schemas that it refers to, and those of its `allOf`."""
+
+    keywords: dict[str, Any]
+    """The first value of each keyword."""
+    properties: dict[str, Any]
+    """Those of all parts; a property of several parts is an `allOf` of theirs."""
+    required: dict[str, None]
+    """Names, in order."""
+    unions: list[list[Any]]
+    """Every `anyOf` and `oneOf`."""
+    is_known: bool
+    """Whether this is all: references lead somewhere, nothing depends on a condition."""
+    cost: int
+    """Schemas that were read; `PROPERTIES_PER_SCHEMA` properties count as one more."""
+
+
+def merge_parts(root: Any, schema: Any, most: int) -> WholeSchema:
+    """Merge a schema with what its references lead to, and with the parts of its `allOf`.
+
+    Args:
+        root: the schema that references point into.
+        schema: it, or one within it.
+        most: the cost at which no further part is read.
+    """
+    whole = WholeSchema({}, {}, {}, [], True, 0)
+    is_known = True
+    cost = 0
+    seen: set[int] = set()
+    left = [schema]
+    while left:
+        part = left.pop()
+        if part is True or id(part) in seen:
+            continue
+        if not isinstance(part, Mapping):
+            is_known = False
+            continue
+        if seen and cost >= most:
+            is_known = False
+            break
+        seen.add(id(part))
+        is_known = _add_part(whole, part) and is_known
+        cost += 1 + _count(part.get("properties")) // PROPERTIES_PER_SCHEMA
+        several = part.get("allOf")
+        left += reversed(several) if isinstance(several, list) else []
+        if "$ref" in part:
+            left.append(follow(root, str(part["$ref"])))
+    return whole._replace(is_known=is_known, cost=cost)
+
+
+def _count(value: Any) -> int:
+    return len(value) if isinstance(value, Mapping) else 0
+
+
+def _add_part(whole: WholeSchema, part: Mapping[str, Any]) -> bool:
+    """Add what a schema says by itself; return whether that is all."""
+    for key, value in part.items():
+        whole.keywords.setdefault(key, value)
+    properties = part.get("properties", {})
+    if isinstance(properties, Mapping):
+        for name, one in properties.items():
+            known = whole.properties.get(name, one)
+            whole.properties[name] = one if known is one else {"allOf": [known, one]}
+    required = part.get("required")
+    names = required if isinstance(required, list) else []
+    whole.required.update((name, None) for name in names if isinstance(name, str))
+    whole.unions.extend(part[key] for key in UNIONS if isinstance(part.get(key), list))
+    return isinstance(properties, Mapping) and _CONDITIONAL.isdisjoint(part)

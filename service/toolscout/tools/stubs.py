@@ -7,11 +7,12 @@ what is no schema, are `unknown` and `Any`.
 import json
 import keyword
 import re
-from collections.abc import Callable, Iterable, Mapping
+import unicodedata
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from toolscout.contract.fields import Stub
-from toolscout.tools.schemas import follow
+from toolscout.tools.schemas import WholeSchema, merge_parts
 from toolscout.tools.summary import cut_first_sentence
 
 DEPTH = 4
@@ -26,8 +27,20 @@ MAX_VALUES = 24
 MAX_PARTS = 512
 """Schemas of one tool that are typed; references may lead to each of them."""
 
+_OF_OBJECTS = frozenset({"additionalProperties", "properties", "required"})
 _NO_IDENTIFIER = re.compile(r"\W", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
+
+
+class Members(NamedTuple):
+    """What is known of an object."""
+
+    fields: list[tuple[str, str, bool]]
+    """Name, type, whether it must be there; those that must come first."""
+    cut: int
+    """Further ones that are not typed."""
+    others: str | None
+    """The type of those with any other name; None where there are none."""
 
 
 class Language(NamedTuple):
@@ -35,16 +48,19 @@ class Language(NamedTuple):
 
     scalars: Mapping[str, str]
     anything: str
+    reserved: frozenset[str]
+    """Words that are no name of a function."""
     array: Callable[[str], str]
-    mapping: Callable[[str], str]
+    record: Callable[[Members], str]
     literals: Callable[[Iterable[str]], str]
     literal: Callable[[Any], str]
-    fields: Callable[[Iterable[tuple[str, str, bool]]], str] | None
-    """Writes an object with known fields: name, type, whether it must be there."""
+    intersect: Callable[[list[str]], str]
 
 
-def _quote(text: str) -> str:
-    return json.dumps(text)
+def _quote(value: Any) -> str:
+    """Return a value as JSON; only text that does not show, as a line separator, is escaped."""
+    is_shown = not isinstance(value, str) or value.isprintable()
+    return json.dumps(value, ensure_ascii=not is_shown)
 
 
 def _write_field(name: str, kind: str, is_required: bool) -> str:
@@ -52,32 +68,54 @@ def _write_field(name: str, kind: str, is_required: bool) -> str:
     return f"{shown}{'' if is_required else '?'}: {kind}"
 
 
-def _write_object(fields: Iterable[tuple[str, str, bool]]) -> str:
-    return "{ " + "; ".join(_write_field(*field) for field in fields) + " }"
+def _write_object(members: Members) -> str:
+    if not members.fields:
+        return f"Record<string, {members.others or 'unknown'}>"
+    parts = [_write_field(*field) for field in members.fields]
+    parts += [f"/* and {members.cut} more */"] if members.cut else []
+    parts += ["[key: string]: unknown"] if members.others == "unknown" else []
+    known = "{ " + "; ".join(parts) + " }"
+    if members.others in (None, "unknown"):
+        return known
+    # Where fields have other types, an index signature beside them is an error.
+    return f"{known} & {{ [key: string]: {members.others} }}"
 
 
-def _write_array(kind: str) -> str:
-    return f"({kind})[]" if "|" in kind and not kind.startswith("{") else f"{kind}[]"
+def _write_dict(members: Members) -> str:
+    return f"dict[str, {(not members.fields and members.others) or 'Any'}]"
 
 
+def _group(kind: str) -> str:
+    return f"({kind})" if "|" in kind or "&" in kind else kind
+
+
+_SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
+_RESERVED = """
+    arguments await break case catch class const continue debugger default delete do else enum eval
+    export extends false finally for function globalThis if implements import in instanceof
+    interface let new null package private protected public return static super switch this throw
+    true try typeof undefined var void while with yield
+"""
 TYPESCRIPT = Language(
-    {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
-    | {"null": "null"},
-    "unknown",
-    _write_array,
-    lambda kind: f"Record<string, {kind}>",
-    " | ".join,
-    json.dumps,
-    _write_object,
+    scalars=_SCALARS | {"null": "null"},
+    anything="unknown",
+    reserved=frozenset(_RESERVED.split()),
+    array=lambda kind: f"{_group(kind)}[]",
+    record=_write_object,
+    literals=" | ".join,
+    literal=_quote,
+    intersect=lambda kinds: " & ".join(map(_group, kinds)) if len(kinds) > 1 else kinds[0],
 )
 PYTHON = Language(
-    {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"},
-    "Any",
-    lambda kind: f"list[{kind}]",
-    lambda kind: f"dict[str, {kind}]",
-    lambda values: f"Literal[{', '.join(values)}]",
-    repr,
-    None,
+    scalars={"string": "str", "integer": "int", "number": "float"}
+    | {"boolean": "bool", "null": "None"},
+    anything="Any",
+    reserved=frozenset([*keyword.kwlist, "__debug__"]),
+    array=lambda kind: f"list[{kind}]",
+    record=_write_dict,
+    literals=lambda values: f"Literal[{', '.join(values)}]",
+    literal=repr,
+    intersect=lambda kinds: kinds[0],
 )
 
 
@@ -85,59 +123,92 @@ class _Types:
     """Writes the types of one schema in one language."""
 
     def __init__(self, root: Any, language: Language) -> None:
-        self._root = root
         self._language = language
         self._left = MAX_PARTS
+        self._root = root
+
+    def merge(self, schema: Any) -> WholeSchema:
+        """Return a schema with the parts that it consists of."""
+        whole = merge_parts(self._root, schema, self._left)
+        self._left -= whole.cost - 1  # `write` has counted one
+        return whole
 
     def write(self, schema: Any, depth: int = DEPTH) -> str:
         """Return the type of a schema."""
-        language = self._language
         self._left -= 1
         if not isinstance(schema, Mapping) or depth == 0 or self._left < 0:
-            return language.anything
-        if isinstance(reference := schema.get("$ref"), str):
-            return self.write(follow(self._root, reference), depth - 1)
-        values = schema.get("enum", [schema["const"]] if "const" in schema else None)
+            return self._language.anything
+        return self.write_whole(self.merge(schema), depth)
+
+    def write_whole(self, whole: WholeSchema, depth: int = DEPTH) -> str:
+        """Return the type of a merged schema."""
+        unions = self._list_unions(whole, depth)
+        has_fields = bool(whole.properties or whole.required)
+        kinds = unions if unions and not has_fields else [self._write_own(whole, depth), *unions]
+        kind = self._language.intersect(kinds)
+        if whole.keywords.get("nullable") is True:
+            return self._unite([kind, self._language.scalars["null"]])
+        return kind
+
+    def list_members(self, whole: WholeSchema, depth: int = DEPTH) -> Members:
+        """Return the fields of an object, those first that must be there."""
+        names = dict.fromkeys([*whole.properties, *whole.required])
+        ordered = sorted(names, key=lambda name: name not in whole.required)
+        fields = [
+            (name, self.write(whole.properties.get(name), depth - 1), name in whole.required)
+            for name in ordered[:MAX_PROPERTIES]
+        ]
+        cut = max(len(ordered) - MAX_PROPERTIES, 0)
+        return Members(fields, cut, self._write_others(whole, depth))
+
+    def _write_others(self, whole: WholeSchema, depth: int) -> str | None:
+        others = whole.keywords.get("additionalProperties")
+        if others is True or not whole.is_known:
+            return self._language.anything
+        return self.write(others, depth - 1) if isinstance(others, Mapping) else None
+
+    def _list_unions(self, whole: WholeSchema, depth: int) -> list[str]:
+        """Return the types of which a schema has one each, without those that say nothing."""
+        few = [several for several in whole.unions if 0 < len(several) <= MAX_VALUES]
+        kinds = [self._unite([self.write(one, depth - 1) for one in several]) for several in few]
+        return [kind for kind in kinds if kind != self._language.anything]
+
+    def _write_own(self, whole: WholeSchema, depth: int) -> str:
+        """Return the type of a schema without its alternatives."""
+        language = self._language
+        const = [whole.keywords["const"]] if "const" in whole.keywords else None
+        values = whole.keywords.get("enum", const)
         if isinstance(values, list) and _is_literal(values):
             return language.literals(dict.fromkeys(map(language.literal, values)))
-        for key in ("anyOf", "oneOf"):
-            if isinstance(several := schema.get(key), list) and 0 < len(several) <= MAX_VALUES:
-                return self._unite([self.write(one, depth - 1) for one in several])
-        kinds = schema.get("type")
-        if isinstance(kinds, list):
-            some = kinds[:MAX_VALUES]
-            return self._unite([self._write_kind(kind, schema, depth) for kind in some])
-        return self._write_kind(kinds, schema, depth)
+        kinds = _list_kinds(whole)[:MAX_VALUES]
+        return self._unite([self._write_kind(kind, whole, depth) for kind in kinds])
 
-    def fields(self, schema: Any, depth: int = DEPTH) -> list[tuple[str, str, bool]]:
-        """Return the properties of an object: name, type, whether it must be there."""
-        properties = schema.get("properties") if isinstance(schema, Mapping) else None
-        required = schema.get("required") if isinstance(schema, Mapping) else None
-        needed = required if isinstance(required, list) else []
-        if not isinstance(properties, Mapping):
-            return []
-        some = list(properties.items())[:MAX_PROPERTIES]
-        typed = [(name, self.write(one, depth - 1), name in needed) for name, one in some]
-        return sorted(typed, key=lambda field: not field[2])
-
-    def _write_kind(self, kind: Any, schema: Mapping[str, Any], depth: int) -> str:
+    def _write_kind(self, kind: str, whole: WholeSchema, depth: int) -> str:
         language = self._language
-        if isinstance(kind, str) and kind in language.scalars:
+        if kind in language.scalars:
             return language.scalars[kind]
         if kind == "array":
-            return language.array(self.write(schema.get("items"), depth - 1))
-        if kind == "object" or (kind is None and "properties" in schema):
-            fields = self.fields(schema, depth)
-            if fields and language.fields is not None:
-                return language.fields(fields)
-            return language.mapping(self.write(schema.get("additionalProperties"), depth - 1))
+            return language.array(self.write(whole.keywords.get("items"), depth - 1))
+        if kind == "object":
+            return language.record(self.list_members(whole, depth))
         return language.anything
 
     def _unite(self, kinds: Iterable[str]) -> str:
         different = list(dict.fromkeys(kinds))
+        null = self._language.scalars["null"]
         if self._language.anything in different:
             return self._language.anything
+        if null in different and any(kind.endswith(f" | {null}") for kind in different):
+            different.remove(null)
         return " | ".join(different) or self._language.anything
+
+
+def _list_kinds(whole: WholeSchema) -> list[str]:
+    """Return the types that a schema names, in lower case; Gemini has them in upper case."""
+    kinds = whole.keywords.get("type")
+    if kinds is None and not _OF_OBJECTS.isdisjoint(whole.keywords):
+        return ["object"]
+    return [str(kind).lower() for kind in (kinds if isinstance(kinds, list) else [kinds])]
 
 
 def _is_literal(values: list[Any]) -> bool:
@@ -147,7 +218,9 @@ def _is_literal(values: list[Any]) -> bool:
 
 
 def _is_python_name(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name)
+    """Whether a name can be that of a parameter; Python reads a name in its normal form."""
+    is_normal = unicodedata.normalize("NFKC", name) == name
+    return name.isidentifier() and is_normal and name not in PYTHON.reserved
 
 
 def write_stub(name: str, description: str, schema: Any, output: Any, stub: Stub) -> str:
@@ -160,32 +233,67 @@ def write_stub(name: str, description: str, schema: Any, output: Any, stub: Stub
         output: that of what it returns.
         stub: the language.
     """
+    is_python = stub == "stub_python"
     called = _NO_IDENTIFIER.sub("_", name)
-    called = f"_{called}" if called[:1].isdigit() or keyword.iskeyword(called) else called
+    called = f"_{called}" if called[:1].isdigit() else called
+    called += "_" if called in (PYTHON if is_python else TYPESCRIPT).reserved else ""
     sentence = cut_first_sentence(description)
     summary = "".join(letter if letter.isprintable() else " " for letter in sentence)
-    return (_write_python if stub == "stub_python" else _write_typescript)(
-        called, summary, schema, output
-    )
+    return (_write_python if is_python else _write_typescript)(called, summary, schema, output)
 
 
 def _write_typescript(name: str, summary: str, schema: Any, output: Any) -> str:
-    fields = _Types(schema, TYPESCRIPT).fields(schema)
-    optional = "" if any(is_required for *_, is_required in fields) else "?"
-    arguments = f"input{optional}: {_write_object(fields)}" if fields else ""
+    arguments = "" if schema is None else _write_input(schema)
     result = _Types(output, TYPESCRIPT).write(output)
     comment = f"/** {summary.replace('*/', '* /')} */\n" if summary else ""
     return f"{comment}declare function {name}({arguments}): Promise<{result}>;"
 
 
+def _write_input(schema: Any) -> str:
+    """Return the one parameter of a function in TypeScript; nothing if a tool takes nothing."""
+    types = _Types(schema, TYPESCRIPT)
+    whole = types.merge(schema)
+    if "object" not in _list_kinds(whole) or whole.unions:
+        return f"input: {types.write_whole(whole)}"
+    members = types.list_members(whole)
+    if members.fields:
+        return f"input{'' if whole.required else '?'}: {_write_object(members)}"
+    return f"input?: {{ [key: string]: {members.others} }}" if members.others else ""
+
+
 def _write_python(name: str, summary: str, schema: Any, output: Any) -> str:
-    fields = _Types(schema, PYTHON).fields(schema)
+    parameters, comment = ("", "") if schema is None else _write_parameters(schema)
+    result = _Types(output, PYTHON).write(output)
+    head = f"async def {name}({parameters}) -> {result}: ...{comment}"
+    return f"# {summary}\n{head}" if summary else head
+
+
+def _write_parameters(schema: Any) -> tuple[str, str]:
+    """Return the parameters of a function in Python, and what else there is to say of them."""
+    types = _Types(schema, PYTHON)
+    whole = types.merge(schema)
+    fields, cut, others = types.list_members(whole)
+    if "object" not in _list_kinds(whole) or (whole.unions and not fields):
+        return "**arguments: Any", ""
     usual = [field for field in fields if _is_python_name(field[0])]
-    others = [_quote(field[0]) for field in fields if field not in usual]
+    unusual = [field for field in fields if not _is_python_name(field[0])]
     parts = [f"{key}: {kind}" + ("" if is_needed else " = ...") for key, kind, is_needed in usual]
     parts = ["*", *parts] if parts else []
-    comment = f"  # also {', '.join(others)}" if others else ""
-    parts += ["**others: Any"] if others else []
-    result = _Types(output, PYTHON).write(output)
-    head = f"async def {name}({', '.join(parts)}) -> {result}: ...{comment}"
-    return f"# {summary}\n{head}" if summary else head
+    notes = [
+        f"{_quote(key)}: {kind}" + (" (required)" if is_needed else "")
+        for key, kind, is_needed in unusual
+    ]
+    notes[:1] = [f"also {note}" for note in notes[:1]]
+    notes += [f"and {cut} more"] if cut else []
+    if notes or whole.unions:
+        others = "Any"
+    if others is not None:
+        names = {key for key, *_ in usual}
+        parts.append(f"**{_find_free_name('others', names)}: {others}")
+    return ", ".join(parts), f"  # {', '.join(notes)}" if notes else ""
+
+
+def _find_free_name(name: str, taken: Container[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
