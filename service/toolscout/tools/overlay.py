@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import re2
 
 from toolscout.common.lru import Lru
 from toolscout.contract.fields import Risk
@@ -106,28 +105,24 @@ class _RowIndex:
         self._patterns: list[FoundRow] = []
         """Those with a run of letters, in the order of `_runs`."""
         self._others: list[FoundRow] = []
-        self._runs = re2.Set.SearchSet(_make_options())
+        runs: list[str] = []
         for number, row in rows:
             for written in row.patterns:
-                self._add(FoundRow(number, row, written))
-        if self._patterns:
-            self._runs.Compile()
-
-    def _add(self, found: FoundRow) -> None:
-        if not is_pattern(found.written):
-            self.named.setdefault(found.written, []).append(found)
-            return
-        run = max(_WILD.split(found.written), key=len)
-        if run:
-            self._runs.Add(re2.escape(run))
-            self._patterns.append(found)
-        else:
-            self._others.append(found)
+                found = FoundRow(number, row, written)
+                run = max(_WILD.split(written), key=len)
+                if not is_pattern(written):
+                    self.named.setdefault(written, []).append(found)
+                elif run:
+                    self._patterns.append(found)
+                    runs.append(run)
+                else:
+                    self._others.append(found)
+        self._runs = _compile_runs(runs) if runs else None
 
     def find(self, name: str) -> Iterator[FoundRow]:
         """Yield the rows for a tool; one of several patterns may come more than once."""
         yield from self.named.get(name, ())
-        numbers = (self._runs.Match(name) or ()) if self._patterns else ()
+        numbers = (self._runs.Match(name) or ()) if self._runs else ()
         for found in (*(self._patterns[at] for at in numbers), *self._others):
             if _compile(found.written).fullmatch(name):
                 yield found
@@ -240,11 +235,18 @@ def _order(found: FoundRow) -> tuple[int, str]:
     return found.number, found.written
 
 
-def _make_options() -> Any:
+def _compile_runs(runs: Sequence[str]) -> Any:
+    """Return what finds which of some texts stand in another one."""
+    import re2  # the client, which reads no overlay, is installed without it
+
     options = re2.Options()
     options.log_errors = False
-    options.max_mem = 64 << 20  # thousands of patterns
-    return options
+    options.max_mem = 64 << 20  # thousands of them
+    found = re2.Set.SearchSet(options)
+    for run in runs:
+        found.Add(re2.escape(run))
+    found.Compile()
+    return found
 
 
 def read_overlay(path: Path) -> Overlay:
