@@ -13,7 +13,7 @@ from toolscout.index.cold import ColdCatalog
 from toolscout.index.tool_list import ToolList
 from toolscout.ranking.ask import Ask
 from toolscout.ranking.pipeline import decide
-from toolscout.tools.overlay import find_row, parse_overlay
+from toolscout.tools.overlay import parse_overlay
 
 CRYPTIC: dict[str, Any] = {"name": "op_17", "description": "Executes operation 17"}
 OFFERED = [*TOOLS, CRYPTIC]
@@ -134,7 +134,7 @@ def test_many_rows_for_one_tool_are_within_the_bounds_of_one():
         f'[[tool]]\nname = "*"\nsearch_text = "{"x" * 5_000}"\nnot_for = ["{number}"]\n'
         for number in range(40)
     )
-    found = find_row(parse_overlay(rows, "overlay.toml").of(""), "any")
+    found = parse_overlay(rows, "overlay.toml").of("").find("any")
     assert found is not None
     assert (len(found.row.search_text), len(found.row.not_for)) == (8_192, 16)
 

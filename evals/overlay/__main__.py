@@ -6,7 +6,6 @@ the thousand of `catalogs/1000.json`; `TOOLSCOUT_DATA` names the folder with it.
 
 import argparse
 import csv
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from statistics import median
 from time import process_time
 from typing import Any
 
+from evals.sets import data_folder
 from toolscout import Engine
 from toolscout.files.reading import read_entries
 from toolscout.tools.overlay import parse_overlay
@@ -30,11 +30,11 @@ def main() -> int:
     """Print the table; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m evals.overlay", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of the data (or TOOLSCOUT_DATA)")
-    data = parser.parse_args().data or os.environ.get("TOOLSCOUT_DATA")
-    if not data:
+    data = data_folder(parser.parse_args().data)
+    if data is None:
         print("skipped: no data; name its folder with --data or TOOLSCOUT_DATA")
         return 0
-    tools = list(read_entries(Path(data) / "catalogs" / "1000.json"))
+    tools = list(read_entries(data / "catalogs" / "1000.json"))
     with (FOLDER / "questions.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     print(f"| {len(rows)} requests | R@{AMONG} | P@1 |\n|---|--:|--:|")

@@ -128,7 +128,7 @@ class Engine:
             check_type(name, value, str | Path | None, "the path of a file")
         words, taxonomy = load_lexicon(synonyms, domains)
         rows = read_overlay(Path(overlay)) if overlay else NO_OVERLAY
-        self.compiler = Compiler(self.embedder, None, taxonomy, words, rows)
+        self.compiler = Compiler(self.embedder, taxonomy=taxonomy, synonyms=words, overlay=rows)
         self._defaults = _check_options(
             {"ranker": ranker, "no_match": no_match, "no_match_below": no_match_below}
         )

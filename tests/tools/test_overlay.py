@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from toolscout.contract.tools import Tool
 from toolscout.errors import ConfigurationError
 from toolscout.text.domains import load_bundled
-from toolscout.tools.overlay import Adjustment, find_row, parse_overlay, read_overlay
+from toolscout.tools.overlay import Adjustment, parse_overlay, read_overlay
 from toolscout.tools.overlay_rows import MAX_FILE_BYTES
 
 TAXONOMY = load_bundled()
 
 
 def find(text: str, name: str, tenant: str = "acme") -> Adjustment | None:
-    return find_row(parse_overlay(text, "overlay.toml").of(tenant), name)
+    return parse_overlay(text, "overlay.toml").of(tenant).find(name)
 
 
 @pytest.mark.parametrize(
@@ -145,5 +145,5 @@ def test_a_risk_is_raised_only(name: str, least: str, risk: str):
 
 def test_rows_that_are_for_no_tool_are_told():
     rows = "".join(f'[[tool]]\nname = "{name}"\npin = true\n' for name in ("a*", "b", "c?"))
-    unused = parse_overlay(rows, "overlay.toml").find_unused(["abc", "c"])
-    assert [(number, row.name) for number, row in unused] == [(2, "b"), (3, "c?")]
+    unused = parse_overlay(rows, "overlay.toml").explain_unused(["abc", "c"])
+    assert unused == ["row 2: no tool is called b", "row 3: no tool is called c?"]

@@ -45,7 +45,7 @@ from toolscout.state.store import StoreUnavailable
 from toolscout.text.query import analyse
 from toolscout.tools.documents import decode_tool
 from toolscout.tools.filters import filters_of, is_passing, tenant_of, write_labels
-from toolscout.tools.overlay import TenantOverlay, find_row
+from toolscout.tools.overlay import NO_ROWS, TenantOverlay
 from toolscout.tools.traits import infer, unpack_clues
 
 MAX_WRITTEN = 1_000
@@ -186,9 +186,7 @@ class ExternalCatalogs:
         """Return tools as an operator's overlay has them, without those that a key may not see."""
         compiler = self.engine.compiler
         overlay = compiler.overlay.of(tenant_of(space))
-        matched = [
-            decode_tool(tool.wire) for name, tool in tools.items() if find_row(overlay, name)
-        ]
+        matched = [decode_tool(tool.wire) for name, tool in tools.items() if overlay.find(name)]
         if not matched:
             return tools
         tools |= embed_tools(compiler, ToolList.of(matched), self.cache.tools(space), overlay)
@@ -227,7 +225,7 @@ class ExternalCatalogs:
     def _list_named(self, space: str, terms: Collection[str]) -> list[str]:
         """Return tools that an overlay names, and that it finds by some term or pins."""
         overlay = self.engine.compiler.overlay.of(tenant_of(space))
-        return [] if overlay is None else overlay.list_named(terms)[:MAX_NAMED]
+        return overlay.list_named(terms)[:MAX_NAMED]
 
     async def change(
         self, place: Place, current: CatalogRecord | None, sent: CatalogPatch, *, anew: bool = False
@@ -276,7 +274,7 @@ def _unpack(rows: Sequence[Row], embedder: Embedder) -> dict[str, CompiledTool]:
 
 
 def embed_tools(
-    compiler: Compiler, tools: ToolList, store: ToolStore, overlay: TenantOverlay | None = None
+    compiler: Compiler, tools: ToolList, store: ToolStore, overlay: TenantOverlay = NO_ROWS
 ) -> dict[str, CompiledTool]:
     """Return tools embedded, by their names; one whose text cannot be compiled is left out."""
     words, embedded = compiler.lexical(tools, store, overlay)

@@ -72,10 +72,10 @@ def keep_adjusted(ranked: Tool, adjustment: Adjustment) -> AdjustedTool:
 
 
 def adjust_tools(
-    tools: Sequence[Tool | None], overlay: TenantOverlay | None, taxonomy: Taxonomy
+    tools: Sequence[Tool | None], overlay: TenantOverlay, taxonomy: Taxonomy
 ) -> tuple[Sequence[Tool | None], Adjusted]:
     """Return tools as they are ranked and filtered; those that are None stay so."""
-    if overlay is None:
+    if not overlay.digest:
         return tools, UNADJUSTED
     ranked = [*tools]
     kept = dict[int, AdjustedTool]()

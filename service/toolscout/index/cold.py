@@ -29,7 +29,7 @@ from toolscout.text.domains import Taxonomy
 from toolscout.text.passages import find_asking_part
 from toolscout.text.query import STOP_WEIGHT, Query, analyse, load_telling_terms
 from toolscout.text.tokens import analyse_terms, analyse_word, fold, is_cjk
-from toolscout.tools.overlay import TenantOverlay
+from toolscout.tools.overlay import NO_ROWS, TenantOverlay
 from toolscout.tools.summary import estimate_tool_tokens
 from toolscout.tools.traits import Traits, read_traits
 
@@ -160,7 +160,7 @@ class ColdCatalog:
         tools: ToolList,
         taxonomy: Taxonomy | None = None,
         tokens: NDArray[np.int64] | None = None,
-        overlay: TenantOverlay | None = None,
+        overlay: TenantOverlay = NO_ROWS,
     ) -> None:
         """Take a list; `taxonomy` is the bundled one, and `tokens` are estimated, if None."""
         self.taxonomy = taxonomy or domains.load_bundled()

@@ -31,7 +31,7 @@ from toolscout.index.vector_index import index_vectors
 from toolscout.index.weighing import Bm25Weights
 from toolscout.text import domains
 from toolscout.text.domains import Taxonomy
-from toolscout.tools.overlay import NO_OVERLAY, Adjustment, Overlay, TenantOverlay, find_row
+from toolscout.tools.overlay import NO_OVERLAY, NO_ROWS, Adjustment, Overlay, TenantOverlay
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ class Compiler:
         self.synonyms = synonyms
 
     def lexical(
-        self, tools: ToolList, store: ToolStore, overlay: TenantOverlay | None = None
+        self, tools: ToolList, store: ToolStore, overlay: TenantOverlay = NO_ROWS
     ) -> tuple[Catalog, list[CompiledTool]]:
         """Return a catalog that answers by words; `embed` completes it.
 
@@ -90,7 +90,7 @@ class Compiler:
         every = list(zip(tools.tools, tools.digests, tools.places, strict=True))
         for at in range(0, len(every), READ_TOGETHER):
             some = every[at : at + READ_TOGETHER]
-            rows = [find_row(overlay, tool.name) for tool, _, _ in some]
+            rows = [overlay.find(tool.name) for tool, _, _ in some]
             keys = [
                 hash_adjusted(digest, row) for (_, digest, _), row in zip(some, rows, strict=True)
             ]
@@ -108,8 +108,9 @@ class Compiler:
         of_each = list(compiled.values())
         digests = b"".join([digest for tool, digest, _ in every if tool.name in compiled])
         names = tuple(compiled)
-        version = overlay.digest if overlay else ""
-        catalog = self._assemble(tools.digest, digests, names, of_each, skipped, overlay=version)
+        catalog = self._assemble(
+            tools.digest, digests, names, of_each, skipped, overlay=overlay.digest
+        )
         return catalog, of_each
 
     def embed(self, catalog: Catalog, compiled: Sequence[CompiledTool]) -> Catalog:

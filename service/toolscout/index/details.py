@@ -90,10 +90,12 @@ def _show_stub(
     tool: Tool, traits: Traits, stub: Stub, filters: Filters | None, definitions: bool
 ) -> ToolDetail:
     """Return a tool with its signature, without one if its risk is above that of `filters`."""
-    text = _write_stub(tool, stub) if _has_stub(traits.risk, filters) else None
+    description, schema = _read(tool, unreadable={})
+    is_shown = _has_stub(traits.risk, filters)
+    text = _write_stub(tool, description, schema, stub) if is_shown else None
     return ToolDetail(
         tool.name,
-        summary=cut_first_sentence(_read(tool)[0]),
+        summary=cut_first_sentence(description),
         status="unavailable" if tool.status == "unavailable" else None,
         risk=traits.risk,
         requires_confirmation=requires_confirmation(traits.risk) or None,
@@ -104,8 +106,7 @@ def _show_stub(
     )
 
 
-def _write_stub(tool: Tool, stub: Stub) -> str:
-    description, schema = _read(tool, unreadable={})  # a schema that allows everything
+def _write_stub(tool: Tool, description: str, schema: dict[str, Any] | None, stub: Stub) -> str:
     return write_stub(tool.name, description, schema, find_output_schema(tool), stub)
 
 
@@ -122,7 +123,7 @@ def count_shown_cost(
 def count_cost(tool: Tool, detail: Detail | None, definitions: bool = False) -> int:
     """Prompt tokens of a tool at one level of detail; whole where none is named."""
     if (stub := _STUBS.get(detail)) and not definitions:
-        return estimate_text_tokens(_write_stub(tool, stub))
+        return estimate_text_tokens(_write_stub(tool, *_read(tool, unreadable={}), stub))
     if definitions or detail not in ("names", "brief"):
         return estimate_tool_tokens(tool)
     if detail == "names":
@@ -136,7 +137,10 @@ def count_cost(tool: Tool, detail: Detail | None, definitions: bool = False) -> 
 def _read(
     tool: Tool, unreadable: dict[str, Any] | None = None
 ) -> tuple[str, dict[str, Any] | None]:
-    """Return description and input schema; `unreadable` for what cannot be written as JSON."""
+    """Return description and input schema; `unreadable` for what cannot be written as JSON.
+
+    An empty schema allows everything.
+    """
     try:
         schema = find_input_schema(tool)
         _encode([[[[[schema]]]]])  # it will lie a few levels down in an answer

@@ -17,7 +17,6 @@ from toolscout.index.catalog import Catalog, Embedded
 from toolscout.index.compile import Compiler
 from toolscout.index.compiled_tool import CompiledTool, compile_tool, read_to_compile
 from toolscout.index.tool_list import ToolList, hash_catalog
-from toolscout.tools.overlay import find_row
 
 T = TypeVar("T")
 
@@ -82,11 +81,11 @@ def make_catalog(change: Change, compiler: Compiler, tenant: str = "") -> Catalo
     """
     base = change.base
     overlay = compiler.overlay.of(tenant)
-    if base.adjusted.overlay != (overlay.digest if overlay else ""):
+    if base.adjusted.overlay != overlay.digest:
         return None
 
     def compile_one(tool: Tool, place: int) -> CompiledTool:
-        row = find_row(overlay, tool.name)
+        row = overlay.find(tool.name)
         read = read_to_compile(tool, place, compiler.taxonomy, row)
         return compile_tool(read, compiler.taxonomy)
 

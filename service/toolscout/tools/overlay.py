@@ -134,10 +134,14 @@ class TenantOverlay:
     def __init__(self, indexes: Sequence[_RowIndex]) -> None:
         self._indexes = indexes
         self._found: Lru[str, tuple[Adjustment | None]] = Lru(NAMES_KEPT)
-        self.digest = sha256(b"".join(index.digest for index in indexes)).hexdigest()
+        digests = b"".join(index.digest for index in indexes)
+        self.digest = sha256(digests).hexdigest() if digests else ""
+        """Empty without a row."""
 
     def find(self, name: str) -> Adjustment | None:
         """Return what the rows for a tool come to; None if there is none."""
+        if not self._indexes:
+            return None
         known = self._found.get(name)
         if known is None:
             known = (self._merge(name),)
@@ -167,16 +171,13 @@ class TenantOverlay:
         written = tuple(one.written for one in found)
         return Adjustment(row, tuple(rows), written, sha256(_encode(row)).digest())
 
+    def is_pinned(self, name: str) -> bool:
+        """Whether a row pins a tool."""
+        found = self.find(name)
+        return found is not None and found.row.pin
 
-def find_row(overlay: TenantOverlay | None, name: str) -> Adjustment | None:
-    """Return what the rows for a tool come to; None without any."""
-    return None if overlay is None else overlay.find(name)
 
-
-def is_pinned(overlay: TenantOverlay | None, name: str) -> bool:
-    """Whether a row pins a tool."""
-    row = find_row(overlay, name)
-    return row is not None and row.row.pin
+NO_ROWS = TenantOverlay(())
 
 
 class Overlay:
@@ -191,15 +192,15 @@ class Overlay:
             own = common if row.tenant is None else self._own.setdefault(row.tenant, [])
             own.append((number, row))
         self._common = [_RowIndex(common)] if common else []
-        self._of: dict[str | None, TenantOverlay | None] = {}
+        self._of: dict[str | None, TenantOverlay] = {}
 
-    def of(self, tenant: str) -> TenantOverlay | None:
-        """Return the rows that hold for a tenant; None if there are none."""
+    def of(self, tenant: str) -> TenantOverlay:
+        """Return the rows that hold for a tenant."""
         own = self._own.get(tenant)
         known = tenant if own else None  # as everybody else
         if known not in self._of:
             indexes = [*self._common, *([_RowIndex(own)] if own else [])]
-            self._of[known] = TenantOverlay(indexes) if indexes else None
+            self._of[known] = TenantOverlay(indexes)
         return self._of[known]
 
     def narrow(self, tenant: str) -> "Overlay":
@@ -207,12 +208,16 @@ class Overlay:
         kept = [row for row in self.rows if row.tenant in (None, tenant)]
         return Overlay([msgspec.structs.replace(row, tenant=None) for row in kept])
 
-    def find_unused(self, names: Iterable[str]) -> list[tuple[int, OverlayRow]]:
-        """Return the rows, with their numbers, that are for none of these tools of any tenant."""
+    def explain_unused(self, names: Iterable[str]) -> list[str]:
+        """Return a line about each row that is for none of these tools, whatever its tenant."""
         every = list(enumerate(self.rows, 1))
         index = _RowIndex(every)
         used = {found.number for name in names for found in index.find(name)}
-        return [(number, row) for number, row in every if number not in used]
+        return [
+            f"row {number}: no tool is called {' or '.join(row.patterns)}"
+            for number, row in every
+            if number not in used
+        ]
 
 
 NO_OVERLAY = Overlay(())

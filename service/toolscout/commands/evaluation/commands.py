@@ -213,6 +213,8 @@ def lint(parsed: argparse.Namespace) -> int:
     """
     from toolscout.commands.evaluation.beside_lines import as_sarif
     from toolscout.commands.evaluation.lint import KINDS
+    from toolscout.files.reading import read_file
+    from toolscout.tools.overlay import NO_OVERLAY, read_overlay
 
     if unknown := set(parsed.ignore) - set(KINDS):
         kinds = ", ".join(KINDS)
@@ -222,34 +224,28 @@ def lint(parsed: argparse.Namespace) -> int:
     paths = list(dict.fromkeys(parsed.tools))
     if parsed.questions and len(paths) > 1:
         raise ConfigurationError("--questions: expected one file of --tools")
-    by_file = {str(path): _lint(parsed, path) for path in paths}
+    by_file: dict[str, list[Finding]] = {}
+    names: set[str] = set()
+    for path in paths:
+        tools = read_file(path)
+        names.update(tool.name for tool in tools)
+        by_file[str(path)] = _lint(parsed, path, tools)
     if parsed.json:
         print(as_json(by_file if len(paths) > 1 else by_file[str(paths[0])]))  # noqa: T201
     elif parsed.sarif:
         print(as_json(as_sarif(by_file)))  # noqa: T201
-    unused = _say_unused(parsed.overlay, paths) if parsed.overlay else 0
+    overlay = read_overlay(parsed.overlay) if parsed.overlay else NO_OVERLAY
+    unused = overlay.explain_unused(names)
+    for line in unused:
+        say(f"{parsed.overlay}: {line}")
     return 1 if any(by_file.values()) or unused else 0
 
 
-def _say_unused(overlay: Path, paths: Sequence[Path]) -> int:
-    """Say which rows of an overlay are for no tool of the files; return how many these are."""
-    from toolscout.files.reading import read_file
-    from toolscout.tools.overlay import read_overlay
-
-    names = {tool.name for path in paths for tool in read_file(path)}
-    unused = read_overlay(overlay).find_unused(names)
-    for number, row in unused:
-        say(f"{overlay}: row {number}: no tool is called {' or '.join(row.patterns)}")
-    return len(unused)
-
-
-def _lint(parsed: argparse.Namespace, path: Path) -> "list[Finding]":
+def _lint(parsed: argparse.Namespace, path: Path, tools: list[Tool]) -> "list[Finding]":
     """Return what is wrong with a file, and print it unless all of it is to be JSON."""
     from toolscout.commands.evaluation.beside_lines import as_annotations
     from toolscout.commands.evaluation.lint import as_text, find_all
-    from toolscout.files.reading import read_file
 
-    tools = read_file(path)
     questions = _read_questions(parsed, tools) if parsed.questions else []
     ask = choose_asking(parsed, tools) if questions else None
     shown = [each for each in find_all(tools, questions, ask) if each.kind not in parsed.ignore]

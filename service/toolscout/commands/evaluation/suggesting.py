@@ -9,11 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-import msgspec
-
-from toolscout.commands.evaluation.uses import read_text
+from toolscout.commands.evaluation.uses import decode_line, read_text
 from toolscout.common.counted import write_count
-from toolscout.errors import NOT_JSON
 from toolscout.index.compiled_tool import EXAMPLE_CHARS
 from toolscout.tools.filters import ANONYMOUS
 from toolscout.tools.overlay_rows import MAX_REQUESTS
@@ -95,13 +92,8 @@ class Episodes:
 def read_episodes(lines: Iterable[bytes]) -> Episodes:
     """Read the lines of a decision log; those that are no JSON objects are passed over."""
     episodes = Episodes()
-    for line in lines:
-        try:
-            entry = msgspec.json.decode(line)
-        except NOT_JSON:
-            continue
-        if isinstance(entry, dict):
-            episodes.add(entry)
+    for entry in filter(None, map(decode_line, lines)):
+        episodes.add(entry)
     return episodes
 
 

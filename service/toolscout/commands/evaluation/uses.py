@@ -82,7 +82,7 @@ def read_uses(lines: Iterable[bytes]) -> Uses:
         if not text.strip():
             continue
         uses.lines += 1
-        entry = _decode(text)
+        entry = decode_line(text)
         if entry is None:
             uses.lacking[NO_JSON] += 1
             continue
@@ -95,11 +95,12 @@ def read_uses(lines: Iterable[bytes]) -> Uses:
 def is_log(data: bytes) -> bool:
     """Return whether one of the first lines of a file is one of a decision log."""
     lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n", FIRST_LINES)[:FIRST_LINES]
-    first = [entry for entry in map(_decode, lines) if entry is not None]
+    first = [entry for entry in map(decode_line, lines) if entry is not None]
     return any(entry.get("event") in EVENTS for entry in first)
 
 
-def _decode(line: bytes) -> Mapping[str, Any] | None:
+def decode_line(line: bytes) -> Mapping[str, Any] | None:
+    """Return the object of a line; None of anything else."""
     try:
         entry = msgspec.json.decode(line)
     except NOT_JSON:

@@ -118,6 +118,6 @@ def _write_notes(config: Config, listing: Listing) -> list[str]:
     inferred = [one.shown["risk"] for one in tools.values() if not one.is_annotated()]
     if inferred:
         notes.append(describe_inferred(inferred))
-    for number, row in config.overlay.find_unused(tools.keys() | listing.reasons.keys()):
-        notes.append(f"overlay: row {number}: no tool is called {' or '.join(row.patterns)}")
+    unused = config.overlay.explain_unused(tools.keys() | listing.reasons.keys())
+    notes += [f"overlay: {line}" for line in unused]
     return notes + name_some("disabled in the configuration", config.disabled)

@@ -25,7 +25,6 @@ from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.text.domains import load_bundled
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.filters import is_passing
-from toolscout.tools.overlay import find_row
 from toolscout.tools.poisoned import find_poison, has_hidden, strip_hidden
 from toolscout.tools.refused import explain_refusals, is_refused_by_all, write_reasons
 from toolscout.tools.renaming import RenamedTool
@@ -194,7 +193,7 @@ class Listing:
             self.changes.append(f"{name} has changed: {', '.join(verdict.news)}; it is {level}")
         if not verdict.is_accepted:
             return UnlistedTools(tool.name, NOT_ACCEPTED)
-        row = find_row(self._overlay, name)
+        row = self._overlay.find(name)
         risk = row.raise_risk(verdict.risk) if row else verdict.risk
         is_above = LEVELS.index(risk) > self._highest
         if is_above or (row is not None and row.row.hide):

@@ -29,7 +29,6 @@ from toolscout.index import pages
 from toolscout.metatools.gate import RiskGate
 from toolscout.text.domains import load_bundled
 from toolscout.tools.filters import is_passing
-from toolscout.tools.overlay import is_pinned
 from toolscout.tools.refused import is_refused_by_all
 from toolscout.tools.risk import LEVELS
 
@@ -179,7 +178,7 @@ class View:
         overlay = config.overlay.of("")
         names = [
             *match_names(config.options.pinned, self.tools),
-            *(name for name in self.tools if is_pinned(overlay, name)),
+            *(name for name in self.tools if overlay.is_pinned(name)),
             *find_always_loaded(self.tools),
         ]
         pinned = [self.tools[name] for name in dict.fromkeys(names)]

@@ -106,7 +106,7 @@ class CompileQueue:
     def is_outdated(self, space: str, catalog: Catalog) -> bool:
         """Whether a catalog was compiled with other rows of the overlay than are in use."""
         overlay = self.engine.compiler.overlay.of(tenant_of(space))
-        return catalog.adjusted.overlay != (overlay.digest if overlay else "")
+        return catalog.adjusted.overlay != overlay.digest
 
     async def recompile(self, space: str, catalog: Catalog) -> Catalog:
         """Compile the tools of a catalog anew, which answers until then, and keep what comes of it.

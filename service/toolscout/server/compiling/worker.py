@@ -41,7 +41,7 @@ from toolscout.ranking.native import extension
 from toolscout.settings import Settings
 from toolscout.tools.conversion import Skipped
 from toolscout.tools.filters import filters_of, is_passing, tenant_of
-from toolscout.tools.overlay import find_row, parse_overlay
+from toolscout.tools.overlay import parse_overlay
 
 THREADS = {"read": 2, "call": 2, "compile": 2}
 """Threads by kind of work. Of two compiles one may be huge without holding up small ones. They all
@@ -151,7 +151,7 @@ class Worker:
     def _find_key(self, sent: SentList) -> tuple[str, bytes, str]:
         """Return what a decoded list is kept by: what a key sees depends on the overlay, too."""
         overlay = self.engine.compiler.overlay.of(tenant_of(sent.space))
-        return sent.space, sent.raw_hash, overlay.digest if overlay else ""
+        return sent.space, sent.raw_hash, overlay.digest
 
     def check_size(self, words: Catalog, compiled: Sequence[CompiledTool]) -> None:
         """Check that a catalog can be kept once it has its vectors.
@@ -240,7 +240,7 @@ def read_tools(sent: SentList, most: int, compiler: Compiler) -> ToolList:
     overlay = compiler.overlay.of(tenant_of(sent.space))
 
     def is_seen(tool: Tool) -> bool:
-        adjustment = find_row(overlay, tool.name)
+        adjustment = overlay.find(tool.name)
         ranked = adjustment.adjust(tool, compiler.taxonomy) if adjustment else tool
         return is_passing(ranked, filters, compiler.taxonomy)
 
