@@ -108,7 +108,7 @@ def test_the_file_is_followed_and_a_broken_one_keeps_the_rows(tmp_path: Path):
         until(lambda: len(events(server, "overlay_kept")) == 6)
         assert found(server) == ["op_17"]
         kept = events(server, "overlay_kept")
-        assert "line 1: Object contains unknown field `hdie`" in kept[0]["reason"]
+        assert "line 3: Object contains unknown field `hdie`" in kept[0]["reason"]
         assert "there is no file" in kept[-1]["reason"]
         assert server.metric('toolscout_overlay_changes_total{result="refused"}') == len(kept) == 6
 

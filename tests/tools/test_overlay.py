@@ -22,25 +22,25 @@ def find(text: str, name: str, tenant: str = "acme") -> Adjustment | None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('[[tool]]\nname = "a"\nseach_text = "b"', "line 1: Object contains unknown field"),
-        ('\n\n[[tool]]\nname = "a"\npin = "yes"', "line 3: pin: Expected `bool`, got `str`"),
+        ('[[tool]]\nname = "a"\nseach_text = "b"', "line 3: Object contains unknown field"),
+        ('\n\n[[tool]]\nname = "a"\npin = "yes"', "line 5: pin: Expected `bool`, got `str`"),
         ("[[tool]]\npin = true", "line 1: Object missing required field `name`"),
-        ('[[tool]]\nname = ""\npin = true', "line 1: name: expected the name of a tool"),
+        ('[[tool]]\nname = ""\npin = true', "line 2: name: expected the name of a tool"),
         ('[[tool]]\nname = "a"', "line 1: adds nothing to these tools"),
         ('[[tool]]\nname = "a"\ntenant = "b"', "line 1: adds nothing to these tools"),
         (
             '[[tool]]\nname = "a"\npin = true\nhide = true',
             "line 1: pin and hide exclude each other",
         ),
-        ('[[tool]]\nname = "a"\nrisk = "high"', "line 1: risk: Invalid enum value 'high'"),
-        ('[[tool]]\nname = "a"\nexamples = [" "]', "line 1: examples: a request is blank"),
+        ('[[tool]]\nname = "a"\nrisk = "high"', "line 3: risk: Invalid enum value 'high'"),
+        ('[[tool]]\nname = "a"\nexamples = [" "]', "line 3: examples: a request is blank"),
         (
             f'[[tool]]\nname = "a"\nnot_for = {["x"] * 17}',
-            "line 1: not_for: at most 16 requests, got 17",
+            "line 3: not_for: at most 16 requests, got 17",
         ),
         (
             f'[[tool]]\nname = "a"\nsearch_text = "{"x" * 9_000}"',
-            "line 1: search_text: at most 8,192 characters, got 9,000",
+            "line 3: search_text: at most 8,192 characters, got 9,000",
         ),
         ('[[tools]]\nname = "a"', "tools: expected [[tool]] tables only"),
         ('tool = "a"', "tool: expected [[tool]] tables only"),

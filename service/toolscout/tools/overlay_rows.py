@@ -22,6 +22,8 @@ MAX_REQUESTS = 16
 
 _HEADER = re.compile(r"^\s*\[\[\s*tool\s*\]\]", re.MULTILINE)
 _PLACE = re.compile(r" - at `\$(.*)`$")
+_FIELD = re.compile(r"^(\w+)\S*: |unknown field `([^`]*)`$")
+"""The field that an error is about."""
 
 
 class OverlayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -112,17 +114,27 @@ def parse_rows(text: str, file: str) -> list[OverlayRow]:
         try:
             rows.append(_read_row(table))
         except ValueError as error:
-            place = _find_place(text, number, len(tables))
+            place = _find_place(text, number, len(tables), str(error))
             raise ConfigurationError(f"overlay: {file}: {place}: {error}") from None
     return rows
 
 
-def _find_place(text: str, number: int, count: int) -> str:
-    """Return the line of one of several tables, or its number where they have no headers."""
+def _find_place(text: str, number: int, count: int, error: str) -> str:
+    """Return the line of a field in one of several tables, or of the table if it has none of these.
+
+    Where tables have no headers, it is the number of the table.
+    """
     headers = list(_HEADER.finditer(text))
     if len(headers) != count:
         return f"tool[{number}]"
-    line = text.count("\n", 0, headers[number].end()) + 1
+    start = headers[number].end()
+    end = headers[number + 1].start() if number + 1 < count else len(text)
+    field = _FIELD.search(error)
+    if field is not None:
+        name = re.escape(field[1] or field[2])
+        written = re.compile(rf"^\s*[\"']?{name}[\"']?\s*=", re.MULTILINE).search(text, start, end)
+        start = written.end() if written else start
+    line = text.count("\n", 0, start) + 1
     return f"line {line}"
 
 
