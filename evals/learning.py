@@ -53,13 +53,16 @@ HOPELESS = 150
 """Queries of another domain that are asked, and strings of letters, per set."""
 
 TENANT = "agent"
-SHOWN = ("nDCG@5", "P@1")
-"""Measures that the table has."""
-
+MEASURE = "nDCG@5"
+"""What the table has of each way to give feedback; its JSON has the others, too."""
 
 WRONG = 0.3
 """Share of the reports that are of a wrong tool."""
 
+NONE = "none"
+ALL = "all uses"
+WRONGLY = "a third is wrong"
+HALF = "half of the tools"
 EXAMPLES = "as examples"
 """The queries of half of the tools as their `examples`, without any feedback."""
 
@@ -67,7 +70,16 @@ EXAMPLES = "as examples"
 def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
     """Return the tables as Markdown, and the figures of the first."""
     ours = Ours("hybrid", model)
-    header = ["set", "feedback", *SHOWN, "others: nDCG@5", "hopeless that match"]
+    header = [
+        "set",
+        f"{MEASURE} without",
+        ALL,
+        WRONGLY,
+        HALF,
+        EXAMPLES,
+        f"others: {HALF}",
+        f"hopeless that match: without, {ALL}",
+    ]
     rows: list[dict[str, Any]] = []
     cells: list[list[str]] = []
     for name in SETS:
@@ -79,7 +91,7 @@ def report(folder: Path, model: str, limit: int | None) -> tuple[str, list[dict[
         count = min(limit or MOST_QUESTIONS, MOST_QUESTIONS)
         found = _figures(load_set(path), ours, count, hopeless)
         rows += found
-        cells += [_cells(row, found[0]) for row in found]
+        cells.append(_cells(found))
     text = reporting.table(header, cells, markdown=True)
     sets = [load_set(folder / "toolsets" / "dev" / name) for name in DEV]
     return f"{text}\n\n{poisoning(sets, ours)}", rows
@@ -123,18 +135,26 @@ def _poisoned(
     return shown, fmean(names[:1] == [tool] for names in answers)
 
 
-def _cells(row: dict[str, Any], before: dict[str, Any]) -> list[str]:
-    """One line of the table: the figures without feedback, else how they differ from those."""
+def _cells(found: Sequence[dict[str, Any]]) -> list[str]:
+    """One line of the table: the figure of a set without feedback, and how each way changes it."""
+    by_feedback = {row["feedback"]: row for row in found}
+    before = by_feedback[NONE]
+    told = by_feedback[ALL]
+    ways = [by_feedback[way] for way in (ALL, WRONGLY, HALF, EXAMPLES)]
+    return [
+        before["set"],
+        f"{before['all'][MEASURE]:.3f}",
+        *(_change(before, way, "all") for way in ways),
+        _change(before, by_feedback[HALF], "others"),
+        f"{before['hopeless']:.1%}, {told['hopeless']:.1%}",
+    ]
 
-    def shown(part: str, name: str) -> str:
-        if row is not before and row[part]:
-            each = f"{part}_each"
-            return str(paired.change(before[each][name], row[each][name]))
-        return f"{row[part][name]:.3f}" if row[part] else "–"
 
-    places = (*(("all", name) for name in SHOWN), ("others", SHOWN[0]))
-    cells = [shown(*place) for place in places]
-    return [row["set"], row["feedback"], *cells, f"{row['hopeless']:.1%}"]
+def _change(before: dict[str, Any], after: dict[str, Any], part: str) -> str:
+    if not after[part]:
+        return "–"
+    each = f"{part}_each"
+    return str(paired.change(before[each][MEASURE], after[each][MEASURE]))
 
 
 def hopeless_queries(folder: Path, name: str) -> list[str]:
@@ -160,16 +180,16 @@ def _figures(
         told, tested = questions[: len(questions) // 2], questions[len(questions) // 2 :]
         half = some_tools(questions, Random(seed))
         feedback = {
-            "none": [],
-            "all uses": told,
-            "a third is wrong": with_wrong(told, catalog.names, Random(seed)),
-            "half of the tools": [question for question in told if question.gold <= half],
+            NONE: [],
+            ALL: told,
+            WRONGLY: with_wrong(told, catalog.names, Random(seed)),
+            HALF: [question for question in told if question.gold <= half],
         }
         for name, reports in feedback.items():
             user = User(catalog, ours)
             asyncio.run(user.tell(reports))
             found.setdefault(name, []).append(user.figures(tested, half, hopeless))
-        user = User(ours.compile(with_examples(asked.tools, feedback["half of the tools"])), ours)
+        user = User(ours.compile(with_examples(asked.tools, feedback[HALF])), ours)
         found.setdefault(EXAMPLES, []).append(user.figures(tested, half, hopeless))
     return [
         {
