@@ -115,6 +115,16 @@ def test_a_list_that_is_not_indexed_yet_has_the_same_words_pins_and_risks():
     assert "get_weather" not in decide(cold, harmless).names
 
 
+def test_many_rows_for_a_tool_are_explained_by_a_few(tmp_path: Path):
+    patterns = ["op_17", "op_17", *(f"{'?' * wild}*" for wild in range(5))] * 20
+    rows = "".join(f"[[tool]]\nname = '{one}'\nsearch_text = 'umbrella'\n" for one in patterns)
+    wide = "".join(f"[[tool]]\nname = 'op{'*' * n}'\npin = true\n" for n in range(1, 40))
+    (match, *_) = engine(tmp_path, rows + wide).search("umbrella", explain=True).matches
+    written = [reason.term for reason in match.reasons if reason.field == "overlay"]
+    assert written[:2] == ["op_17", "*"]
+    assert len(written) == len(set(written)) == 16
+
+
 def test_an_overlay_that_is_for_none_of_the_tools_changes_nothing(tmp_path: Path):
     made = engine(tmp_path, '[[tool]]\nname = "elsewhere_*"\nhide = true')
     plain = Engine(OFFERED)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.contract.test_calls import FILTER
 from tests.in_process import serving
 from tests.server.test_rotation import events, read_again, replace
 from tests.server.test_worker import below
@@ -39,6 +40,31 @@ def written(folder: Path, text: str) -> str:
     file = folder / "overlay.toml"
     file.write_text(text, "utf-8")
     return str(file)
+
+
+def test_it_holds_for_the_filter_by_shared_words(tmp_path: Path):
+    rows = (
+        '[[tool]]\nname = "op_17"\nsearch_text = "piano tuning"\n'
+        '[[tool]]\nname = "send_email"\npin = true\n[[tool]]\nname = "read_*"\nhide = true\n'
+    )
+    asked = {"query": "piano tuning, read a file", "min_tools": 1, "max_tools": 1}
+    with serving(tmp_path, overlay=written(tmp_path, rows)) as server:
+        digest = server.search(PIANO, OFFERED, explain=True).json()["catalog"]
+        for tools in ({"tools": OFFERED}, {"catalog": digest}):
+            answer = server.post(asked | tools, FILTER).json()
+            assert answer["kept"] == ["send_email"]
+            assert answer["deferred"][0] == "op_17"
+            assert "read_file" not in answer["kept"] + answer["deferred"]
+
+
+def test_a_hidden_tool_is_shown_as_one_that_is_unavailable(tmp_path: Path):
+    rows = '[[tool]]\nname = "read_*"\nhide = true\n'
+    with serving(tmp_path, overlay=written(tmp_path, rows)) as server:
+        body = json.dumps({"tools": OFFERED}).encode()
+        assert server.send("PUT", "/v1/catalogs/mine", body).is_success
+        shown = server.get("/v1/catalogs/mine/tools?detail=brief").json()["tools"]
+        hidden = [tool["name"] for tool in shown if tool.get("status") == "unavailable"]
+        assert hidden == ["read_file"]
 
 
 def test_it_holds_for_inline_named_and_registered_lists_of_its_tenant_alone(tmp_path: Path):
@@ -77,7 +103,7 @@ def test_a_key_with_a_limit_does_not_see_what_the_overlay_calls_riskier(tmp_path
 
 
 def test_the_file_is_followed_and_a_broken_one_keeps_the_rows(tmp_path: Path):
-    file = Path(written(tmp_path, ""))
+    file = Path(written(tmp_path, "# no row yet"))
     environ = {"TOOLSCOUT_OVERLAY": str(file), "TOOLSCOUT_API_KEYS": KEYS}
     with running(tmp_path, **environ) as server:
         assert found(server) == found(server, PART) == []
@@ -119,7 +145,7 @@ def test_the_file_is_followed_and_a_broken_one_keeps_the_rows(tmp_path: Path):
 
 
 def test_a_worker_that_is_replaced_has_the_rows_in_use(tmp_path: Path):
-    file = Path(written(tmp_path, ""))
+    file = Path(written(tmp_path, "# no row yet"))
     with running(tmp_path, TOOLSCOUT_OVERLAY=str(file), TOOLSCOUT_API_KEYS=KEYS) as server:
         replace(file, FOUND)
         read_again(server)
@@ -130,9 +156,12 @@ def test_a_worker_that_is_replaced_has_the_rows_in_use(tmp_path: Path):
         assert found(server) == ["op_17"]
 
 
-def test_a_service_does_not_start_with_a_broken_file(tmp_path: Path):
-    wrong = written(tmp_path, '[[tool]]\nname = "a"')
-    with pytest.raises(ConfigurationError, match="adds nothing"), serving(tmp_path, overlay=wrong):
+@pytest.mark.parametrize(
+    ("text", "why"), [('[[tool]]\nname = "a"', "adds nothing"), ("\n", "blank")]
+)
+def test_a_service_does_not_start_with_a_broken_or_blank_file(tmp_path: Path, text: str, why: str):
+    wrong = written(tmp_path, text)
+    with pytest.raises(ConfigurationError, match=why), serving(tmp_path, overlay=wrong):
         pass
 
 

@@ -1,5 +1,6 @@
 """The file of an overlay: which tools its rows are for, what they add, and what is wrong in it."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,10 @@ def find(text: str, name: str, tenant: str = "acme") -> Adjustment | None:
             f'[[tool]]\nname = "a"\nsearch_text = "{"x" * 9_000}"',
             "line 3: search_text: at most 8,192 characters, got 9,000",
         ),
-        ('[[tools]]\nname = "a"', "tools: expected [[tool]] tables only"),
-        ('tool = "a"', "tool: expected [[tool]] tables only"),
+        ('[[tools]]\nname = "a"', "line 1: tools: expected [[tool]] tables only"),
+        ('tool = "a"', "line 1: tool: expected [[tool]] tables only"),
+        ('# rows\n[tool]\nname = "a"', "line 2: tool: expected [[tool]] tables only"),
+        ('tool = [{ name = "a", pin = 1 }]', "row 1: pin: Expected `bool`"),
         ("x = " + "[" * 5_000 + "]" * 5_000, "nested too deeply"),
         (f"x = {'9' * 5_000}", "integer string conversion"),
         ('[[tool]]\nname = " a"\npin = true', "name: expected the name of a tool, without blanks"),
@@ -65,7 +68,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path):
     long.write_bytes(b"#" * (MAX_FILE_BYTES + 1))
     latin = tmp_path / "latin.toml"
     latin.write_bytes(b"# \xe9")
-    for path in (tmp_path / "none.toml", tmp_path, long, latin):
+    blank = tmp_path / "blank.toml"
+    blank.write_text("\n")
+    for path in (tmp_path / "none.toml", tmp_path, long, latin, blank):
         with pytest.raises(ConfigurationError, match=path.name):
             read_overlay(path)
 
@@ -147,3 +152,12 @@ def test_rows_that_are_for_no_tool_are_told():
     rows = "".join(f'[[tool]]\nname = "{name}"\npin = true\n' for name in ("a*", "b", "c?"))
     unused = parse_overlay(rows, "overlay.toml").explain_unused(["abc", "c"])
     assert unused == ["row 2: no tool is called b", "row 3: no tool is called c?"]
+
+
+@pytest.mark.parametrize("pattern", ["*_*_*_*_id", "*a" * 20 + "*b", "?*" * 20 + "b", "*_?_" * 9])
+@pytest.mark.parametrize("name", ["x_id" + "_" * 1_000 + "z", "a" * 1_024, "_" * 1_024 + "id"])
+def test_no_name_makes_a_pattern_try_all_places(pattern: str, name: str):
+    rows = f"[[tool]]\nname = '{pattern}'\npin = true\n"
+    began = time.thread_time()
+    find(rows, name)
+    assert time.thread_time() - began < 1.0  # trying all of them takes hours

@@ -24,6 +24,7 @@ class AdjustedTool(msgspec.Struct, frozen=True, gc=False):
     numbers: tuple[int, ...]
     """Which rows of the file these are, from 1 on."""
     is_pinned: bool
+    is_hidden: bool
     search_text: str
 
 
@@ -67,7 +68,12 @@ def keep_adjusted(ranked: Tool, adjustment: Adjustment) -> AdjustedTool:
     filtered = msgspec.structs.replace(ranked, examples=None)  # no filter looks at them
     row = adjustment.row
     return AdjustedTool(
-        _encode(filtered), adjustment.written, adjustment.numbers, row.pin, row.search_text
+        wire=_encode(filtered),
+        patterns=adjustment.written,
+        numbers=adjustment.numbers,
+        is_pinned=row.pin,
+        is_hidden=row.hide,
+        search_text=row.search_text,
     )
 
 

@@ -35,12 +35,18 @@ def describe_tools(
     """
     if level is None or level == "names":
         return [_show_name(source.tool(row), definitions) for row in rows]
+    tools = [(_find_shown(source, row), source.traits(row)) for row in rows]
     if stub := _STUBS.get(level):
-        return [
-            _show_stub(source.tool(row), source.traits(row), stub, filters, definitions)
-            for row in rows
-        ]
-    return [describe_tool(source.tool(row), source.traits(row), level, definitions) for row in rows]
+        return [_show_stub(tool, traits, stub, filters, definitions) for tool, traits in tools]
+    return [describe_tool(tool, traits, level, definitions) for tool, traits in tools]
+
+
+def _find_shown(source: Source, row: int) -> Tool:
+    """Return a tool as it was sent; one that the operator hides is unavailable."""
+    tool = source.tool(row)
+    adjusted = source.adjusted.tools.get(row)
+    is_hidden = adjusted is not None and adjusted.is_hidden
+    return msgspec.structs.replace(tool, status="unavailable") if is_hidden else tool
 
 
 def describe_tool(

@@ -30,6 +30,9 @@ from toolscout.tools.overlay_rows import (
 from toolscout.tools.risk import LEVELS
 from toolscout.tools.traits import read_traits
 
+MAX_SHOWN = 16
+"""Names and patterns that explain why a tool is adjusted."""
+
 NAMES_KEPT = 65_536
 """Names of tools whose rows are remembered."""
 
@@ -44,7 +47,7 @@ class Adjustment(msgspec.Struct, frozen=True):
     numbers: tuple[int, ...]
     """The rows, from 1 on."""
     written: tuple[str, ...]
-    """The names and patterns of them that fit the tool."""
+    """The names and patterns of them that fit the tool, at most `MAX_SHOWN`."""
     digest: bytes
 
     def adjust(self, tool: Tool, taxonomy: Taxonomy) -> Tool:
@@ -168,7 +171,7 @@ class TenantOverlay:
             return None
         rows = {one.number: one.row for one in found}
         row = reduce(merge_rows, rows.values(), OverlayRow(name=""))
-        written = tuple(one.written for one in found)
+        written = tuple(dict.fromkeys(one.written for one in found))[:MAX_SHOWN]
         return Adjustment(row, tuple(rows), written, sha256(_encode(row)).digest())
 
     def is_pinned(self, name: str) -> bool:
@@ -230,10 +233,16 @@ def is_pattern(name: str) -> bool:
 
 @lru_cache(MAX_ROWS)
 def _compile(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of a pattern; most are never asked for."""
-    parts = {"*": ".*", "?": "."}
-    written = "".join(parts.get(letter) or re.escape(letter) for letter in pattern)
-    return re.compile(written, re.DOTALL)
+    """Return the regular expression of a pattern; most are never asked for.
+
+    What is between two `*` is matched where it stands first and nowhere else, as no other place
+    could help: trying all of them would take minutes for names of a stranger's choice.
+    """
+    parts = [re.escape(part).replace(r"\?", ".") for part in pattern.split("*")]
+    first, *others = parts
+    between = "".join(f"(?>.*?{part})" for part in others[:-1])
+    last = f".*{others[-1]}" if others else ""
+    return re.compile(first + between + last, re.DOTALL)
 
 
 def _order(found: FoundRow) -> tuple[int, str]:

@@ -77,16 +77,19 @@ def read_overlay_text(path: Path) -> str:
     """Return what a file of rows says.
 
     Raises:
-        ConfigurationError: it cannot be read, or is too long.
+        ConfigurationError: it cannot be read, is too long, or is blank, as while it is written.
     """
     try:
         if not path.is_file():  # reading a pipe would wait for its writer
             raise ConfigurationError(f"overlay: there is no file {path}")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise ConfigurationError(f"overlay: {path} has more than {MAX_FILE_BYTES >> 20} MiB")
-        return path.read_text("utf-8-sig")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"overlay: cannot read {path}: {error}") from None
+    if not text.strip():
+        raise ConfigurationError(f"overlay: {path} is blank; a comment takes all rows away")
+    return text
 
 
 def parse_rows(text: str, file: str) -> list[OverlayRow]:
@@ -104,7 +107,8 @@ def parse_rows(text: str, file: str) -> list[OverlayRow]:
     tables = content.pop("tool", [])
     if content or not isinstance(tables, list):
         wrong = next(iter(content), "tool")
-        raise ConfigurationError(f"overlay: {file}: {wrong}: expected [[tool]] tables only")
+        place = _find_line(text, rf"^\s*\[*\s*[\"']?{re.escape(wrong)}\b")
+        raise ConfigurationError(f"overlay: {file}: {place}{wrong}: expected [[tool]] tables only")
     if len(tables) > MAX_ROWS:
         raise ConfigurationError(
             f"overlay: {file}: at most {MAX_ROWS:,} [[tool]], got {len(tables):,}"
@@ -119,14 +123,20 @@ def parse_rows(text: str, file: str) -> list[OverlayRow]:
     return rows
 
 
+def _find_line(text: str, pattern: str) -> str:
+    """Return the line in which a pattern is found first, in front of what is said of it."""
+    found = re.search(pattern, text, re.MULTILINE)
+    return "" if found is None else f"line {text.count(chr(10), 0, found.end()) + 1}: "
+
+
 def _find_place(text: str, number: int, count: int, error: str) -> str:
     """Return the line of a field in one of several tables, or of the table if it has none of these.
 
-    Where tables have no headers, it is the number of the table.
+    Where tables have no headers, it is the number of the row.
     """
     headers = list(_HEADER.finditer(text))
     if len(headers) != count:
-        return f"tool[{number}]"
+        return f"row {number + 1}"
     start = headers[number].end()
     end = headers[number + 1].start() if number + 1 < count else len(text)
     field = _FIELD.search(error)

@@ -16,6 +16,7 @@ from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.requests import BatchRequest, FilterRequest, ResolveRequest
 from toolscout.contract.tools import Tool
 from toolscout.external.catalogs import NeedsAllTools
+from toolscout.index.adjusted import adjust_tools
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers, envelope, search
 from toolscout.server.calls.decoding import decode_checked
@@ -27,8 +28,14 @@ from toolscout.server.http.answer import RawAnswer, answer_json
 from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
+from toolscout.text.domains import Taxonomy
 from toolscout.text.relevance import Candidate, keep_relevant
 from toolscout.tools.documents import description_of
+from toolscout.tools.filters import tenant_of
+from toolscout.tools.overlay import TenantOverlay
+
+Split = Callable[[Iterable[Tool], TenantOverlay, Taxonomy], FilterAnswer]
+"""Splits tools as a tenant's rows of the overlay have them."""
 
 SPLIT_AT_ONCE = 500
 """Tools or names times tools that are compared on the event loop; more go into a thread."""
@@ -96,13 +103,17 @@ async def filter_tools(service: Service, request: LimitedRequest, trace: Trace) 
     if read.external is not None:
         raise NeedsAllTools("a filter by shared words", read.external)
     raw = read.request.tools
-    split = partial(_split, request=msgspec.structs.replace(read.request, tools=ABSENT))
+    split = partial(_split, msgspec.structs.replace(read.request, tools=ABSENT))
     trace.phases["decode"] = perf_counter() - request.arrived
     if is_absent(raw):
         catalog = await search.find_compiled(service, read, trace)
         began = perf_counter()
+        compiler = service.engine.compiler
+        overlay = compiler.overlay.of(trace.tenant)
         answer = await run_inline_or_in_thread(
-            trace.unique, SPLIT_AT_ONCE, lambda: split(map(catalog.tool, range(len(catalog))))
+            trace.unique,
+            SPLIT_AT_ONCE,
+            lambda: split(map(catalog.tool, range(len(catalog))), overlay, compiler.taxonomy),
         )
         trace.phases["rank"] = perf_counter() - began
     else:
@@ -122,25 +133,35 @@ async def filter_tools(service: Service, request: LimitedRequest, trace: Trace) 
 
 
 def _split_sent(
-    worker: Worker, sent: SentList, split: Callable[[Iterable[Tool]], FilterAnswer]
+    worker: Worker, sent: SentList, split: Split
 ) -> tuple[FilterAnswer, CompiledList, float]:
     """Split a list in its order, each name once; also return the seconds it took."""
     began = perf_counter()
     tools = worker.read(sent)
     order = sorted(range(len(tools.tools)), key=tools.places.__getitem__)
-    answer = split(tools.tools[row] for row in order)
+    compiler = worker.engine.compiler
+    overlay = compiler.overlay.of(tenant_of(sent.space))
+    answer = split((tools.tools[row] for row in order), overlay, compiler.taxonomy)
     return answer, read_list(worker, sent), perf_counter() - began
 
 
-def _split(tools: Iterable[Tool], request: FilterRequest) -> FilterAnswer:
-    available = (tool for tool in tools if tool.status != "unavailable")
-    candidates = [Candidate(tool.name, description_of(tool)) for tool in available]
+def _split(
+    request: FilterRequest, tools: Iterable[Tool], overlay: TenantOverlay, taxonomy: Taxonomy
+) -> FilterAnswer:
+    ranked, adjusted = adjust_tools([*tools], overlay, taxonomy)
+    candidates = []
+    for row, tool in enumerate(ranked):
+        if tool is not None and tool.status != "unavailable":
+            of_row = adjusted.tools.get(row)
+            words = f"{of_row.search_text} " if of_row else ""
+            candidates.append(Candidate(tool.name, words + description_of(tool)))
+    pinned = [one.name for row in adjusted.pinned if (one := ranked[row]) is not None]
     limits = {name: getattr(request, name) for name in ("min_tools", "max_tools", "target_ratio")}
     kept, deferred = keep_relevant(
         candidates,
         request.query,
         **{name: limit for name, limit in limits.items() if limit is not None},
-        always_keep=request.always_keep or (),
+        always_keep=(*(request.always_keep or ()), *pinned),
         recent=request.recent or (),
         expanded=request.expanded or (),
         pause=Deadline(),

@@ -87,14 +87,9 @@ class OverlayFile:
         """Return a text with its rows, which take half a second where they are thousands.
 
         Raises:
-            ConfigurationError: it has another form, or is blank, as while it is written; None is a
-                file that cannot be read.
+            ConfigurationError: it has another form; None is a file that cannot be read.
         """
         text = read_overlay_text(self.path) if text is None else text
-        if not text.strip():
-            raise ConfigurationError(
-                f"overlay: {self.path} is blank; a comment takes all rows away"
-            )
         return text, parse_overlay(text, str(self.path))
 
     def _start(self, text: str, overlay: Overlay) -> None:
