@@ -46,6 +46,31 @@ def test_rows_that_help_other_questions_are_written_and_used_by_a_service(tmp_pa
     assert Path(settings.overlay).is_file()
 
 
+def log_of(tenant: str, questions: list[tuple[str, str]]) -> str:
+    """Return the decision log of some turns, each with the tool that was called in it."""
+    lines = []
+    for number, (query, tool) in enumerate(questions):
+        turn = f"t{number}"
+        report = {"turn": turn, "tool": tool, "success": True}
+        lines.append({"event": "search", "tenant": tenant, "turn": turn, "pattern": query})
+        lines.append({"event": "feedback", "tenant": tenant, "reports": [report]})
+    return "\n".join(map(json.dumps, lines))
+
+
+@pytest.mark.parametrize(("tenant", "written"), [("acme", "acme"), ("anonymous", None), ("", None)])
+def test_rows_from_the_log_of_a_tenant_are_for_it_alone(
+    tmp_path: Path, tenant: str, written: str | None
+):
+    asked = [(f"tune the piano of {who} at {hour}", "op_17") for who in PLACES for hour in HOURS]
+    flags = files(tmp_path, asked)
+    (tmp_path / "questions.jsonl").write_text(log_of(tenant, asked), "utf-8")
+    done = tune(flags)
+    assert done.returncode == 0, done.stderr
+    assert "; worth it\n" in done.stdout
+    (row,) = tomllib.loads((tmp_path / "tuned" / "overlay.toml").read_text("utf-8"))["tool"]
+    assert (row["name"], row.get("tenant")) == ("op_17", written)
+
+
 def test_nothing_is_written_where_nothing_gains(tmp_path: Path):
     asked = [(f"weather in {place} at {hour}", "get_weather") for place in PLACES for hour in HOURS]
     done = tune(files(tmp_path, asked))

@@ -77,9 +77,9 @@ def evaluate(parsed: argparse.Namespace) -> int:
     if not 0 <= parsed.min_recall <= 1:
         raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
     tools = read_file(parsed.tools)
-    questions = _read_questions(parsed, tools)
+    questions, tenant = _read_questions(parsed, tools)
     if parsed.tune:
-        return _tune(parsed, tools, questions)
+        return _tune(parsed, tools, questions, tenant)
     progress = show_progress(len(questions))
     verdict = judge(tools, questions, choose_asking(parsed, tools), parsed.top_k, progress)
     text = as_json(verdict) if parsed.json else report.as_text(verdict, parsed.price)
@@ -95,7 +95,10 @@ def evaluate(parsed: argparse.Namespace) -> int:
 
 
 def _tune(
-    parsed: argparse.Namespace, tools: list[Tool], questions: Sequence[JudgedQuestion]
+    parsed: argparse.Namespace,
+    tools: list[Tool],
+    questions: Sequence[JudgedQuestion],
+    tenant: str,
 ) -> int:
     """Try changes, and write those that gain; returns 0, or 1 if none does."""
     from toolscout.commands.evaluation.tuning import Tuning, check_free, tune, write_files
@@ -105,7 +108,8 @@ def _tune(
     settings = read_settings()
     below = settings.no_match_below
     top_k = parsed.top_k
-    tuned = tune(Tuning(tools, questions, top_k, parsed.ranker, below, settings.max_tools))
+    most = settings.max_tools
+    tuned = tune(Tuning(tools, questions, top_k, parsed.ranker, below, most, tenant))
     print("\n".join(tuned.lines))  # noqa: T201  # a command prints
     written = write_files(parsed.tune, tuned)
     for path in written:
@@ -121,8 +125,12 @@ def _add_questions(parser: argparse.ArgumentParser, *, is_required: bool = False
     add("--tenant", metavar="NAME", help="the tenant of a log that has several")
 
 
-def _read_questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[JudgedQuestion]:
+def _read_questions(
+    parsed: argparse.Namespace, tools: Sequence[Tool]
+) -> tuple[list[JudgedQuestion], str]:
     """Return the questions of a file, or of a log: what was asked, and what was called for it.
+
+    Beside them is the tenant whose they are: `--tenant`, else that of the log, else "".
 
     Raises:
         ToolscoutError: there are none, or a log has several tenants.
@@ -133,13 +141,15 @@ def _read_questions(parsed: argparse.Namespace, tools: Sequence[Tool]) -> list[J
     names = {tool.name for tool in tools}
     data, shown = read_input(parsed.questions)
     if not is_log(data):
-        return read_questions(data, shown, names)
+        return read_questions(data, shown, names), parsed.tenant or ""
     uses = read_uses(data.splitlines())
     say(f"{shown}: {uses.summary()}")
     called = [use for use in uses.of(parsed.tenant) if use.success]
-    if left := [use for use in called if use.tool not in names]:
-        say(f"  {len(left):,} are left out: their tools are not in the file")
-    return merge_questions(((use.query, [use.tool]) for use in called if use.tool in names), shown)
+    known = [use for use in called if use.tool in names]
+    if left := len(called) - len(known):
+        say(f"  {left:,} are left out: their tools are not in the file")
+    questions = merge_questions(((use.query, [use.tool]) for use in known), shown)
+    return questions, known[0].tenant
 
 
 def read_input(path: Path) -> tuple[bytes, str]:
@@ -246,7 +256,7 @@ def _lint(parsed: argparse.Namespace, path: Path, tools: list[Tool]) -> "list[Fi
     from toolscout.commands.evaluation.beside_lines import as_annotations
     from toolscout.commands.evaluation.lint import as_text, find_all
 
-    questions = _read_questions(parsed, tools) if parsed.questions else []
+    questions, _ = _read_questions(parsed, tools) if parsed.questions else ([], "")
     ask = choose_asking(parsed, tools) if questions else None
     shown = [each for each in find_all(tools, questions, ask) if each.kind not in parsed.ignore]
     if parsed.annotate and shown:

@@ -76,6 +76,8 @@ class Tuning(NamedTuple):
     ranker: RankerName
     no_match_below: float
     max_tools: int
+    tenant: str = ""
+    """Whose questions they are; rows are for it alone."""
 
     def make_engine(self, rows: str = "") -> Engine:
         """Return an engine with an overlay of these rows."""
@@ -83,7 +85,7 @@ class Tuning(NamedTuple):
         engine = Engine(
             self.tools, ranker=self.ranker, no_match_below=below, max_tools=self.max_tools
         )
-        engine.compiler.overlay = parse_overlay(rows, "suggested rows")
+        engine.compiler.overlay = parse_overlay(rows, "suggested rows").narrow(self.tenant)
         return engine
 
 
@@ -195,7 +197,7 @@ def _tune_rows(asked: Tuning, halves: Halves) -> tuple[str, str]:
     """Return overlay rows of what is missed, if they gain, and a line about them."""
     mine, others = halves
     engine = asked.make_engine()
-    rows = merge_suggestions(_find_missed(engine, mine, asked.top_k))
+    rows = merge_suggestions(_find_missed(asked, engine, mine))
     if not rows:
         return "", "overlay rows: nothing is missed; keep"
     text = "\n".join(row.as_toml() for row in rows)
@@ -209,13 +211,13 @@ def _tune_rows(asked: Tuning, halves: Halves) -> tuple[str, str]:
 
 
 def _find_missed(
-    engine: Engine, questions: Sequence[JudgedQuestion], top_k: int
+    asked: Tuning, engine: Engine, questions: Sequence[JudgedQuestion]
 ) -> Iterator[Suggestion]:
     for question in questions:
-        names = engine.search(question.query, top_k).names
+        names = engine.search(question.query, asked.top_k).names
         for tool in question.tools:
             if tool not in names and len(question.query) <= EXAMPLE_CHARS:
-                yield Suggestion("", tool, question.query, "missed")
+                yield Suggestion(asked.tenant, tool, question.query, "missed")
 
 
 def _write(gain: Gain) -> str:
