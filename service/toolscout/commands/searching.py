@@ -31,6 +31,8 @@ from toolscout.settings_sources import load
 if TYPE_CHECKING:
     import httpx2
 
+    from toolscout.engine import Engine
+
 PATIENCE_S = 120.0
 """How long a service may take to answer: it may read thousands of new tools first."""
 
@@ -65,6 +67,24 @@ def add_overlay(parser: argparse.ArgumentParser) -> None:
     """Add the flag for the file that adds to tools."""
     about = "TOML file that adds to tools, by name"
     parser.add_argument("--overlay", type=Path, metavar="FILE", help=about)
+
+
+def apply_overlay(engine: "Engine", path: Path | None, tenant: str = "") -> None:
+    """Apply the rows of a file that hold for a tenant, and say how many do not.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or has another form.
+    """
+    from toolscout.tools.overlay import read_overlay
+
+    if path is None:
+        return
+    every = read_overlay(path)
+    engine.compiler.overlay = every.narrow(tenant)
+    if left := len(every.rows) - len(engine.compiler.overlay.rows):
+        whose = "other tenants" if tenant else "a tenant"
+        verb = "is" if left == 1 else "are"
+        complain(f"{path}: {write_count(left, 'row')} of {whose} {verb} left out", YELLOW)
 
 
 def search(parsed: argparse.Namespace) -> int:
@@ -122,9 +142,9 @@ def _ask_engine(parsed: argparse.Namespace, tools: list[Tool]) -> dict[str, Any]
         ranker=parsed.ranker,
         synonyms=parsed.synonyms,
         domains=parsed.domains,
-        overlay=parsed.overlay,
         max_tools=read_max_tools(),
     )
+    apply_overlay(engine, parsed.overlay)
     result = engine.search(
         parsed.pattern, parsed.top_k, always_keep=parsed.always_keep, explain=True
     )

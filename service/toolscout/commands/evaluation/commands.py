@@ -13,6 +13,7 @@ from toolscout.commands.evaluation.questions import JudgedQuestion
 from toolscout.commands.evaluation.uses import is_log, read_uses
 from toolscout.commands.searching import (
     add_overlay,
+    apply_overlay,
     ask_service,
     read_max_tools,
     read_settings,
@@ -81,7 +82,8 @@ def evaluate(parsed: argparse.Namespace) -> int:
     if parsed.tune:
         return _tune(parsed, tools, questions, tenant)
     progress = show_progress(len(questions))
-    verdict = judge(tools, questions, choose_asking(parsed, tools), parsed.top_k, progress)
+    ask = choose_asking(parsed, tools, tenant)
+    verdict = judge(tools, questions, ask, parsed.top_k, progress)
     text = as_json(verdict) if parsed.json else report.as_text(verdict, parsed.price)
     print(text)  # noqa: T201  # a command prints
     if parsed.html:
@@ -122,7 +124,8 @@ def _add_questions(parser: argparse.ArgumentParser, *, is_required: bool = False
     add("--questions", type=Path, required=is_required, metavar="FILE",
         help="CSV or JSON lines with query and tools, or a decision log (`log = full`);"
         " - for stdin")  # fmt: skip
-    add("--tenant", metavar="NAME", help="the tenant of a log that has several")
+    about = "the tenant of a log that has several, and of overlay rows"
+    add("--tenant", metavar="NAME", help=about)
 
 
 def _read_questions(
@@ -164,9 +167,9 @@ def read_input(path: Path) -> tuple[bytes, str]:
 
 
 def choose_asking(
-    parsed: argparse.Namespace, tools: list[Tool]
+    parsed: argparse.Namespace, tools: list[Tool], tenant: str
 ) -> Callable[[str, int], dict[str, Any]]:
-    """Return how a question is asked: of an engine here, or of a running service."""
+    """Return how a question of a tenant is asked: of an engine here, or of a running service."""
     if parsed.url:
         refuse_settings(parsed, "overlay")
         asked = {"tools": tools, "ranker": parsed.ranker, "explain": True}
@@ -176,8 +179,8 @@ def choose_asking(
         )
     from toolscout.engine import Engine
 
-    most = read_max_tools()
-    engine = Engine(tools, ranker=parsed.ranker, overlay=parsed.overlay, max_tools=most)
+    engine = Engine(tools, ranker=parsed.ranker, max_tools=read_max_tools())
+    apply_overlay(engine, parsed.overlay, tenant)
 
     def ask(query: str, top_k: int) -> dict[str, Any]:
         result = engine.search(query, top_k, explain=True)
@@ -256,8 +259,8 @@ def _lint(parsed: argparse.Namespace, path: Path, tools: list[Tool]) -> "list[Fi
     from toolscout.commands.evaluation.beside_lines import as_annotations
     from toolscout.commands.evaluation.lint import as_text, find_all
 
-    questions, _ = _read_questions(parsed, tools) if parsed.questions else ([], "")
-    ask = choose_asking(parsed, tools) if questions else None
+    questions, tenant = _read_questions(parsed, tools) if parsed.questions else ([], "")
+    ask = choose_asking(parsed, tools, tenant) if questions else None
     shown = [each for each in find_all(tools, questions, ask) if each.kind not in parsed.ignore]
     if parsed.annotate and shown:
         print(as_annotations(shown, path))  # noqa: T201
