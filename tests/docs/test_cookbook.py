@@ -4,8 +4,10 @@ import json
 import re
 import shlex
 import sys
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -44,6 +46,21 @@ def test_code_mode_prints_what_its_page_shows():
     (command,) = re.findall(r"^    python (examples/.*)$", page, re.M)
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.S)
     assert shown in ran([sys.executable, *shlex.split(command)], cwd=ROOT).stdout
+
+
+def test_a_call_of_code_mode_reaches_the_tool_of_its_function(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    example: Any = import_module("code_mode")
+    tools = [
+        {"name": name, "description": "Get the weather"} for name in ("get-weather", "get.weather")
+    ]
+    monkeypatch.setattr(example, "engine", Engine(tools))
+    monkeypatch.setattr(example, "run", lambda name, arguments: (name, arguments))
+    shown = example.show("get the weather")
+    assert set(shown) == {"get_weather", "get_weather_2"}
+    called = [example.call(shown, function, {"city": "Rome"}) for function in shown]
+    assert sorted(called) == [(tool["name"], {"city": "Rome"}) for tool in tools]
+    assert example.call(shown, "get-weather", {}) == "there is no function get-weather"
 
 
 def test_the_filters_of_code_mode_give_a_tool_that_writes_a_signature(tmp_path: Path):

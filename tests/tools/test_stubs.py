@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,7 +15,7 @@ from tests.support import TOOLS
 from toolscout import Engine
 from toolscout.contract.fields import Stub
 from toolscout.contract.requests import Filters
-from toolscout.tools.stubs import write_stub
+from toolscout.tools.stubs import name_function, name_functions, write_stub
 
 DIALECTS = get_args(Stub)
 LIST_ISSUES: dict[str, Any] = {
@@ -97,6 +98,47 @@ def test_one_tool_of_a_catalog_is_shown_as_a_signature(tmp_path: Path):
     assert shown.json()["stub"] == stub_of(LIST_ISSUES, "stub_python").stub
 
 
+ALIKE = ("get-weather", "get.weather", "get_weather", "get_weather_2", "日本_検索", "中国_検索")
+FUNCTION = re.compile(r"^(?:async def|declare function) (\w+)", re.M)
+
+
+@pytest.mark.parametrize("stub", DIALECTS)
+def test_no_two_signatures_of_an_answer_have_one_name(tmp_path: Path, stub: Any):
+    tools = [{"name": name, "description": "Get the weather, 検索"} for name in ALIKE]
+    with serving(tmp_path) as server:
+        sent = {"query": "get the weather", "tools": tools, "detail": stub, "top_k": 9}
+        shown = server.post(sent).json()["tools"]
+    functions = {tool["name"]: FUNCTION.findall(tool["stub"])[0] for tool in shown}
+    assert sorted(functions) == sorted(ALIKE)
+    assert len(set(functions.values())) == len(ALIKE)
+    assert functions["get_weather"] == "get_weather"
+    assert {functions["get-weather"], functions["get.weather"]} == {
+        "get_weather_3",
+        "get_weather_4",
+    }
+
+
+def test_a_signature_has_not_the_name_of_a_tool_that_is_shown_without_one():
+    tools = [
+        {"name": "delete-user", "annotations": {"readOnlyHint": True}},
+        {"name": "delete_user", "annotations": {"destructiveHint": True}},
+    ]
+    shown = {
+        tool.name: tool.stub for tool in Engine(tools).search("delete user", detail="stub").tools
+    }
+    assert shown["delete_user"] is None
+    assert "function delete_user_2(" in (shown["delete-user"] or "")
+
+
+@given(st.lists(st.text("ab_-.2é", min_size=1, max_size=4), unique=True), st.sampled_from(DIALECTS))
+def test_functions_are_named_apart_and_never_as_another_tool(tools: list[str], stub: Any):
+    names = name_functions(tools, stub)
+    assert len(set(names)) == len(tools)
+    for tool, name in zip(tools, names, strict=True):
+        assert name.isidentifier()
+        assert name not in {*tools} - {tool}
+
+
 SCHEMAS = st.recursive(
     st.one_of(
         st.none(),
@@ -133,11 +175,13 @@ def list_required(schema: Any) -> set[str]:
 def test_any_schema_has_a_signature_that_can_be_parsed(
     name: str, description: str, schema: Any, output: Any
 ):
-    python = write_stub(name, description, schema, output, "stub_python")
+    called = name_function(name, "stub_python")
+    python = write_stub(called, description, schema, output, "stub_python")
     compile(python, "stub", "exec")
     (function,) = ast.parse(python).body
     assert isinstance(function, ast.AsyncFunctionDef)
-    typescript = write_stub(name, description, schema, output, "stub")
+    called = name_function(name, "stub")
+    typescript = write_stub(called, description, schema, output, "stub")
     assert typescript.count("*/") <= 1
     assert typescript.endswith(";")
 

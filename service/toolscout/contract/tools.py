@@ -93,7 +93,7 @@ class ToolDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     required_keys: tuple[str, ...] | None = None
     """Credentials that a call needs."""
     stub: str | None = None
-    """The typed signature."""
+    """The typed signature; no other in the answer has its function's name."""
     tokens_brief: int | None = None
     """Estimated tokens of the brief."""
     tokens_stub: int | None = None

@@ -12,7 +12,7 @@ from toolscout.errors import NOT_JSON
 from toolscout.index.source import Source
 from toolscout.tools.documents import find_input_schema, find_output_schema, read_tool
 from toolscout.tools.risk import LEVELS, requires_confirmation, requires_schema
-from toolscout.tools.stubs import write_stub
+from toolscout.tools.stubs import name_function, name_functions, write_stub
 from toolscout.tools.summary import cut_first_sentence, estimate_text_tokens, estimate_tool_tokens
 from toolscout.tools.traits import Traits
 
@@ -30,14 +30,19 @@ def describe_tools(
 ) -> list[ToolDetail]:
     """Return some tools at one level of detail; `definitions` adds what was sent of each.
 
-    Signatures are shown of tools that only read, or of a risk up to that of `filters`.
+    Signatures are shown of tools that only read, or of a risk up to that of `filters`. Each has
+    another name.
     Inferring traits takes a third of the time, so it is done for these rows only, and for no names.
     """
     if level is None or level == "names":
         return [_show_name(source.tool(row), definitions) for row in rows]
     tools = [(_find_shown(source, row), source.traits(row)) for row in rows]
     if stub := _STUBS.get(level):
-        return [_show_stub(tool, traits, stub, filters, definitions) for tool, traits in tools]
+        names = name_functions([tool.name for tool, _ in tools], stub)
+        return [
+            _show_stub(tool, traits, name, stub, filters, definitions)
+            for (tool, traits), name in zip(tools, names, strict=True)
+        ]
     return [describe_tool(tool, traits, level, definitions) for tool, traits in tools]
 
 
@@ -93,12 +98,18 @@ def _has_stub(risk: Risk, filters: Filters | None) -> bool:
 
 
 def _show_stub(
-    tool: Tool, traits: Traits, stub: Stub, filters: Filters | None, definitions: bool
+    tool: Tool,
+    traits: Traits,
+    name: str,
+    stub: Stub,
+    filters: Filters | None,
+    definitions: bool,
 ) -> ToolDetail:
     """Return a tool with its signature, without one if its risk is above that of `filters`."""
     description, schema = _read(tool, unreadable={})
     is_shown = _has_stub(traits.risk, filters)
-    text = _write_stub(tool, description, schema, stub) if is_shown else None
+    output = find_output_schema(tool)
+    text = write_stub(name, description, schema, output, stub) if is_shown else None
     return ToolDetail(
         tool.name,
         summary=cut_first_sentence(description),
@@ -110,10 +121,6 @@ def _show_stub(
         tokens_full=estimate_tool_tokens(tool),
         definition=_read_definition(tool) if definitions else msgspec.UNSET,
     )
-
-
-def _write_stub(tool: Tool, description: str, schema: dict[str, Any] | None, stub: Stub) -> str:
-    return write_stub(tool.name, description, schema, find_output_schema(tool), stub)
 
 
 def count_shown_cost(
@@ -129,7 +136,9 @@ def count_shown_cost(
 def count_cost(tool: Tool, detail: Detail | None, definitions: bool = False) -> int:
     """Prompt tokens of a tool at one level of detail; whole where none is named."""
     if (stub := _STUBS.get(detail)) and not definitions:
-        return estimate_text_tokens(_write_stub(tool, *_read(tool, unreadable={}), stub))
+        name = name_function(tool.name, stub)
+        shown = _read(tool, unreadable={})
+        return estimate_text_tokens(write_stub(name, *shown, find_output_schema(tool), stub))
     if definitions or detail not in ("names", "brief"):
         return estimate_tool_tokens(tool)
     if detail == "names":

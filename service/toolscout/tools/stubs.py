@@ -8,10 +8,13 @@ import json
 import keyword
 import re
 import unicodedata
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from toolscout.contract.fields import Stub
+from toolscout.tools.naming import find_free
 from toolscout.tools.schemas import WholeSchema, merge_parts
 from toolscout.tools.summary import cut_first_sentence
 
@@ -223,23 +226,45 @@ def _is_python_name(name: str) -> bool:
     return name.isidentifier() and is_normal and name not in PYTHON.reserved
 
 
+def name_functions(tools: Sequence[str], stub: Stub) -> list[str]:
+    """Return what tools are called in signatures that are shown together.
+
+    Each is another name, and none is that of another of these tools: a call by it would reach the
+    wrong one.
+    """
+    taken = set(tools)
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(2))
+    names = []
+    for tool in tools:
+        spelled = name_function(tool, stub)
+        name = spelled if spelled == tool else find_free(spelled, taken, numbers[spelled])
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def name_function(tool: str, stub: Stub) -> str:
+    """Return what a tool is called in a signature; what no identifier has is `_`."""
+    name = _NO_IDENTIFIER.sub("_", tool)
+    name = f"_{name}" if name[:1].isdigit() else name
+    language = PYTHON if stub == "stub_python" else TYPESCRIPT
+    return f"{name}_" if name in language.reserved else name
+
+
 def write_stub(name: str, description: str, schema: Any, output: Any, stub: Stub) -> str:
     """Return the signature of a tool, with the first sentence of its description.
 
     Args:
-        name: the tool's name; in a signature, what no identifier has is `_`.
+        name: what the tool is called in it.
         description: all that it says.
         schema: JSON Schema of its input; None without one.
         output: that of what it returns.
         stub: the language.
     """
-    is_python = stub == "stub_python"
-    called = _NO_IDENTIFIER.sub("_", name)
-    called = f"_{called}" if called[:1].isdigit() else called
-    called += "_" if called in (PYTHON if is_python else TYPESCRIPT).reserved else ""
     sentence = cut_first_sentence(description)
     summary = "".join(letter if letter.isprintable() else " " for letter in sentence)
-    return (_write_python if is_python else _write_typescript)(called, summary, schema, output)
+    write = _write_python if stub == "stub_python" else _write_typescript
+    return write(name, summary, schema, output)
 
 
 def _write_typescript(name: str, summary: str, schema: Any, output: Any) -> str:
