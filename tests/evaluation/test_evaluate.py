@@ -191,6 +191,12 @@ def test_of_several_tenants_of_a_log_one_must_be_named(files: Path, capsys: Any)
     assert evaluate(files, "--json", "--tenant", "beta", questions=log) == 0
 
 
+@pytest.mark.parametrize("command", ["evaluate", "lint"])
+def test_tools_and_questions_cannot_both_be_standard_input(capsys: Any, command: str):
+    assert main([command, "--tools", "-", "--questions", "-"]) == 2
+    assert "only one file can be - (standard input)" in capsys.readouterr().err
+
+
 def test_a_hashed_log_has_no_questions_and_says_so(files: Path, capsys: Any):
     log = logged(files, {"event": "search", "pattern_hash": "ab", "selected": 1})
     assert evaluate(files, questions=log) == 2

@@ -98,9 +98,62 @@ def test_what_nothing_was_called_for_is_listed(tmp_path: Path):
 
 def test_a_log_of_hashes_is_told_so(tmp_path: Path):
     line = {"event": "search", "pattern_hash": "00ff"}
-    status, _, said = suggest(tmp_path, line)
+    reported = {"pattern": "is it wet", "tool": "get_weather", "success": True}
+    status, _, said = suggest(tmp_path, line, {"event": "feedback", "reports": [reported]})
     assert status == 2
-    assert "`log = full` keeps them" in said
+    assert "0 requests in 2 lines\n  1 with hashed requests" in said
+    assert "decisions.log: hashed requests (`log = full` keeps them)" in said
+
+
+def test_what_was_read_and_proposed_is_counted(tmp_path: Path):
+    hashed = {"event": "search", "pattern_hash": "00ff"}
+    found = [searched("t1", "read a file", "read_file"), called("t1", "read_file")]
+    status, rows, said = suggest(tmp_path, hashed, hashed, "text", *found)
+    assert (status, rows) == (1, [])
+    assert "decisions.log: 1 request in 5 lines\n  2 with hashed requests" in said
+    assert "\n  1 with no JSON object" in said
+    assert "\n0 rows proposed\n" in said
+
+
+def test_the_mark_at_the_beginning_of_a_log_is_no_part_of_its_first_line(tmp_path: Path):
+    log = tmp_path / "decisions.log"
+    lines = [searched("t1", "piano tuning", "read_file"), called("t1", "get_weather")]
+    log.write_text("\n".join(map(json.dumps, lines)), "utf-8-sig")
+    done = toolscout("suggest", "--log", str(log))
+    assert tomllib.loads(done.stdout)["tool"] == [row("get_weather", "piano tuning")]
+    assert "1 request in 2 lines\n1 row proposed\n" in done.stderr
+
+
+def test_log_and_tools_cannot_both_be_standard_input():
+    done = toolscout("suggest", "--log", "-", "--tools", "-", stdin="{}")
+    assert done.returncode == 2
+    assert "only one file can be - (standard input)" in done.stderr
+
+
+@pytest.mark.parametrize("names", [(), ("read_file",)], ids=["hidden", "shown to one of them"])
+def test_a_request_for_which_turns_called_different_tools_is_proposed_for_none(
+    tmp_path: Path, names: tuple[str, ...]
+):
+    lines = (
+        searched("t1", "is it wet", *names),
+        called("t1", "get_weather"),
+        searched("t2", "Is it  wet", *names),
+        called("t2", "read_file"),
+        searched("t3", "umbrella?"),
+        called("t3", "get_weather"),
+    )
+    assert suggest(tmp_path, *lines)[:2] == (0, [row("get_weather", "umbrella?")])
+
+
+def test_tenants_that_call_different_tools_for_a_request_each_get_theirs(tmp_path: Path):
+    lines = (
+        searched("t1", "is it wet"),
+        called("t1", "get_weather"),
+        searched("t1", "is it wet") | {"tenant": "beta"},
+        called("t1", "read_file") | {"tenant": "beta"},
+    )
+    other = row("read_file", "is it wet") | {"tenant": "beta"}
+    assert suggest(tmp_path, *lines)[:2] == (0, [row("get_weather", "is it wet"), other])
 
 
 def test_odd_lines_and_texts_are_borne(tmp_path: Path):

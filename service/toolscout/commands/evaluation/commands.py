@@ -77,6 +77,7 @@ def evaluate(parsed: argparse.Namespace) -> int:
 
     if not 0 <= parsed.min_recall <= 1:
         raise ConfigurationError(f"--min-recall: expected 0 to 1, got {parsed.min_recall:g}")
+    check_stdin(parsed.tools, parsed.questions)
     tools = read_file(parsed.tools)
     questions, tenant = _read_questions(parsed, tools)
     if parsed.tune:
@@ -153,6 +154,16 @@ def _read_questions(
         say(f"  {left:,} are left out: their tools are not in the file")
     questions = merge_questions(((use.query, [use.tool]) for use in known), shown)
     return questions, known[0].tenant
+
+
+def check_stdin(*paths: Path | None) -> None:
+    """Check that at most one file is standard input.
+
+    Raises:
+        ConfigurationError: several are.
+    """
+    if paths.count(STDIN) > 1:
+        raise ConfigurationError("only one file can be - (standard input)")
 
 
 def read_input(path: Path) -> tuple[bytes, str]:
@@ -237,6 +248,7 @@ def lint(parsed: argparse.Namespace) -> int:
     paths = list(dict.fromkeys(parsed.tools))
     if parsed.questions and len(paths) > 1:
         raise ConfigurationError("--questions: expected one file of --tools")
+    check_stdin(*paths, parsed.questions)
     by_file: dict[str, list[Finding]] = {}
     names: set[str] = set()
     for path in paths:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolscout.commands.evaluation.commands import read_input, say
+from toolscout.commands.evaluation.commands import check_stdin, read_input, say
 from toolscout.commands.evaluation.uses import HASHED, LoggedUse, read_uses
 from toolscout.commands.searching import add_overlay, open_service, post, read_max_tools
 from toolscout.common.counted import write_count
@@ -95,16 +95,20 @@ def suggest(parsed: argparse.Namespace) -> int:
     """Print overlay rows for a person to accept; returns 0, or 1 if there are none.
 
     Raises:
-        ConfigurationError: the log has hashes in place of requests.
+        ConfigurationError: no search of the log has its request, or log and tools are both
+            standard input.
         ToolscoutError: the file of tools has none.
         OSError: a file cannot be read.
     """
     from toolscout.commands.evaluation import suggesting
 
+    check_stdin(parsed.log, parsed.tools)
     data, shown = read_input(parsed.log)
     episodes = suggesting.read_episodes(data.splitlines())
-    if not episodes.turns:
-        raise ConfigurationError(f"{shown}: {HASHED if episodes.hashed else 'there is no search'}")
+    say(f"{shown}: {episodes.summary()}")
+    if not episodes.searches:
+        lacking = HASHED if episodes.lacking[HASHED] else "there is no search"
+        raise ConfigurationError(f"{shown}: {lacking}")
     found = [
         each
         for each in suggesting.find_suggestions(episodes)
@@ -114,6 +118,7 @@ def suggest(parsed: argparse.Namespace) -> int:
         found = _leave_out_found(parsed, found)
     rows = suggesting.merge_suggestions(found)
     print("\n".join(row.as_toml() for row in rows), end="")  # noqa: T201  # a command prints
+    say(f"{write_count(len(rows), 'row')} proposed")
     unanswered = suggesting.list_unanswered(episodes, parsed.tenant)
     for query, count in unanswered.most_common(SHOWN_UNANSWERED):
         say(f"{write_count(count, 'time')} nothing was called: {query[:SHOWN_CHARS]!r}")

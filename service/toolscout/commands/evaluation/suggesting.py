@@ -9,7 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from toolscout.commands.evaluation.uses import decode_line, read_text
+from toolscout.commands.evaluation.uses import (
+    HASHED,
+    NO_JSON,
+    decode_lines,
+    read_text,
+    write_summary,
+)
 from toolscout.common.counted import write_count
 from toolscout.index.compiled_tool import EXAMPLE_CHARS
 from toolscout.tools.filters import ANONYMOUS
@@ -59,12 +65,22 @@ class Episodes:
 
     def __init__(self) -> None:
         self.turns: dict[tuple[str, str], LoggedTurn] = {}
-        self.hashed = 0
-        """Searches whose request is a hash."""
+        self.searches = 0
+        """Searches whose request is written."""
+        self.lines = 0
+        self.lacking: Counter[str] = Counter()
+        """How many lines are no JSON, or have a hash as their request."""
 
-    def add(self, entry: Mapping[str, Any]) -> None:
-        """Take one line of the log."""
-        if entry.get("event") == "search":
+    def summary(self) -> str:
+        """Return what was read, a line for each kind."""
+        return write_summary(self.searches, "request", self.lines, self.lacking)
+
+    def add(self, entry: Mapping[str, Any] | None) -> None:
+        """Take one line of the log; None is one that is no JSON object."""
+        self.lines += 1
+        if entry is None:
+            self.lacking[NO_JSON] += 1
+        elif entry.get("event") == "search":
             self._add_search(entry)
         elif isinstance(reports := entry.get("reports"), list):
             for report in filter(lambda one: isinstance(one, dict), reports):
@@ -74,8 +90,9 @@ class Episodes:
     def _add_search(self, entry: Mapping[str, Any]) -> None:
         query = read_text(entry, "pattern")
         if not query:
-            self.hashed += "pattern_hash" in entry
+            self.lacking.update([HASHED] if "pattern_hash" in entry else [])
             return
+        self.searches += 1
         turn = self._find(entry, entry)
         names = entry.get("selected_names")
         texts = names if isinstance(names, list) else []
@@ -90,30 +107,56 @@ class Episodes:
 
 
 def read_episodes(lines: Iterable[bytes]) -> Episodes:
-    """Read the lines of a decision log; those that are no JSON objects are passed over."""
+    """Read the lines of a decision log."""
     episodes = Episodes()
-    for entry in filter(None, map(decode_line, lines)):
+    for entry in decode_lines(lines):
         episodes.add(entry)
     return episodes
 
 
 def find_suggestions(episodes: Episodes) -> Iterator[Suggestion]:
-    """Yield what the turns of a log suggest, each as often as it happened."""
+    """Yield what the turns of a log suggest, each as often as it happened.
+
+    A request for which other turns called another tool suggests nothing.
+    """
+    every = list(_find_meant(episodes))
+    tools: dict[tuple[str, str], set[str]] = {}
+    for meant in every:
+        tools.setdefault(meant.request, set()).add(meant.tool)
+    for meant in every:
+        if meant.signal and len(tools[meant.request]) == 1 and len(meant.query) <= EXAMPLE_CHARS:
+            yield Suggestion(meant.tenant, meant.tool, meant.query, meant.signal)
+
+
+class _Meant(NamedTuple):
+    """The one tool that a search was made for."""
+
+    tenant: str
+    tool: str
+    query: str
+    signal: Signal | None
+    """None if it was found as it should be."""
+
+    @property
+    def request(self) -> tuple[str, str]:
+        """The tenant and its request, without what no ranking looks at: blanks, capitals."""
+        return self.tenant, " ".join(self.query.casefold().split())
+
+
+def _find_meant(episodes: Episodes) -> Iterator[_Meant]:
     for (tenant, _), turn in episodes.turns.items():
         shown = {name for search in turn.searches for name in search.names}
         for at, search in enumerate(turn.searches):
             tools = [tool for tool in turn.called if tool in search.names]
-            signal: Signal = "weak"
-            if tools and search.outcome != "weak":
-                continue
+            signal: Signal | None = "weak" if search.outcome == "weak" else None
             if not tools:
                 tools = _find_later(turn, at)
                 signal = "searched again"
             if not tools:
                 tools = [tool for tool in turn.called if tool not in shown]
                 signal = "hidden"
-            if len(tools) == 1 and len(search.query) <= EXAMPLE_CHARS:
-                yield Suggestion(tenant, tools[0], search.query, signal)
+            if len(tools) == 1:
+                yield _Meant(tenant, tools[0], search.query, signal)
 
 
 def _find_later(turn: LoggedTurn, at: int) -> list[str]:

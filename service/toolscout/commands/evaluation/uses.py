@@ -55,9 +55,7 @@ class Uses:
 
     def summary(self) -> str:
         """Return what was read, a line for each kind."""
-        rest = [f"{count:,} with {what}" for what, count in self.lacking.most_common()]
-        found = f"{write_count(len(self.found), 'use')} in {write_count(self.lines, 'line')}"
-        return "\n  ".join([found, *rest])
+        return write_summary(len(self.found), "use", self.lines, self.lacking)
 
     def of(self, tenant: str | None) -> list[LoggedUse]:
         """Return the uses of one tenant, or all if there is only one.
@@ -77,12 +75,8 @@ def read_uses(lines: Iterable[bytes]) -> Uses:
     uses = Uses()
     turns = dict[Turn, str]()
     counted: set[tuple[object, ...]] = set()
-    for number, line in enumerate(lines):
-        text = line if number else line.removeprefix(codecs.BOM_UTF8)
-        if not text.strip():
-            continue
+    for entry in decode_lines(lines):
         uses.lines += 1
-        entry = decode_line(text)
         if entry is None:
             uses.lacking[NO_JSON] += 1
             continue
@@ -97,6 +91,21 @@ def is_log(data: bytes) -> bool:
     lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n", FIRST_LINES)[:FIRST_LINES]
     first = [entry for entry in map(decode_line, lines) if entry is not None]
     return any(entry.get("event") in EVENTS for entry in first)
+
+
+def write_summary(found: int, noun: str, lines: int, lacking: Counter[str]) -> str:
+    """Return how much was found in how many lines, and a line for each kind of what lacks."""
+    rest = [f"{count:,} with {what}" for what, count in lacking.most_common()]
+    head = f"{write_count(found, noun)} in {write_count(lines, 'line')}"
+    return "\n  ".join([head, *rest])
+
+
+def decode_lines(lines: Iterable[bytes]) -> Iterator[Mapping[str, Any] | None]:
+    """Yield the object of each line that is not blank; None for anything else."""
+    for number, line in enumerate(lines):
+        text = line if number else line.removeprefix(codecs.BOM_UTF8)
+        if text.strip():
+            yield decode_line(text)
 
 
 def decode_line(line: bytes) -> Mapping[str, Any] | None:
