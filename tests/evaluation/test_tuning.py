@@ -113,6 +113,18 @@ def test_few_questions_and_files_that_are_there_are_refused(tmp_path: Path):
     assert (tmp_path / "tuned" / "overlay.toml").read_text("utf-8") == "kept"
 
 
+@pytest.mark.parametrize("inside", ["", "x", "x/y"])
+def test_a_file_in_place_of_the_folder_is_refused_before_anything_is_asked(
+    tmp_path: Path, inside: str
+):
+    flags = files(tmp_path, [("a", "op_17")])
+    file = tmp_path / "file"
+    file.touch()
+    done = tune([*flags, "--tune", str(file / inside)])
+    assert done.returncode == 2
+    assert f"tune: {file} is no folder" in done.stderr
+
+
 @given(st.lists(st.text(min_size=1), unique=True, max_size=20), st.text(min_size=1))
 def test_a_further_question_moves_no_other_to_the_other_half(queries: list[str], more: str):
     asked = [JudgedQuestion(query, ()) for query in queries]

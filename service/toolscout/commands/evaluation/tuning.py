@@ -258,8 +258,9 @@ def check_free(folder: Path) -> None:
     Raises:
         ConfigurationError: a file is there already.
     """
-    if folder.exists() and not folder.is_dir():
-        raise ConfigurationError(f"tune: {folder} is no folder")
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    if not nearest.is_dir():
+        raise ConfigurationError(f"tune: {nearest} is no folder")
     for name in ("toolscout.toml", "overlay.toml"):
         if (folder / name).exists():
             raise ConfigurationError(f"tune: {folder / name} is there already; name another folder")
