@@ -58,6 +58,23 @@ def test_rows_hold_for_search_list_and_call_and_the_file_is_followed(tmp_path: P
         assert office.found("piano tuning") == ["works__op_17"]
 
 
+def test_a_namespace_stays_the_server_of_a_tool(tmp_path: Path):
+    file = tmp_path / "overlay.toml"
+    row = '[[tool]]\nname = "works__get_it"\nsearch_text = "umbrella"\nnamespace = "{}"\n'
+    servers = {name: raw_server(TOOLS) for name in ("works", "other")}
+    for space in ("billing", "other"):
+        file.write_text(row.format(space), "utf-8")
+        with inside(tmp_path, servers, "--overlay", str(file)) as office:
+            until(lambda: len(office.names()) == 6)
+            assert office.found("umbrella", namespace="works")[0] == "works__get_it"
+            assert "works__get_it" not in office.found("umbrella weather", namespace="other")
+            assert len(office.ask("list_tools_meta", namespace="works")["tools"]) == 3
+            uri = "toolscout://overview"
+            overview = office.portal.call(office.client.read_resource, uri)[0].text
+            lines = {line.partition(")")[0] for line in overview.split("\n")}
+            assert lines == {"6 tools", "works (3", "other (3"}
+
+
 def test_a_check_names_rows_that_are_for_no_tool(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

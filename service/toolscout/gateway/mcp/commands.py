@@ -269,7 +269,7 @@ class _Followed:
             ConfigurationError: it is at fault, or has lost all its rows, as while it is written.
         """
         path = self.flags.overlay
-        overlay = read_overlay(path) if path else NO_OVERLAY
+        overlay = _keep_namespaces(read_overlay(path)) if path else NO_OVERLAY
         if self._has_rows and not overlay.rows:
             raise ConfigurationError(f"overlay: {path}: no row in it; those so far are kept")
         self._has_rows = bool(overlay.rows)
@@ -277,6 +277,11 @@ class _Followed:
 
     def _state(self) -> object:
         return [_find_state(path) for path in (self.flags.config, self.flags.overlay) if path]
+
+
+def _keep_namespaces(overlay: Overlay) -> Overlay:
+    """Return rows that leave the namespaces of tools alone: they are the names of the servers."""
+    return Overlay([msgspec.structs.replace(row, namespace=None) for row in overlay.rows])
 
 
 def _find_state(path: Path) -> object:
