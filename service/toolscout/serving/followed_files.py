@@ -28,6 +28,13 @@ class FollowedFiles(Generic[T]):
             self.take(await asyncio.to_thread(self._read))
             await asyncio.sleep(READ_EVERY_S)
 
+    def look(self, is_written: bool) -> None:
+        """Read the files once; use what they hold if somebody says that they are written."""
+        if is_written:
+            self.check()
+        else:
+            self.take(self._read())
+
     def check(self) -> None:
         """Read the files now, and use what they hold: somebody says that they are written."""
         self._settle(self._read())

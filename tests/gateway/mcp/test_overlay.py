@@ -1,13 +1,16 @@
 """The gateway finds, pins and hides tools by an overlay, and reads its file again."""
 
+import signal
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from fastmcp.client.transports import StreamableHttpTransport
 
-from tests.gateway.mcp.hosts import inside, raw_server, write
+from tests.gateway.mcp.hosts import connected, inside, listening, raw_server, write
 from tests.support import until
 from toolscout.cli import main
+from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import commands, gateway
 from toolscout.tools.overlay import Overlay, read_overlay
 
@@ -29,6 +32,13 @@ hide = true
 name = "works__get_it"
 risk = "destructive"
 """
+SELDOM_LOOKING = """
+import sys
+from toolscout.cli import main
+from toolscout.gateway.mcp import gateway
+gateway.FOLLOW_S = 3_600
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +48,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rows_hold_for_search_list_and_call_and_the_file_is_followed(tmp_path: Path):
     file = tmp_path / "overlay.toml"
-    file.write_text("", "utf-8")
+    file.write_text("# none yet", "utf-8")
     with inside(tmp_path, {"works": raw_server(TOOLS)}, "--overlay", str(file)) as office:
         assert office.names() == {"works__op_17", "works__read_it", "works__get_it"}
         assert office.found("piano tuning") == []
@@ -54,7 +64,7 @@ def test_rows_hold_for_search_list_and_call_and_the_file_is_followed(tmp_path: P
         assert "works__get_it is destructive" in str(refused)
 
         file.write_text("[[tool]", "utf-8")
-        until(lambda: "the servers are left as they were: overlay: " in office.stderr)
+        until(lambda: f"overlay_kept reason=overlay: {file}: " in office.stderr)
         assert office.found("piano tuning") == ["works__op_17"]
 
 
@@ -103,17 +113,59 @@ def test_a_file_is_taken_once_three_looks_have_found_it_so(tmp_path: Path):
     assert [row.search_text for row in look().overlay.rows] == ["organ tuning", "", ""]
     assert look() is None
 
+    file.write_text("# x", "utf-8")
+    config.write_text("{", "utf-8")
+    assert [look(), look()] == [None, None]
+    with pytest.raises(ConfigurationError, match=r"mcp\.json"):
+        look()
+    assert look().overlay.rows == []
+    assert look() is None
 
-def test_an_overlay_that_has_lost_all_its_rows_changes_nothing(tmp_path: Path):
+
+def test_a_blank_overlay_changes_nothing_and_a_comment_takes_all_rows_away(tmp_path: Path):
     file = tmp_path / "overlay.toml"
     file.write_text(ROWS, "utf-8")
     with inside(tmp_path, {"works": raw_server(TOOLS)}, "--overlay", str(file)) as office:
         until(lambda: office.names() == {"works__op_17", "works__get_it"})
         file.write_text("", "utf-8")
-        until(lambda: "no row in it; those so far are kept" in office.stderr)
+        until(lambda: f"overlay_kept reason=overlay: {file} is blank" in office.stderr)
         assert office.names() == {"works__op_17", "works__get_it"}
-        file.write_text('[[tool]]\nname = "works__op_17"\nhide = true\n', "utf-8")
-        until(lambda: office.names() == {"works__read_it", "works__get_it"})
+        file.write_text("# x", "utf-8")
+        until(lambda: office.names() == {"works__op_17", "works__read_it", "works__get_it"})
+
+
+def test_servers_change_beside_an_overlay_at_fault(tmp_path: Path):
+    file = tmp_path / "overlay.toml"
+    file.write_text(ROWS, "utf-8")
+    with inside(tmp_path, {"works": raw_server(TOOLS)}, "--overlay", str(file)) as office:
+        file.write_text("", "utf-8")
+        until(lambda: "overlay_kept" in office.stderr)
+        write(tmp_path, {"works": raw_server(TOOLS), "other": raw_server(TOOLS[:2])})
+        until(lambda: "other__op_17" in office.names())
+        assert office.names() == {"works__op_17", "works__get_it", "other__op_17"}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("keys", [False, True])
+def test_the_files_are_read_at_once_on_sighup(tmp_path: Path, keys: bool):
+    file = tmp_path / "overlay.toml"
+    file.write_text(ROWS, "utf-8")
+    config = str(write(tmp_path, {"works": raw_server(TOOLS)}))
+    key = "reader-0123456789abcdefghijklmnopqrst"
+    flags = ["mcp", "--config", config, "--overlay", str(file), "--http", "127.0.0.1:PORT"]
+    if keys:
+        (tmp_path / "keys").write_text(f"readers={key}", "utf-8")
+        flags += ["--keys", str(tmp_path / "keys")]
+    with listening(tmp_path, "-c", SELDOM_LOOKING, *flags) as (url, process):
+        transport = StreamableHttpTransport(url, headers={"Authorization": f"Bearer {key}"})
+        with connected(transport, tmp_path) as office:
+            until(lambda: office.names() == {"works__op_17", "works__get_it"})
+            file.write_text("# x", "utf-8")
+            process.send_signal(signal.SIGHUP)
+            until(lambda: len(office.names()) == 3)
+            write(tmp_path, {"works": raw_server(TOOLS[:1])})
+            process.send_signal(signal.SIGHUP)
+            until(lambda: office.names() == {"works__op_17"})
 
 
 def test_changes_are_applied_after_one_that_could_not_be_read(

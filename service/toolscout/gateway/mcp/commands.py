@@ -3,9 +3,9 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
@@ -18,6 +18,9 @@ from toolscout.gateway.mcp.servers import Config, HttpServer, ServerOptions, fin
 from toolscout.serving.callers import check_key
 from toolscout.settings_sources import load_serving
 from toolscout.tools.overlay import NO_OVERLAY, Overlay, read_overlay
+
+if TYPE_CHECKING:
+    from toolscout.serving.followed_files import FollowedFiles
 
 OK = 0
 
@@ -218,20 +221,65 @@ class _Followed:
     """The files of the configuration and of the overlay, with the flags that come before them."""
 
     def __init__(self, flags: argparse.Namespace) -> None:
-        from toolscout.serving.followed_files import FollowedFiles
-
         self.flags = flags
-        self._has_rows = False
-        """Whether the overlay had any when it was read last."""
-        self._changed: Config | None = None
-        """What the latest look has found."""
-        self._files = FollowedFiles(self._state, self._use, self._state())
+        self._servers = self._follow(flags.config, self._read_servers)
+        self._rows = self._follow(flags.overlay, self._read_rows)
+        self._config = Config({}, ServerOptions())
+        """What both files said when they were right last."""
+        self._has_changed = False
+        """Whether they say something else than was returned last."""
 
     def read(self) -> Config:
         """Return the configuration.
 
         Raises:
             ConfigurationError: a file is at fault.
+        """
+        self._config = self._read_servers()
+        self._config = self._read_rows()
+        return self._config
+
+    def changed(self, is_written: bool = False) -> Config | None:
+        """Look at the files; return the configuration if they are others than when they were read.
+
+        That is once three looks in a row have found them so: who writes may pause in the middle.
+        One look is enough where somebody says that they are written.
+
+        Raises:
+            ConfigurationError: the servers' file is at fault; said once for each state of it.
+        """
+        from toolscout.gateway.mcp.log import logger
+        from toolscout.serving.connections import LoggedEvents
+
+        try:
+            self._rows.look(is_written=is_written)
+        except ConfigurationError as error:
+            LoggedEvents(logger).error("overlay_kept", reason=error.detail)
+        self._servers.look(is_written=is_written)
+        if not self._has_changed:
+            return None
+        self._has_changed = False
+        return self._config
+
+    def _follow(self, path: Path | None, read: Callable[[], Config]) -> "FollowedFiles[object]":
+        from toolscout.serving.followed_files import FollowedFiles
+
+        def find_state() -> object:
+            return _find_state(path)
+
+        def use(state: object) -> None:
+            config = read()
+            if find_state() == state:  # nobody has written meanwhile
+                self._config = config
+                self._has_changed = True
+
+        return FollowedFiles(find_state, use, find_state())
+
+    def _read_servers(self) -> Config:
+        """Return the configuration as its file is now, with the overlay as it was.
+
+        Raises:
+            ConfigurationError: the file is at fault.
         """
         from toolscout.gateway.mcp.config import read_config
 
@@ -242,41 +290,18 @@ class _Followed:
         options = {key: flags[key] for key in ServerOptions.__struct_fields__ if flags[key]}
         options["pinned"] = tuple(dict.fromkeys((*config.options.pinned, *self.flags.pinned)))
         replace = msgspec.structs.replace
-        overlay = self._read_overlay()
+        overlay = self._config.overlay
         return replace(config, options=replace(config.options, **options), overlay=overlay)
 
-    def changed(self) -> Config | None:
-        """Look at the files; return the configuration if they are others than when they were read.
-
-        That is once three looks in a row have found them so: who writes may pause in the middle.
+    def _read_rows(self) -> Config:
+        """Return the configuration as it was, with the overlay as its file is now.
 
         Raises:
-            ConfigurationError: a file is at fault; that is said once for each state of it.
-        """
-        self._changed = None
-        self._files.take(self._state())
-        return self._changed
-
-    def _use(self, state: object) -> None:
-        config = self.read()
-        if self._state() == state:  # nobody has written meanwhile
-            self._changed = config
-
-    def _read_overlay(self) -> Overlay:
-        """Return the overlay of the file.
-
-        Raises:
-            ConfigurationError: it is at fault, or has lost all its rows, as while it is written.
+            ConfigurationError: the file is at fault.
         """
         path = self.flags.overlay
         overlay = _keep_namespaces(read_overlay(path)) if path else NO_OVERLAY
-        if self._has_rows and not overlay.rows:
-            raise ConfigurationError(f"overlay: {path}: no row in it; those so far are kept")
-        self._has_rows = bool(overlay.rows)
-        return overlay
-
-    def _state(self) -> object:
-        return [_find_state(path) for path in (self.flags.config, self.flags.overlay) if path]
+        return msgspec.structs.replace(self._config, overlay=overlay)
 
 
 def _keep_namespaces(overlay: Overlay) -> Overlay:
@@ -284,8 +309,10 @@ def _keep_namespaces(overlay: Overlay) -> Overlay:
     return Overlay([msgspec.structs.replace(row, namespace=None) for row in overlay.rows])
 
 
-def _find_state(path: Path) -> object:
+def _find_state(path: Path | None) -> object:
     """Return what changes when a file is written; None if there is none."""
+    if path is None:
+        return None
     try:
         status = path.stat()
     except OSError:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from threading import Lock
 
 from toolscout.errors import ConfigurationError
@@ -37,7 +37,7 @@ class Gateway:
         store: str = "memory",
         pins: DefinitionPins | None = None,
         cache: ListCache = NO_CACHE,
-        changed: Callable[[], Config | None] = lambda: None,
+        changed: Callable[[bool], Config | None] = lambda _: None,
         keys: HostKeys | None = None,
     ) -> None:
         self.pins = pins
@@ -45,7 +45,10 @@ class Gateway:
         self.cache = cache
         """The lists of servers that do not run."""
         self.changed = changed
-        """Looks at the files; returns the configuration if they have changed, and stay so."""
+        """Looks at the files; returns the configuration if they have changed, and stay so.
+
+        It is told whether somebody says that they are written.
+        """
         self.view = View(config, store)
         """What hosts see."""
         self.keys = keys
@@ -59,6 +62,14 @@ class Gateway:
         self._lock = asyncio.Lock()
         self._listing = Lock()
         self._is_stale = False
+        self._written = asyncio.Event()
+        """Set to look at the files at once."""
+
+    def read_files(self) -> None:
+        """Read all files now: somebody says that they are written."""
+        self._written.set()
+        if self.keys is not None:
+            self.keys.files.check()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -91,11 +102,15 @@ class Gateway:
             logger.warning("%s", line)
 
     async def _follow(self) -> None:
-        """Apply what changes in the file of the configuration, until cancelled."""
+        """Apply what changes in the files of configuration and overlay, until cancelled."""
         while True:
-            await asyncio.sleep(FOLLOW_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FOLLOW_S):
+                    await self._written.wait()
+            is_written = self._written.is_set()
+            self._written.clear()
             try:
-                config = await asyncio.to_thread(self.changed)
+                config = await asyncio.to_thread(self.changed, is_written)
                 if config is not None:
                     await self._use(config)
             except ConfigurationError as error:

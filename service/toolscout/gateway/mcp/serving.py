@@ -45,12 +45,10 @@ async def _serve(
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, gateway.read_files)
     async with gateway.running():
         server = gateway.hosts.server
         if listener is not None:
-            if gateway.keys is not None:
-                check = gateway.keys.files.check
-                asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, check)
             # It takes the signals over when it serves, and raises here again what has ended it.
             await serve_http(server, key, listener, settings, stop, gateway.keys)
             return
