@@ -10,8 +10,8 @@ folders below the first one are left out, and links are not followed.
 
 import os
 import re
-from collections.abc import Iterator
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,8 +47,7 @@ find theirs among five so, without them 79 % (`python -m evals.skills`)."""
 
 FENCE = "---"
 
-_NO_LINK_OR_PIPE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Not on Windows."""
+_NO_LINK_OR_PIPE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 _SKIPPED = frozenset(("node_modules", "__pycache__", "site-packages"))
 """Folders of other people's files."""
@@ -84,7 +83,7 @@ def read_skills(*folders: Path) -> SkillFolder:
     """
     entries: dict[str, dict[str, Any]] = {}
     flaws: list[str] = []
-    for path in chain.from_iterable(_find_files(one, flaws) for one in folders):
+    for folder, path in ((one, path) for one in folders for path in _find_files(one, flaws)):
         if len(entries) == MAX_ENTRIES:
             flaws.append(f"{path}: left out, with all after it: there are {MAX_ENTRIES:,} before")
             break
@@ -93,7 +92,7 @@ def read_skills(*folders: Path) -> SkillFolder:
             continue
         is_skill = path.name == SKILL_FILE
         try:
-            about, body = _read_frontmatter(read_head(path), path, flaws)
+            about, body = _read_frontmatter(_read_head(path, folder)[0], path, flaws)
         except (InvalidJson, OSError) as error:
             flaws.append(getattr(error, "detail", f"{path}: {error}"))
             continue
@@ -125,29 +124,49 @@ def read_skills(*folders: Path) -> SkillFolder:
     return SkillFolder(list(entries.values()), told)
 
 
-def read_head(path: Path) -> str:
-    """Return the beginning of a file with frontmatter, or "" of any other.
+def read_skill(path: Path, folders: Iterable[Path]) -> str:
+    """Return the text of a skill or subagent that was found in one of these folders.
+
+    Of a long one it is the beginning, which says so.
 
     Raises:
-        OSError: it cannot be read, or is a link.
+        OSError: it cannot be read, or there is a link between it and its folder.
     """
-    descriptor = os.open(path, os.O_RDONLY | _NO_LINK_OR_PIPE)
-    with os.fdopen(descriptor, "rb") as file:
+    above = [one for one in folders if path.is_relative_to(one)]
+    text, is_cut = _read_head(path, max(above, key=lambda one: len(one.parts)))
+    return f"{text}\n[cut: read the whole in {path}]" if is_cut else text
+
+
+def _read_head(path: Path, folder: Path) -> tuple[str, bool]:
+    """Return the beginning of a file with frontmatter, or "" of any other, and whether it is cut.
+
+    Raises:
+        OSError: it cannot be read, or there is a link between it and the folder.
+    """
+    with os.fdopen(_open_below(folder, path), "rb") as file:
         begin = file.readline(len(FENCE) + 8)
         if begin.decode("utf-8-sig", "replace").strip() != FENCE:
-            return ""
-        return f"{FENCE}\n{file.read(MAX_BYTES).decode('utf-8', 'replace')}"
+            return "", False
+        text = file.read(MAX_BYTES).decode("utf-8", "replace")
+        return f"{FENCE}\n{text}", bool(file.read(1))
 
 
-def read_skill(path: Path) -> str:
-    """Return the text of a skill or subagent; of a long one the beginning, which says so.
+def _open_below(folder: Path, path: Path) -> int:
+    """Open a file below a folder, and follow no link but the folder itself.
 
     Raises:
-        OSError: it cannot be read, or is a link.
+        OSError: it cannot be opened, or there is a link.
     """
-    text = read_head(path)
-    is_cut = path.stat().st_size > MAX_BYTES
-    return f"{text}\n[cut: read the whole in {path}]" if is_cut else text
+    *between, name = path.relative_to(folder).parts
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in between:  # one by one: any of them may become a link at any time
+            inside = os.open(part, _NO_LINK_OR_PIPE | os.O_DIRECTORY, dir_fd=place)
+            os.close(place)
+            place = inside
+        return os.open(name, _NO_LINK_OR_PIPE, dir_fd=place)
+    finally:
+        os.close(place)
 
 
 def _find_files(folder: Path, flaws: list[str]) -> Iterator[Path]:

@@ -78,6 +78,26 @@ def test_a_skill_that_has_gone_or_become_a_link_is_not_read(folder: Path):
         assert "search again" in text_of(read)
 
 
+@pytest.mark.parametrize("replaced", ["area", "area/taxes"])
+def test_a_skill_below_what_has_become_a_link_is_not_read(folder: Path, replaced: str):
+    write_skill(folder / "mine" / "area" / "taxes", "taxes")
+    write_skill(folder / "outside" / "area" / "taxes", "taxes", "OUTSIDE SECRET")
+    with inside(folder, {"skills": {"folders": ["mine"]}}) as office:
+        assert "Does something" in text_of(office.call("skills__taxes"))
+        (folder / "mine" / replaced).rename(folder / "before")
+        (folder / "mine" / replaced).symlink_to(folder / "outside" / replaced)
+        read = office.call("skills__taxes")
+        assert read.is_error
+        assert "search again" in text_of(read)
+
+
+def test_a_named_folder_may_be_a_link(folder: Path):
+    (folder / "mine" / "named").symlink_to(folder / "outside")
+    write_skill(folder / "outside" / "taxes", "taxes", "Not below")
+    with inside(folder, {"skills": {"folders": ["mine", "mine/named"]}}) as office:
+        assert "Not below" in text_of(office.call("skills__taxes"))
+
+
 def test_a_long_text_is_cut_and_says_where_the_whole_is(folder: Path):
     path = folder / "mine" / "pdf" / "SKILL.md"
     path.write_text(path.read_text("utf-8") + "x" * 200_000, "utf-8")

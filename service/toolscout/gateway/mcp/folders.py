@@ -65,7 +65,7 @@ class _Folders:
         if entry is None:
             return _answer(f"there is no {params.name}: search again", is_error=True)
         try:
-            text = await asyncio.to_thread(read_skill, Path(entry["source"]))
+            text = await asyncio.to_thread(read_skill, Path(entry["source"]), self._folders)
         except OSError as error:
             why = error.strerror
             return _answer(f"{params.name} cannot be read ({why}): search again", is_error=True)
