@@ -199,8 +199,10 @@ def _find_files(folder: Path, flaws: list[str]) -> Iterator[Path]:
 
 def _find_flaw(about: dict[str, Any]) -> str | None:
     """Return why what a frontmatter describes is not offered; None if it is."""
-    description = about.get("description")
-    if not isinstance(description, str) or not description.strip():
+    description = about.get("description", "")
+    if not isinstance(description, str):
+        return "description: expected text"
+    if not description.strip():
         return "expected a name and a description in its frontmatter"
     written = str(about.get(NOT_FOR_MODELS)).partition("#")[0]
     if written.strip(" \t\"'").lower() == "true":
