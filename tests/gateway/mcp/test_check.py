@@ -337,6 +337,20 @@ def test_what_exceeds_max_risk_is_named_and_whether_only_by_default(check: Any):
     assert (checked.status, checked.notes) == (0, [only, two])
 
 
+def test_what_the_overlay_raises_above_max_risk_is_not_called_a_default(check: Any, tmp_path: Path):
+    tools = [
+        {"name": "get_secret", "annotations": {"readOnlyHint": True}, "inputSchema": OBJECT},
+        {"name": "summary", "description": "Totals of the month", "inputSchema": OBJECT},
+    ]
+    servers = {"x": raw_server(tools)}
+    rows = tmp_path / "overlay.toml"
+    rows.write_text('[[tool]]\nname = "x__get_secret"\nrisk = "destructive"\n', "utf-8")
+    checked = check(servers, "--overlay", str(rows), max_risk="read_only")
+    what = "2 above max_risk: get_secret, summary"
+    why = "1 of them by the overlay: get_secret; 1 of them by default_risk: summary"
+    assert (checked.status, checked.notes) == (0, [f"x: left out: {what}; {why}"])
+
+
 def test_the_log_and_backend_status_say_what_exceeds_max_risk(tmp_path: Path):
     with inside(tmp_path, {"wx": raw_server(HIDDEN)}, max_risk="read_only") as office:
         assert office.found("totals of the month") == []

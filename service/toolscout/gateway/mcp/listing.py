@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import mcp_types
 
 from toolscout.common.spelling import match_names
+from toolscout.contract.fields import Risk
 from toolscout.contract.requests import Filters
 from toolscout.contract.tools import Tool
 from toolscout.errors import InvalidRequest
@@ -25,6 +26,7 @@ from toolscout.index.tool_list import MAX_TOOLS
 from toolscout.text.domains import load_bundled
 from toolscout.tools.conversion import read_tools
 from toolscout.tools.filters import is_passing
+from toolscout.tools.overlay import Adjustment
 from toolscout.tools.poisoned import find_poison, has_hidden, strip_hidden
 from toolscout.tools.refused import explain_refusals, is_refused_by_all, write_reasons
 from toolscout.tools.renaming import RenamedTool
@@ -42,6 +44,8 @@ CANNOT_BE_READ = "that cannot be read"
 
 ABOVE = "above max_risk"
 HIDDEN = "hidden by the overlay"
+BY_DEFAULT = "by default_risk"
+BY_OVERLAY = "by the overlay"
 NOT_ACCEPTED = "not accepted as they are now"
 NOT_PERMITTED = "that the entry of their server does not permit"
 NOT_THERE = "allowed, but there is no such tool"
@@ -60,8 +64,8 @@ class UnlistedTools(NamedTuple):
     """The words after "1 tool" that say which tools are counted."""
     flaw: str = ""
     """What is wrong with it, where that can be said."""
-    is_by_default: bool = False
-    """Whether its risk is too high only by the default of its server."""
+    cause: str = ""
+    """What alone makes its risk too high, if not the tool itself."""
 
     def __str__(self) -> str:
         return f"{self.name} ({self.flaw})" if self.flaw else self.name
@@ -146,8 +150,9 @@ class Listing:
             notes = []
             for reason in dict.fromkeys(one.reason for one in shown):
                 notes += name_some(reason, [one for one in shown if one.reason == reason])
-            by_default = [one for one in shown if one.is_by_default]
-            notes += name_some("of them by default_risk", by_default)
+            for cause in (BY_OVERLAY, BY_DEFAULT):
+                caused = [one for one in shown if one.cause == cause]
+                notes += name_some(f"of them {cause}", caused)
             if len(tools) > share or connection.listed.is_cut:
                 notes.append(f"all beyond the first {min(share, len(tools)):,}")
             elif connection.listed.tools:
@@ -197,11 +202,9 @@ class Listing:
         risk = row.raise_risk(verdict.risk) if row else verdict.risk
         is_above = LEVELS.index(risk) > self._highest
         if is_above or (row is not None and row.row.hide):
-            # Whether it would be offered if its server had the lowest default.
             least = judge_risk(*about, is_elsewhere=True, default="read_only")
-            is_by_default = is_above and LEVELS.index(least) <= self._highest
-            reason = ABOVE if is_above else HIDDEN
-            return UnlistedTools(tool.name, reason, is_by_default=is_by_default)
+            cause = self._find_cause(least, row) if is_above else ""
+            return UnlistedTools(tool.name, ABOVE if is_above else HIDDEN, cause=cause)
         shown = tool
         if has_hidden(definition):
             try:
@@ -226,6 +229,14 @@ class Listing:
             return UnlistedTools(tool.name, CANNOT_BE_READ, error.detail)
         self.tools[name] = Offered(connection, shown, definition, verdict.is_changed, tool, read)
         return None
+
+    def _find_cause(self, least: Risk, row: Adjustment | None) -> str:
+        """Return what makes a risk too high that would be this one by the lowest default."""
+        if LEVELS.index(least) > self._highest:
+            return ""
+        if row is not None and LEVELS.index(row.raise_risk(least)) > self._highest:
+            return BY_OVERLAY
+        return BY_DEFAULT
 
 
 def find_always_loaded(tools: Mapping[str, Offered]) -> list[str]:
