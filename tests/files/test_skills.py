@@ -146,9 +146,11 @@ def test_a_skill_that_is_for_models_by_its_field_is_there(home: Path):
     assert [one["name"] for one in read_skills(home).entries] == ["reviewer", "pdf", "ship"]
 
 
-def test_two_of_one_name_are_both_there(home: Path):
-    write_skill(home / "skills" / "zzz", "pdf", "Another one")
-    assert [one["name"] for one in read_skills(home).entries] == ["reviewer", "pdf", "pdf_2"]
+def test_two_of_one_name_are_both_there_and_the_other_name_is_told(home: Path):
+    again = write_skill(home / "skills" / "zzz", "pdf", "Another one")
+    entries, flaws = read_skills(home)
+    assert [one["name"] for one in entries] == ["reviewer", "pdf", "pdf_2"]
+    assert flaws == [f"{again}:1: named pdf_2, for {home}/skills/pdf/SKILL.md has that name"]
 
 
 def test_long_texts_and_windows_line_ends_are_read(home: Path):

@@ -76,7 +76,7 @@ class SkillFolder(NamedTuple):
 def read_skills(*folders: Path) -> SkillFolder:
     """Return the skills and subagents below folders, by their paths.
 
-    Two of one name get different ones: none takes the place of another.
+    Two of one name get different ones, which is told: none takes the place of another.
 
     Raises:
         ConfigurationError: nothing here reads YAML.
@@ -109,9 +109,12 @@ def read_skills(*folders: Path) -> SkillFolder:
         if not name:
             flaws.append(f"{path}:1: its name has no letter that a tool's name may have")
             continue
-        name = find_free(name, entries)
-        entries[name] = {
-            "name": name,
+        free = find_free(name, entries)
+        if free != name:
+            first = entries[name]["source"]
+            flaws.append(f"{path}:1: named {free}, for {first} has that name")
+        entries[free] = {
+            "name": free,
             "description": str(description).strip()[:MAX_DESCRIPTION_CHARS],
             "keywords": [body] if body else [],
             "tags": [SKILL if is_skill else SUBAGENT],

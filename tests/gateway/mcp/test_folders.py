@@ -118,6 +118,20 @@ def test_check_names_broken_files_and_folders_that_are_not_there(
     assert f"{broken}:3:1: not valid YAML" in printed
 
 
+def test_check_and_the_log_name_a_skill_whose_name_another_has(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    first = write_skill(folder / "mine" / "again", "pdf-forms")
+    second = folder / "mine" / "pdf" / "SKILL.md"
+    told = f"{second}:1: named pdf-forms_2, for {first} has that name"
+    servers = {"skills": {"folders": ["mine"]}}
+    assert main(["mcp", "--config", str(write(folder, servers)), "--check"]) == 0
+    assert told in capsys.readouterr().out
+    with inside(folder, servers) as office:
+        assert "skills__pdf-forms_2" in office.names()
+        assert f"skills: {told}" in office.stderr
+
+
 def test_a_server_has_either_folders_or_a_command(folder: Path, capsys: pytest.CaptureFixture[str]):
     servers = {"skills": {"folders": ["mine"], "command": "x"}}
     assert main(["mcp", "--config", str(write(folder, servers)), "--check"]) == 2
