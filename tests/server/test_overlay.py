@@ -144,6 +144,24 @@ def test_the_file_is_followed_and_a_broken_one_keeps_the_rows(tmp_path: Path):
         assert server.metric('toolscout_overlay_row_used{row="1"}') == 1
 
 
+def test_what_is_shown_has_another_entity_tag_with_other_rows(tmp_path: Path):
+    file = Path(written(tmp_path, "# no row yet"))
+    page = "/v1/catalogs/mine/tools"
+    with running(tmp_path, TOOLSCOUT_OVERLAY=str(file)) as server:
+        body = json.dumps({"tools": OFFERED}).encode()
+        put = server.send("PUT", "/v1/catalogs/mine", body)
+        before = server.get(page).headers
+        assert before["etag"] == put.headers["etag"]
+        replace(file, '[[tool]]\nname = "read_*"\nhide = true\n')
+        read_again(server)
+        until(lambda: server.get(page, **{"if-none-match": before["etag"]}).status_code == 200)
+        after = server.get(page).headers
+        assert after["x-catalog-digest"] == before["x-catalog-digest"]
+        assert server.get(page, **{"if-none-match": after["etag"]}).status_code == 304
+        changed = {"if-match": after["etag"]}
+        assert server.send("PUT", "/v1/catalogs/mine", body, changed).is_success
+
+
 def test_a_worker_that_is_replaced_has_the_rows_in_use(tmp_path: Path):
     file = Path(written(tmp_path, "# no row yet"))
     with running(tmp_path, TOOLSCOUT_OVERLAY=str(file), TOOLSCOUT_API_KEYS=KEYS) as server:

@@ -2,7 +2,7 @@
 
 Each `[[tool]]` says by name or pattern which tools it is for, of one tenant or of all, and what it
 adds: words to find them by, requests that they serve or do not, a pin, a risk. It changes how tools
-are ranked and filtered. Neither what a model is shown nor a digest changes.
+are ranked and filtered. A model never sees its words, and no digest changes.
 """
 
 import re
@@ -80,6 +80,8 @@ class Adjustment(msgspec.Struct, frozen=True):
         purpose = f"{self.row.search_text} {document.purpose}"
         return msgspec.structs.replace(document, purpose=purpose)
 
+
+NO_ROW = OverlayRow(name="")
 
 NumberedRows = Sequence[tuple[int, OverlayRow]]
 """Rows with their numbers in the file, from 1 on."""
@@ -170,14 +172,14 @@ class TenantOverlay:
         if not found:
             return None
         rows = {one.number: one.row for one in found}
-        row = reduce(merge_rows, rows.values(), OverlayRow(name=""))
+        row = reduce(merge_rows, rows.values(), NO_ROW)
         written = tuple(dict.fromkeys(one.written for one in found))[:MAX_SHOWN]
         return Adjustment(row, tuple(rows), written, sha256(_encode(row)).digest())
 
-    def is_pinned(self, name: str) -> bool:
-        """Whether a row pins a tool."""
+    def find_row(self, name: str) -> OverlayRow:
+        """Return what the rows for a tool come to as one; without any, one that adds nothing."""
         found = self.find(name)
-        return found is not None and found.row.pin
+        return NO_ROW if found is None else found.row
 
 
 NO_ROWS = TenantOverlay(())

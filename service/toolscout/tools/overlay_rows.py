@@ -107,7 +107,7 @@ def parse_rows(text: str, file: str) -> list[OverlayRow]:
     tables = content.pop("tool", [])
     if content or not isinstance(tables, list):
         wrong = next(iter(content), "tool")
-        place = _find_line(text, rf"^\s*\[*\s*[\"']?{re.escape(wrong)}\b")
+        place = _find_line(text, wrong)
         raise ConfigurationError(f"overlay: {file}: {place}{wrong}: expected [[tool]] tables only")
     if len(tables) > MAX_ROWS:
         raise ConfigurationError(
@@ -123,10 +123,23 @@ def parse_rows(text: str, file: str) -> list[OverlayRow]:
     return rows
 
 
-def _find_line(text: str, pattern: str) -> str:
-    """Return the line in which a pattern is found first, in front of what is said of it."""
-    found = re.search(pattern, text, re.MULTILINE)
+def _find_line(text: str, key: str) -> str:
+    """Return the line of a key that belongs to no row, in front of what is said of it."""
+    row = _HEADER.search(text)
+    start = row.start() if row else len(text)
+    table = re.compile(rf"^\s*\[+\s*{_write_key(key)}[\].]", re.MULTILINE)
+    found = _compile_field(key).search(text, 0, start) or table.search(text)
     return "" if found is None else f"line {text.count(chr(10), 0, found.end()) + 1}: "
+
+
+def _write_key(key: str) -> str:
+    """Return the regular expression of a key, in quotes or without."""
+    return rf"[\"']?{re.escape(key)}[\"']?\s*"
+
+
+def _compile_field(key: str) -> re.Pattern[str]:
+    """Compile what stands where a field of the table before it begins."""
+    return re.compile(rf"^\s*(?:\[\s*tool\s*\.\s*)?{_write_key(key)}[\].=]", re.MULTILINE)
 
 
 def _find_place(text: str, number: int, count: int, error: str) -> str:
@@ -141,8 +154,7 @@ def _find_place(text: str, number: int, count: int, error: str) -> str:
     end = headers[number + 1].start() if number + 1 < count else len(text)
     field = _FIELD.search(error)
     if field is not None:
-        name = re.escape(field[1] or field[2])
-        written = re.compile(rf"^\s*[\"']?{name}[\"']?\s*=", re.MULTILINE).search(text, start, end)
+        written = _compile_field(field[1] or field[2]).search(text, start, end)
         start = written.end() if written else start
     line = text.count("\n", 0, start) + 1
     return f"line {line}"

@@ -178,7 +178,7 @@ class View:
         overlay = config.overlay.of("")
         names = [
             *match_names(config.options.pinned, self.tools),
-            *(name for name in self.tools if overlay.is_pinned(name)),
+            *(name for name in self.tools if overlay.find_row(name).pin),
             *find_always_loaded(self.tools),
         ]
         pinned = [self.tools[name] for name in dict.fromkeys(names)]

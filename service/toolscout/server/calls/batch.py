@@ -16,7 +16,6 @@ from toolscout.contract.fields import ABSENT, is_absent
 from toolscout.contract.requests import BatchRequest, FilterRequest, ResolveRequest
 from toolscout.contract.tools import Tool
 from toolscout.external.catalogs import NeedsAllTools
-from toolscout.index.adjusted import adjust_tools
 from toolscout.ranking.resolve import Resolver
 from toolscout.server.calls import answers, envelope, search
 from toolscout.server.calls.decoding import decode_checked
@@ -28,13 +27,12 @@ from toolscout.server.http.answer import RawAnswer, answer_json
 from toolscout.server.http.request import LimitedRequest
 from toolscout.server.observe.record import Trace
 from toolscout.server.service import Service
-from toolscout.text.domains import Taxonomy
 from toolscout.text.relevance import Candidate, keep_relevant
 from toolscout.tools.documents import description_of
 from toolscout.tools.filters import tenant_of
 from toolscout.tools.overlay import TenantOverlay
 
-Split = Callable[[Iterable[Tool], TenantOverlay, Taxonomy], FilterAnswer]
+Split = Callable[[Iterable[Tool], TenantOverlay], FilterAnswer]
 """Splits tools as a tenant's rows of the overlay have them."""
 
 SPLIT_AT_ONCE = 500
@@ -108,12 +106,11 @@ async def filter_tools(service: Service, request: LimitedRequest, trace: Trace) 
     if is_absent(raw):
         catalog = await search.find_compiled(service, read, trace)
         began = perf_counter()
-        compiler = service.engine.compiler
-        overlay = compiler.overlay.of(trace.tenant)
+        overlay = service.engine.compiler.overlay.of(trace.tenant)
         answer = await run_inline_or_in_thread(
             trace.unique,
             SPLIT_AT_ONCE,
-            lambda: split(map(catalog.tool, range(len(catalog))), overlay, compiler.taxonomy),
+            lambda: split(map(catalog.tool, range(len(catalog))), overlay),
         )
         trace.phases["rank"] = perf_counter() - began
     else:
@@ -139,23 +136,21 @@ def _split_sent(
     began = perf_counter()
     tools = worker.read(sent)
     order = sorted(range(len(tools.tools)), key=tools.places.__getitem__)
-    compiler = worker.engine.compiler
-    overlay = compiler.overlay.of(tenant_of(sent.space))
-    answer = split((tools.tools[row] for row in order), overlay, compiler.taxonomy)
+    overlay = worker.engine.compiler.overlay.of(tenant_of(sent.space))
+    answer = split((tools.tools[row] for row in order), overlay)
     return answer, read_list(worker, sent), perf_counter() - began
 
 
-def _split(
-    request: FilterRequest, tools: Iterable[Tool], overlay: TenantOverlay, taxonomy: Taxonomy
-) -> FilterAnswer:
-    ranked, adjusted = adjust_tools([*tools], overlay, taxonomy)
+def _split(request: FilterRequest, tools: Iterable[Tool], overlay: TenantOverlay) -> FilterAnswer:
     candidates = []
-    for row, tool in enumerate(ranked):
-        if tool is not None and tool.status != "unavailable":
-            of_row = adjusted.tools.get(row)
-            words = f"{of_row.search_text} " if of_row else ""
-            candidates.append(Candidate(tool.name, words + description_of(tool)))
-    pinned = [one.name for row in adjusted.pinned if (one := ranked[row]) is not None]
+    pinned = []
+    for tool in tools:
+        row = overlay.find_row(tool.name)
+        if tool.status == "unavailable" or row.hide:
+            continue
+        candidates.append(Candidate(tool.name, f"{row.search_text} {description_of(tool)}"))
+        if row.pin:
+            pinned.append(tool.name)
     limits = {name: getattr(request, name) for name in ("min_tools", "max_tools", "target_ratio")}
     kept, deferred = keep_relevant(
         candidates,

@@ -88,7 +88,7 @@ async def get_tool(
         raise Refused("not_found", what, suggestions=near)
     (shown,) = describe_tools(catalog, [catalog.rows[match.name]], detail)
     with_stats = add_use(request.service, request.trace.tenant, catalog, shown)
-    answer = tag_content(with_stats, catalog.digest)
+    answer = tag_content(with_stats, catalog.digest, overlay=catalog.adjusted.overlay)
     if with_stats is not shown:  # statistics of its calls change with use
         del answer.headers["etag"]
     return answer
@@ -105,7 +105,7 @@ async def tool_schemas(
     catalog = await lookup.find(request.service, request.trace, id, names=data.names)
     size = len(data.names) * len(catalog)
     schemas = await run_inline_or_in_thread(size, READ_AT_ONCE, find_schemas, catalog, data.names)
-    return tag_content(schemas, catalog.digest)
+    return tag_content(schemas, catalog.digest, overlay=catalog.adjusted.overlay)
 
 
 @get("/tools:complete", call="completions")
@@ -186,11 +186,12 @@ async def _read(
         cost: the number of tools that `show` looks at, if these are not all.
     """
     catalog = await lookup.find(request.service, request.trace, name)
-    if same := answer_not_modified(etag, catalog.digest):
+    overlay = catalog.adjusted.overlay
+    if same := answer_not_modified(etag, catalog.digest, overlay):
         return same
     cost = len(catalog) if cost is None else min(cost, len(catalog))
     shown = await run_inline_or_in_thread(cost, READ_AT_ONCE, show, catalog)
-    return tag_content(shown, catalog.digest)
+    return tag_content(shown, catalog.digest, overlay=overlay)
 
 
 HANDLERS = (list_tools, tool_schemas, complete_names, get_tool, tool_index, overview)

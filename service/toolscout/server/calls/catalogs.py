@@ -223,9 +223,9 @@ def _check_conditions(
     current: CatalogRecord | None, if_match: str | None, if_none_match: str | None
 ) -> None:
     digest = None if current is None else current.digest
-    if if_match and (digest is None or not has_tag(if_match, digest)):
+    if if_match and (digest is None or not has_tag(if_match, digest, is_change=True)):
         raise Refused("precondition_failed", "If-Match names another content than there is")
-    if if_none_match and digest is not None and has_tag(if_none_match, digest):
+    if if_none_match and digest is not None and has_tag(if_none_match, digest, is_change=True):
         raise Refused("precondition_failed", "If-None-Match names the content that is there")
 
 

@@ -47,6 +47,10 @@ IfNoneMatch = Annotated[
 ]
 
 
+TAG_CHARS = 16
+"""Characters of the overlay's digest in an entity tag."""
+
+
 class TypedRequest(LitestarRequest[Any, Any, Any]):
     """The request that a typed handler gets."""
 
@@ -116,17 +120,26 @@ class BodyDecoder(AbstractDTO[Any]):
         return decode_checked(value, field.annotation)
 
 
-def tag_content(content: T, digest: str, status: int = 200) -> BoundedResponse[T]:
-    """Return an answer with the entity tag of a catalog's content."""
-    headers = {"etag": f'"{digest}"', "x-catalog-digest": digest}
+def tag_content(
+    content: T, digest: str, status: int = 200, overlay: str = ""
+) -> BoundedResponse[T]:
+    """Return an answer with the entity tag of a catalog's content, and of the overlay's rows."""
+    headers = {"etag": f'"{_make_tag(digest, overlay)}"', "x-catalog-digest": digest}
     return BoundedResponse(content, headers=headers, status_code=status)
 
 
-def answer_not_modified(if_none_match: str | None, digest: str) -> Response[Any] | None:
+def answer_not_modified(
+    if_none_match: str | None, digest: str, overlay: str = ""
+) -> Response[Any] | None:
     """Return a 304 if the caller already has this content, else None."""
-    if not if_none_match or not has_tag(if_none_match, digest):
+    if not if_none_match or not has_tag(if_none_match, _make_tag(digest, overlay)):
         return None
-    return tag_content(None, digest, 304)
+    return tag_content(None, digest, 304, overlay)
+
+
+def _make_tag(digest: str, overlay: str) -> str:
+    """Return the tag of what is shown of a catalog, which depends on an overlay, too."""
+    return f"{digest}.{overlay[:TAG_CHARS]}" if overlay else digest
 
 
 def explain_argument(handler: HTTPRouteHandler, error: ValidationException) -> InvalidRequest:

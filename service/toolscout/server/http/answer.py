@@ -84,8 +84,11 @@ def write_refusal(code: str, detail: str, path: bytes) -> bytes:
     return b"\r\n".join([*lines, b"", answer.body])
 
 
-def has_tag(header: str, digest: str) -> bool:
+def has_tag(header: str, tag: str, *, is_change: bool = False) -> bool:
     """Whether the value of `If-Match` or `If-None-Match` names this content.
+
+    Before a change any tag counts that begins with it: what an overlay adds to a tag changes
+    nothing of the content itself.
 
     Raises:
         InvalidRequest: it lists too many.
@@ -94,4 +97,6 @@ def has_tag(header: str, digest: str) -> bool:
         message = f"at most {MAX_TAGS} entity tags, got {header.count(',') + 1}"
         raise refuse_field("If-Match, If-None-Match", message)
     named = [each.strip().removeprefix("W/").strip('"') for each in header.split(",")]
-    return "*" in named or digest in named
+    if is_change:
+        named = [each.partition(".")[0] for each in named]
+    return "*" in named or tag in named
