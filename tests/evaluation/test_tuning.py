@@ -107,7 +107,7 @@ def test_flags_that_mean_nothing_are_refused(tmp_path: Path, more: list[str], sa
 def test_few_questions_and_files_that_are_there_are_refused(tmp_path: Path):
     flags = files(tmp_path, [("a", "op_17"), ("b", "op_17")])
     assert "expected 20 different questions in each half" in tune(flags).stderr
-    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned").mkdir(exist_ok=True)
     (tmp_path / "tuned" / "overlay.toml").write_text("kept", "utf-8")
     assert "overlay.toml is there already" in tune(flags).stderr
     assert (tmp_path / "tuned" / "overlay.toml").read_text("utf-8") == "kept"
@@ -122,7 +122,15 @@ def test_a_file_in_place_of_the_folder_is_refused_before_anything_is_asked(
     file.touch()
     done = tune([*flags, "--tune", str(file / inside)])
     assert done.returncode == 2
-    assert f"tune: {file} is no folder" in done.stderr
+    assert f"tune: cannot make {file / inside}: " in done.stderr
+
+
+def test_a_link_to_nowhere_in_place_of_the_folder_is_refused(tmp_path: Path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "nowhere" / "x")
+    done = tune([*files(tmp_path, [("a", "op_17")]), "--tune", str(link)])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"tune: cannot make {link}: " in done.stderr
 
 
 @given(st.lists(st.text(min_size=1), unique=True, max_size=20), st.text(min_size=1))

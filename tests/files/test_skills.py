@@ -153,6 +153,17 @@ def test_two_of_one_name_are_both_there_and_the_other_name_is_told(home: Path):
     assert flaws == [f"{again}:1: named pdf_2, for {home}/skills/pdf/SKILL.md has that name"]
 
 
+def test_a_folder_that_is_named_twice_is_read_once(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(home)
+    link = home.parent / "link"
+    link.symlink_to(home / "skills")
+    around = Path("skills", "pdf", "..")
+    named = (Path(), Path("skills"), home, around, link)
+    entries, flaws = read_skills(*named)
+    assert [one["name"] for one in entries] == ["reviewer", "pdf"]
+    assert flaws == []
+
+
 def test_long_texts_and_windows_line_ends_are_read(home: Path):
     text = f"\ufeff---\r\nname: big\r\ndescription: {'d' * 9_000}\r\n---\r\n{'b' * 900_000}"
     write(home / "skills" / "big" / "SKILL.md", text)

@@ -81,6 +81,16 @@ def test_a_budget_counts_signatures():
     assert len(engine.search("list issues", **options).names) == 2
 
 
+def test_a_budget_holds_where_functions_get_numbers():
+    names = ["get-weather", "get.weather", "get_weather", "_get.weather", "_get-weather"]
+    hints = {"readOnlyHint": True}
+    tools = [{"name": name, "description": "", "annotations": hints} for name in names]
+    for budget in range(20, 80):
+        options: dict[str, Any] = {"detail": "stub_python", "budget_tokens": budget}
+        shown = Engine(tools).search("get weather", **options).tools
+        assert sum(tool.tokens_stub or 0 for tool in shown) <= budget
+
+
 def test_a_budget_counts_no_signature_that_is_not_shown():
     parameters = {f"column_{number}": {"type": "string"} for number in range(60)}
     schema = {"type": "object", "properties": parameters}

@@ -83,7 +83,12 @@ def read_skills(*folders: Path) -> SkillFolder:
     """
     entries: dict[str, dict[str, Any]] = {}
     flaws: list[str] = []
+    read: set[str] = set()
     for folder, path in ((one, path) for one in folders for path in _find_files(one, flaws)):
+        real = os.path.realpath(path)
+        if real in read:  # of a folder that is named twice, or within another
+            continue
+        read.add(real)
         if len(entries) == MAX_ENTRIES:
             flaws.append(f"{path}: left out, with all after it: there are {MAX_ENTRIES:,} before")
             break

@@ -18,6 +18,9 @@ from toolscout.tools.traits import Traits
 
 _encode = msgspec.json.Encoder().encode
 
+LONGEST_NUMBER = "_99"
+"""What is counted for the number of a function."""
+
 _STUBS: dict[str | None, Stub] = {stub: stub for stub in get_args(Stub)}
 
 
@@ -137,6 +140,8 @@ def count_cost(tool: Tool, detail: Detail | None, definitions: bool = False) -> 
     """Prompt tokens of a tool at one level of detail; whole where none is named."""
     if (stub := _STUBS.get(detail)) and not definitions:
         name = name_function(tool.name, stub)
+        if name != tool.name:  # beside others it may get a number
+            name += LONGEST_NUMBER
         shown = _read(tool, unreadable={})
         return estimate_text_tokens(write_stub(name, *shown, find_output_schema(tool), stub))
     if definitions or detail not in ("names", "brief"):

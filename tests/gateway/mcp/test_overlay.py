@@ -1,14 +1,19 @@
 """The gateway finds, pins and hides tools by an overlay, and reads its file again."""
 
+import fcntl
+import os
 import signal
+import subprocess
+import sys
+import termios
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from fastmcp.client.transports import StreamableHttpTransport
 
-from tests.gateway.mcp.hosts import connected, inside, listening, raw_server, write
-from tests.support import until
+from tests.gateway.mcp.hosts import cache_in, connected, inside, listening, raw_server, write
+from tests.support import answers, environment, free_port, until
 from toolscout.cli import main
 from toolscout.errors import ConfigurationError
 from toolscout.gateway.mcp import commands, gateway
@@ -166,6 +171,39 @@ def test_the_files_are_read_at_once_on_sighup(tmp_path: Path, keys: bool):
             write(tmp_path, {"works": raw_server(TOOLS[:1])})
             process.send_signal(signal.SIGHUP)
             until(lambda: office.names() == {"works__op_17"})
+
+
+@pytest.mark.integration
+def test_a_gateway_ends_with_the_terminal_that_it_was_started_from(tmp_path: Path):
+    config = str(write(tmp_path, {"works": raw_server(TOOLS)}))
+    port = free_port()
+    near, far = os.openpty()
+
+    def take_terminal() -> None:
+        os.setsid()
+        fcntl.ioctl(far, termios.TIOCSCTTY, 0)
+
+    command = [sys.executable, "-m", "toolscout", "mcp", "--config", config]
+    process = subprocess.Popen(
+        [*command, "--http", f"127.0.0.1:{port}"],
+        stdin=far,
+        stderr=subprocess.DEVNULL,
+        env=environment(**cache_in(tmp_path)),
+        preexec_fn=take_terminal,
+    )
+    os.close(far)
+    until(lambda: catches_hangup(process.pid))
+    process.send_signal(signal.SIGHUP)  # its files are read again
+    until(lambda: answers(port))
+    assert process.poll() is None
+    os.close(near)
+    process.wait()
+
+
+def catches_hangup(process: int) -> bool:
+    status = Path(f"/proc/{process}/status").read_text("ascii")
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) & 1 << (signal.SIGHUP - 1))
 
 
 def test_changes_are_applied_after_one_that_could_not_be_read(

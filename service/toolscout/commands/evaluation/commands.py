@@ -104,10 +104,10 @@ def _tune(
     tenant: str,
 ) -> int:
     """Try changes, and write those that gain; returns 0, or 1 if none does."""
-    from toolscout.commands.evaluation.tuning import Tuning, check_free, tune, write_files
+    from toolscout.commands.evaluation.tuning import Tuning, prepare_folder, tune, write_files
 
     refuse_beside(parsed, "tune", "url", "html", "overlay", "json", "min_recall", "price")
-    check_free(parsed.tune)
+    prepare_folder(parsed.tune)
     settings = read_settings()
     below = settings.no_match_below
     top_k = parsed.top_k

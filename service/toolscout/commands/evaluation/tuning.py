@@ -7,6 +7,7 @@ changes are tried one after the other, each with those that are kept before it.
 """
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
@@ -230,11 +231,7 @@ def _write_change(gain: Gain) -> str:
 
 
 def write_files(folder: Path, tuned: Tuned) -> list[Path]:
-    """Write what is worth changing as `toolscout.toml` and `overlay.toml`; return their paths.
-
-    Raises:
-        ConfigurationError: one is there already.
-    """
+    """Write what is worth changing as `toolscout.toml` and `overlay.toml`; return their paths."""
     settings = []
     files = {}
     if tuned.no_match_below is not None:
@@ -245,22 +242,23 @@ def write_files(folder: Path, tuned: Tuned) -> list[Path]:
         files["overlay.toml"] = tuned.rows
     if settings:
         files["toolscout.toml"] = "".join(settings)
-    check_free(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, "utf-8")
     return [folder / name for name in files]
 
 
-def check_free(folder: Path) -> None:
-    """Check that a folder is one, or can be, and that nothing would be overwritten.
+def prepare_folder(folder: Path) -> None:
+    """Make a folder to write to, unless it is there, and check that nothing is overwritten.
 
     Raises:
-        ConfigurationError: a file is there already.
+        ConfigurationError: it cannot be made or written to, or a file is there already.
     """
-    nearest = next(path for path in (folder, *folder.parents) if path.exists())
-    if not nearest.is_dir():
-        raise ConfigurationError(f"tune: {nearest} is no folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"tune: cannot make {folder}: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise ConfigurationError(f"tune: cannot write to {folder}")
     for name in ("toolscout.toml", "overlay.toml"):
         if (folder / name).exists():
             raise ConfigurationError(f"tune: {folder / name} is there already; name another folder")

@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import socket
+import sys
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -45,7 +46,15 @@ async def _serve(
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, gateway.read_files)
+    has_terminal = sys.stdin.isatty()
+
+    def read_files_or_end() -> None:
+        """Read all files again; end where the terminal that it was started from is gone."""
+        gateway.read_files()
+        if has_terminal and not sys.stdin.isatty():
+            stop.set()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, read_files_or_end)
     async with gateway.running():
         server = gateway.hosts.server
         if listener is not None:
