@@ -6,6 +6,7 @@ lists, and says how the resident memory grew. `… questions 300 6000` compares 
 of the evaluation data (TOOLSCOUT_DATA), with questions of all lengths.
 """
 
+import argparse
 import gc
 import json
 import os
@@ -109,14 +110,18 @@ def measure_growth(questions: int, lists: int) -> tuple[float, float]:
 
 def main() -> None:
     """Run a drill."""
+    parser = argparse.ArgumentParser(prog="python -m tests.nightly.native", description=__doc__)
+    parser.add_argument("kind", choices=["odd", "questions", "memory"])
+    parser.add_argument("first", type=int, help="texts; tools; questions")
+    parser.add_argument("second", type=int, help="the seed; questions; lists")
+    parsed = parser.parse_args()
     assert extension.find_extension() is not None, extension.describe()
-    kind, first, second = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    if kind == "odd":
-        print(compare_odd(first, second))
-    elif kind == "questions":
-        print(compare_questions(first, second))
+    if parsed.kind == "odd":
+        print(compare_odd(parsed.first, parsed.second))
+    elif parsed.kind == "questions":
+        print(compare_questions(parsed.first, parsed.second))
     else:
-        by_questions, by_lists = measure_growth(first, second)
+        by_questions, by_lists = measure_growth(parsed.first, parsed.second)
         print(f"{by_questions:.1f} {by_lists:.1f}")
 
 
