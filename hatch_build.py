@@ -50,17 +50,17 @@ class NativePart(BuildHookInterface[Any]):
             self.app.display_info(compile_native(root, root / NATIVE)[1])
             return
         self._folder = tempfile.TemporaryDirectory()
-        made, said = compile_native(root, Path(self._folder.name))
-        self.app.display_info(said)
-        if made is not None:
-            inside = NATIVE.relative_to("service") / made.name
-            build_data["force_include"][str(made)] = inside.as_posix()
+        library, message = compile_native(root, Path(self._folder.name))
+        self.app.display_info(message)
+        if library is not None:
+            inside = NATIVE.relative_to("service") / library.name
+            build_data["force_include"][str(library)] = inside.as_posix()
             build_data["pure_python"] = False
             build_data["infer_tag"] = True
 
 
 def compile_native(root: Path, folder: Path) -> tuple[Path | None, str]:
-    """Compile the native part into a folder; also return what to say of it."""
+    """Compile the native part into a folder; also return a message about it."""
     made = folder / f"_join{sysconfig.get_config_var('EXT_SUFFIX')}"
     made.unlink(missing_ok=True)
     if os.environ.get("TOOLSCOUT_NATIVE", "on").lower() in ("off", "false", "no", "0"):

@@ -111,8 +111,9 @@ def _show_stub(
     """Return a tool with its signature, without one if its risk is above that of `filters`."""
     description, schema = _read(tool, unreadable={})
     is_shown = _has_stub(traits.risk, filters)
-    output = find_output_schema(tool)
-    text = write_stub(name, description, schema, output, stub) if is_shown else None
+    text = None
+    if is_shown:
+        text = write_stub(name, description, schema, find_output_schema(tool), stub)
     return ToolDetail(
         tool.name,
         summary=cut_first_sentence(description),

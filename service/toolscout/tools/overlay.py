@@ -7,7 +7,8 @@ are ranked and filtered. A model never sees its words, and no digest changes.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache, reduce
+from fnmatch import fnmatchcase
+from functools import cached_property, reduce
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +22,6 @@ from toolscout.text.domains import Taxonomy
 from toolscout.text.tokens import analyse_terms
 from toolscout.tools.documents import Document, read_at
 from toolscout.tools.overlay_rows import (
-    MAX_ROWS,
     OverlayRow,
     merge_rows,
     parse_rows,
@@ -129,7 +129,7 @@ class _RowIndex:
         yield from self.named.get(name, ())
         numbers = (self._runs.Match(name) or ()) if self._runs else ()
         for found in (*(self._patterns[at] for at in numbers), *self._others):
-            if _compile(found.written).fullmatch(name):
+            if _matches(name, found.written):
                 yield found
 
 
@@ -177,7 +177,7 @@ class TenantOverlay:
         return Adjustment(row, tuple(rows), written, sha256(_encode(row)).digest())
 
     def find_row(self, name: str) -> OverlayRow:
-        """Return what the rows for a tool come to as one; without any, one that adds nothing."""
+        """Return all rows for a tool merged into one; without any, a row that adds nothing."""
         found = self.find(name)
         return NO_ROW if found is None else found.row
 
@@ -233,18 +233,9 @@ def is_pattern(name: str) -> bool:
     return "*" in name or "?" in name
 
 
-@lru_cache(MAX_ROWS)
-def _compile(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of a pattern; most are never asked for.
-
-    What is between two `*` is matched where it stands first and nowhere else, as no other place
-    could help: trying all of them would take minutes for names of a stranger's choice.
-    """
-    parts = [re.escape(part).replace(r"\?", ".") for part in pattern.split("*")]
-    first, *others = parts
-    between = "".join(f"(?>.*?{part})" for part in others[:-1])
-    last = f".*{others[-1]}" if others else ""
-    return re.compile(first + between + last, re.DOTALL)
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a name fits a pattern, in which `[` stands for itself."""
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
 def _order(found: FoundRow) -> tuple[int, str]:
@@ -252,7 +243,7 @@ def _order(found: FoundRow) -> tuple[int, str]:
 
 
 def _compile_runs(runs: Sequence[str]) -> Any:
-    """Return what finds which of some texts stand in another one."""
+    """Return a set that finds which of these runs occur in a name."""
     import re2  # the client, which reads no overlay, is installed without it
 
     options = re2.Options()

@@ -129,7 +129,7 @@ def _find_line(text: str, key: str) -> str:
     start = row.start() if row else len(text)
     table = re.compile(rf"^\s*\[+\s*{_write_key(key)}[\].]", re.MULTILINE)
     found = _compile_field(key).search(text, 0, start) or table.search(text)
-    return "" if found is None else f"line {text.count(chr(10), 0, found.end()) + 1}: "
+    return "" if found is None else f"{_name_line(text, found.end())}: "
 
 
 def _write_key(key: str) -> str:
@@ -156,7 +156,12 @@ def _find_place(text: str, number: int, count: int, error: str) -> str:
     if field is not None:
         written = _compile_field(field[1] or field[2]).search(text, start, end)
         start = written.end() if written else start
-    line = text.count("\n", 0, start) + 1
+    return _name_line(text, start)
+
+
+def _name_line(text: str, place: int) -> str:
+    """Return the line that has a place of a text, in words."""
+    line = text.count("\n", 0, place) + 1
     return f"line {line}"
 
 
