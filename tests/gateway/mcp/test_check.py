@@ -1,6 +1,5 @@
 """`--check`, and the log at the start, say which tools are not offered, and why."""
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -287,31 +286,6 @@ def test_a_check_names_tools_whose_texts_order_the_model_about(check: Any):
         "2 with texts that order the model about, or hide something: "
         "odd__other (keeps something from the user), odd__third (hides characters)"
     )
-
-
-def test_hosts_get_prompts_without_hidden_characters(tmp_path: Path):
-    hidden = "a\u202e\x1bb"
-    argument = {"name": "x", "description": hidden}
-    prompts = json.dumps([{"name": "p", "description": hidden, "arguments": [argument]}])
-    with inside(tmp_path, {"odd": raw_server(ODD[3:], PROMPTS=prompts)}) as office:
-        listed = office.portal.call(office.client.list_prompts)
-        (shown,) = [one for one in listed if one.name == "odd__p"]
-        assert (shown.description, shown.arguments[0].description) == ("ab", "ab")
-
-
-def test_hosts_get_descriptions_without_hidden_characters(tmp_path: Path):
-    texts = {"title": "Fi\x1bne", "description": "Read\u202e one\n\u200ecity\U000e0041"}
-    schema = OBJECT | {"properties": {"a": {"description": "a\u2066b", "enum": ["c\u202ed"]}}}
-    tool = ODD[3] | texts | {"inputSchema": schema}
-    with host(tmp_path, {"odd": raw_server([tool])}, pinned=["odd__fine"]) as office:
-        until(lambda: "odd__fine" in [one.name for one in office.tools()])
-        (listed,) = [one for one in office.tools() if one.name == "odd__fine"]
-        assert (listed.title, listed.description) == ("Fine", "Read one\n\u200ecity")
-        found = office.ask("search_tools", query="read one city")
-        (shown,) = [one for one in found["tools"] if one["name"] == "odd__fine"]
-        assert shown["description"] == "Read one\n\u200ecity"
-        for properties in (listed.input_schema["properties"], shown["input_schema"]["properties"]):
-            assert properties == {"a": {"description": "ab", "enum": ["c\u202ed"]}}
 
 
 HIDDEN = [

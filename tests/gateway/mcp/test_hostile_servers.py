@@ -5,6 +5,7 @@ import re
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import MCPError
@@ -13,8 +14,10 @@ from tests.gateway.mcp.hosts import (
     Host,
     cache_in,
     connected,
+    host,
     inside,
     listening,
+    raw_server,
     stdio_server,
     text_of,
     write,
@@ -26,6 +29,12 @@ from toolscout.gateway.mcp import listing, tool_pages, transports
 
 KEY = "sesame-of-the-longer-kind"
 PEM = "-----BEGIN KEY-----\nc2VzYW1lLXNlc2FtZQ==\n  b3BlbnNlc2FtZQ==\n-----END KEY-----\n"
+
+FINE: dict[str, Any] = {
+    "name": "fine",
+    "description": "Read one city",
+    "inputSchema": {"type": "object"},
+}
 
 
 def hostile(harm: str = "", **env: str) -> dict[str, object]:
@@ -293,3 +302,32 @@ def test_a_server_of_an_unknown_version_is_told_of_as_such(tmp_path: Path):
     with inside(tmp_path, {"odd": hostile("version")}) as office:
         unavailable = "odd: unavailable: it speaks no known version of the protocol"
         until(lambda: unavailable in office.stderr)
+
+
+@pytest.mark.integration
+def test_hosts_get_prompts_without_hidden_characters(tmp_path: Path):
+    hidden = "a\u202e\x1bb"
+    argument = {"name": "x", "description": hidden}
+    prompts = json.dumps([{"name": "p", "description": hidden, "arguments": [argument]}])
+    with inside(tmp_path, {"odd": raw_server([FINE], PROMPTS=prompts)}) as office:
+        listed = office.portal.call(office.client.list_prompts)
+        (shown,) = [one for one in listed if one.name == "odd__p"]
+        assert (shown.description, shown.arguments[0].description) == ("ab", "ab")
+
+
+@pytest.mark.integration
+def test_hosts_get_descriptions_without_hidden_characters(tmp_path: Path):
+    texts = {"title": "Fi\x1bne", "description": "Read\u202e one\n\u200ecity\U000e0041"}
+    schema = FINE["inputSchema"] | {
+        "properties": {"a": {"description": "a\u2066b", "enum": ["c\u202ed"]}}
+    }
+    tool = FINE | texts | {"inputSchema": schema}
+    with host(tmp_path, {"odd": raw_server([tool])}, pinned=["odd__fine"]) as office:
+        until(lambda: "odd__fine" in [one.name for one in office.tools()])
+        (listed,) = [one for one in office.tools() if one.name == "odd__fine"]
+        assert (listed.title, listed.description) == ("Fine", "Read one\n\u200ecity")
+        found = office.ask("search_tools", query="read one city")
+        (shown,) = [one for one in found["tools"] if one["name"] == "odd__fine"]
+        assert shown["description"] == "Read one\n\u200ecity"
+        for properties in (listed.input_schema["properties"], shown["input_schema"]["properties"]):
+            assert properties == {"a": {"description": "ab", "enum": ["c\u202ed"]}}
