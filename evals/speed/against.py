@@ -7,8 +7,8 @@ process, as a share of the other commit's in the same round. Both get the same q
 import io
 import json
 import subprocess
-import tarfile
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -66,10 +66,10 @@ def unpack(commit: str, folder: Path) -> None:
     Raises:
         subprocess.CalledProcessError: there is no such commit.
     """
-    command = ["git", "archive", commit, "service"]
+    command = ["git", "archive", "--format=zip", commit, "service"]
     packed = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-        archive.extractall(folder, filter="data")
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(folder)
 
 
 def _start(plan: Plan, stack: ExitStack) -> dict[str, Running]:

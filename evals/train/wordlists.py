@@ -4,10 +4,10 @@ import hashlib
 import importlib
 import math
 import re
+import shutil
 import struct
 import subprocess
 import sys
-import tarfile
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -72,8 +72,7 @@ def fetch(folder: Path) -> None:
             with zipfile.ZipFile(path) as packed:
                 packed.extractall(folder)
         else:
-            with tarfile.open(path) as packed_tar:
-                packed_tar.extractall(folder, filter="data")
+            shutil.unpack_archive(path, folder)
 
 
 def teacher(folder: Path) -> Callable[[Sequence[str]], Matrix]:
